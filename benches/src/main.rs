@@ -1,0 +1,2 @@
+//! Races.
+fn main() {}

@@ -1,0 +1,44 @@
+//! The traits on ndarray's arrays. Each body is header → rank → gate → transfer → shape, and rank and dtype are
+//! settled before any payload is touched.
+
+mod into;
+mod read;
+mod view;
+mod write;
+
+use ndarray::{Dimension, IntoDimension};
+
+pub use into::ReadNpyIntoExt;
+pub use read::ReadNpyExt;
+#[cfg(feature = "mmap")]
+pub(crate) use view::{Place, locate};
+pub use view::{ViewMutNpyExt, ViewNpyExt};
+pub use write::{Store, WriteNpyExt};
+
+use crate::error::{ErrorKind, Result};
+use crate::shape::Shape;
+
+/// The shape as a dimension of ndarray's: an error if the type has another number of axes.
+fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
+    let dim = D::from_dimension(&shape.dims().into_dimension());
+    dim.ok_or_else(|| {
+        // Only a fixed number of axes can be the wrong one.
+        let wanted = D::NDIM.unwrap_or_default();
+        ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
+    })
+}
+
+/// The lengths of axes as a shape.
+fn shape_of<D: Dimension>(dim: &D) -> Shape {
+    Shape::from(dim.slice())
+}
+
+mod private {
+    use ndarray::Dimension;
+
+    /// Keeps the traits of this library to its own types, so that methods can be added to them.
+    pub trait Sealed {}
+
+    impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
+    impl<A, D: Dimension> Sealed for ndarray::ArrayRef<A, D> {}
+}

@@ -1,0 +1,82 @@
+//! Arrays out of readers.
+
+use std::io::Read;
+
+use ndarray::{ArrayBase, DataOwned, Dimension, ShapeBuilder};
+
+use super::dimension;
+use super::private::Sealed;
+use crate::element::ReadableElement;
+use crate::error::Result;
+use crate::io::{FromPayload, NpyReader, Payload, PayloadRef};
+use crate::options::ReadOptions;
+use crate::shape::Order;
+use crate::transfer;
+
+/// Reading arrays from NPY files.
+///
+/// It is there for every owned array: `Array`, `ArcArray`, `CowArray`, of a fixed number of axes or any. An array in
+/// Fortran order comes out with Fortran strides; nothing is transposed.
+///
+/// ```
+/// use std::fs::File;
+/// use ndarray::Array2;
+/// use ndarray_io::ReadNpyExt;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # ndarray_io::write_npy(&path, &ndarray::arr2(&[[1.0, 2.0]]))?;
+/// let array = Array2::<f64>::read_npy(File::open(&path)?)?;
+/// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A file that is opened by its path is better read by [`read_npy`](crate::read_npy), whose errors name it.
+pub trait ReadNpyExt: FromPayload + Sealed {
+    /// Reads exactly one array; what follows it is left in the reader.
+    ///
+    /// A `File` is read by position and on several threads; do not wrap it in a `BufReader`, which only slows it down.
+    fn read_npy<R: Read>(reader: R) -> Result<Self> {
+        Self::read_npy_with(reader, &ReadOptions::new())
+    }
+
+    /// Reads exactly one array, with options.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::{Casting, ReadNpyExt, ReadOptions, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr1(&[1.5f32]).write_npy(&mut file)?;
+    /// let array = Array1::<f64>::read_npy_with(&file[..], &ReadOptions::new().casting(Casting::Safe))?;
+    /// assert_eq!(array, arr1(&[1.5]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
+        NpyReader::with_options(reader, options)?.read()
+    }
+}
+
+impl<A, S, D> ReadNpyExt for ArrayBase<S, D>
+where
+    A: ReadableElement,
+    S: DataOwned<Elem = A>,
+    D: Dimension,
+{
+}
+
+impl<A, S, D> FromPayload for ArrayBase<S, D>
+where
+    A: ReadableElement,
+    S: DataOwned<Elem = A>,
+    D: Dimension,
+{
+    fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
+        let Payload { source, header, options } = payload;
+        let dim: D = dimension(header.shape())?;
+        let how = A::accept(header.dtype(), options)?;
+        let items = transfer::read(source, header, how, options)?;
+        let shape = dim.set_f(header.order() == Order::Fortran);
+        // Transfer gives as many items as the header has, and the header has checked ndarray's rule for shapes.
+        Ok(Self::from_shape_vec(shape, items).expect("a checked shape with just its items"))
+    }
+}

@@ -1,0 +1,131 @@
+//! Views of arrays that lie in memory as a file has them.
+
+use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
+
+use super::dimension;
+use super::private::Sealed;
+use crate::element::{How, ReadableElement, ViewElement, ViewMutElement};
+use crate::error::{ErrorKind, Result};
+use crate::io;
+use crate::npy::NpyHeader;
+use crate::options::ReadOptions;
+use crate::shape::Order;
+use crate::transfer::{self, Source};
+
+/// Viewing the bytes of an NPY file as an array, without copying them.
+///
+/// ```
+/// use ndarray::{arr1, ArrayView1};
+/// use ndarray_io::{ViewNpyExt, WriteNpyExt};
+///
+/// let mut bytes = Vec::new();
+/// arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
+/// assert_eq!(ArrayView1::<u8>::view_npy(&bytes)?, arr1(&[1, 2, 3]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// The elements have to be in this machine's byte order and aligned; the error says what to do where they are not. To
+/// view a file, map it with [`NpyMmap`](crate::NpyMmap), which owns the mapping, or with a crate of your choice.
+pub trait ViewNpyExt<'a>: Sized + Sealed {
+    /// Views a whole file. Bytes behind the array are an error.
+    fn view_npy(bytes: &'a [u8]) -> Result<Self> {
+        Self::view_npy_with(bytes, &ReadOptions::new())
+    }
+
+    /// Views a whole file, with options. (Those that would convert elements have no effect.)
+    ///
+    /// ```
+    /// # use ndarray::{arr1, ArrayView1};
+    /// # use ndarray_io::{ReadOptions, ViewNpyExt, WriteNpyExt};
+    /// let mut bytes = Vec::new();
+    /// arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
+    /// bytes.extend(b"more");
+    /// let view = ArrayView1::<u8>::view_npy_with(&bytes, &ReadOptions::new().allow_trailing(true))?;
+    /// assert_eq!(view.len(), 3);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
+}
+
+/// Viewing the bytes of an NPY file as an array that can be changed in place.
+///
+/// ```
+/// use ndarray::{arr1, Array1, ArrayViewMut1};
+/// use ndarray_io::{ReadNpyExt, ViewMutNpyExt, WriteNpyExt};
+///
+/// let mut bytes = Vec::new();
+/// arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
+/// ArrayViewMut1::<u8>::view_mut_npy(&mut bytes)?[1] = 20;
+/// assert_eq!(Array1::<u8>::read_npy(&bytes[..])?, arr1(&[1, 20, 3]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub trait ViewMutNpyExt<'a>: Sized + Sealed {
+    /// Views a whole file. Bytes behind the array are an error.
+    fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
+        Self::view_mut_npy_with(bytes, &ReadOptions::new())
+    }
+
+    /// Views a whole file, with options. (Those that would convert elements have no effect.)
+    ///
+    /// ```
+    /// # use ndarray::{arr1, ArrayViewMut1};
+    /// # use ndarray_io::{ReadOptions, ViewMutNpyExt, WriteNpyExt};
+    /// # let mut bytes = Vec::new();
+    /// # arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
+    /// # bytes.extend(b"more");
+    /// let options = ReadOptions::new().allow_trailing(true);
+    /// ArrayViewMut1::<u8>::view_mut_npy_with(&mut bytes, &options)?.fill(0);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
+}
+
+impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
+    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
+        let place = locate::<A, D>(bytes, options)?;
+        let items = A::view(&bytes[place.payload.clone()], place.len())?;
+        // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
+        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items).expect("a checked shape with just its items"))
+    }
+}
+
+impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
+    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
+        let place = locate::<A, D>(bytes, options)?;
+        let items = A::view_mut(&mut bytes[place.payload.clone()], place.len())?;
+        // As above.
+        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items).expect("a checked shape with just its items"))
+    }
+}
+
+/// Where in a file's bytes an array lies that can be viewed.
+#[derive(Debug)]
+pub(crate) struct Place<D> {
+    pub(crate) found: NpyHeader,
+    pub(crate) dim: D,
+    pub(crate) is_fortran: bool,
+    pub(crate) payload: std::ops::Range<usize>,
+}
+
+impl<D> Place<D> {
+    pub(crate) fn len(&self) -> usize {
+        self.found.header.len()
+    }
+}
+
+/// Checks all of a file that can be checked without looking at the elements.
+pub(crate) fn locate<A: ReadableElement, D: Dimension>(bytes: &[u8], options: &ReadOptions) -> Result<Place<D>> {
+    let mut source = Source::Bytes(bytes);
+    let (found, start) = io::read_header(&mut source, options.the_limits())?;
+    let header = &found.header;
+    let dim = dimension(header.shape())?;
+    match A::accept(header.dtype(), &ReadOptions::new())? {
+        How::Plain(plain) if !plain.swaps() => {}
+        _ => return Err(ErrorKind::ForeignByteOrder { found: header.dtype().clone() }.into()),
+    }
+    let length = transfer::check_length(&source, header, options)?;
+    source.advance(length);
+    io::check_end(&mut source, options)?;
+    let is_fortran = header.order() == Order::Fortran;
+    Ok(Place { dim, is_fortran, payload: start..start + length, found })
+}

@@ -1,0 +1,99 @@
+//! Arrays into writers.
+
+use std::io::Write;
+
+use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
+
+use super::private::Sealed;
+use super::shape_of;
+use crate::element::WritableElement;
+use crate::error::Result;
+use crate::header::Header;
+use crate::io::order_of;
+use crate::npy;
+use crate::options::WriteOptions;
+use crate::shape::Order;
+use crate::transfer::{self, Items, Sink};
+
+/// Writing arrays as NPY files.
+///
+/// It is there for every array and view, whatever its strides. The bytes are those that `numpy.save` writes.
+///
+/// ```
+/// use std::fs::File;
+/// use ndarray::arr2;
+/// use ndarray_io::WriteNpyExt;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// arr2(&[[1.0, 2.0], [3.0, 4.0]]).write_npy(File::create(&path)?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// To a path, write with [`write_npy`](crate::write_npy), which replaces a file whole or not at all.
+pub trait WriteNpyExt: Store {
+    /// Writes the array and flushes the writer.
+    fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
+        self.write_npy_with(writer, &WriteOptions::new())
+    }
+
+    /// Writes the array with options and flushes the writer.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{ByteOrder, WriteNpyExt, WriteOptions};
+    /// let mut file = Vec::new();
+    /// arr1(&[1u16]).write_npy_with(&mut file, &WriteOptions::new().byte_order(ByteOrder::Big))?;
+    /// assert!(file.ends_with(&[0, 1]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
+        self.store(SinkRef(Sink::of(&mut writer)), options, &Format(npy_format))
+    }
+}
+
+/// What can be written in any format. Formats share it, so that each array's way out is written once.
+#[doc(hidden)]
+pub trait Store: Sealed {
+    /// Writes the header that `format` makes, and the elements.
+    #[doc(hidden)]
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()>;
+}
+
+/// How a format makes a header's bytes.
+#[doc(hidden)]
+pub struct Format(fn(&Header, &WriteOptions) -> Result<Vec<u8>>);
+
+/// A sink for signatures: a type that users can neither name nor make.
+#[doc(hidden)]
+pub struct SinkRef<'a>(Sink<'a>);
+
+/// NPY's headers.
+fn npy_format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
+    npy::format(header, options.the_version())
+}
+
+impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
+impl<A: WritableElement, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
+
+impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> Store for ArrayBase<S, D> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
+        ArrayRef::store(self, sink, options, format)
+    }
+}
+
+impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
+    fn store(&self, SinkRef(mut sink): SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
+        let order = options.the_order().unwrap_or_else(|| order_of(self));
+        // In Fortran order, the elements follow one another as those of the reversed axes in C order.
+        let view = if order == Order::Fortran { self.t() } else { self.view() };
+        let dtype = A::dtype_for(&mut view.iter(), options)?;
+        let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
+        let emit = A::emit(header.dtype());
+        let head = (format.0)(&header, options)?;
+        let items = match view.to_slice() {
+            Some(items) => Items::Contiguous(items),
+            None => Items::Strided(view.into_dyn()),
+        };
+        transfer::write(&mut sink, head, &header, items, emit, options)
+    }
+}

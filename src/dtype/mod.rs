@@ -1,0 +1,104 @@
+//! What one element of a file is: a scalar, a subarray, a record or a Python object.
+//!
+//! This is plain data. Formats make it out of their headers, the gate compares it with what a Rust type can hold,
+//! and `Display` shows it as NumPy spells it in a header. Sizes never exceed NumPy's own limit of 2³¹ − 1 bytes an
+//! element, which the constructors check, so that sizes can be added and compared without care.
+
+mod descr;
+mod record;
+mod scalar;
+
+pub use record::{Field, Record, Subarray, Title};
+pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
+
+/// NumPy's limit for the size of one element, in bytes.
+pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
+
+/// The type of an array's elements, as the file has them.
+///
+/// It shows itself as NumPy writes it in a header:
+///
+/// ```
+/// use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+///
+/// let dtype = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
+/// assert_eq!(dtype.to_string(), "'<f8'");
+/// assert_eq!(dtype.item_size(), 8);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DType {
+    /// A number, a bool, text, time or raw bytes.
+    Scalar(Scalar),
+    /// An array of fixed shape as one element (of a record, or alone).
+    Subarray(Box<Subarray>),
+    /// Named fields at fixed offsets.
+    Record(Record),
+    /// Python objects, stored as one pickle behind the header.
+    Object,
+}
+
+impl DType {
+    /// How many bytes one element takes in the file. Objects have no size of their own: their payload is one unit.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+    /// let text = Scalar::new(Kind::Text, 12, ByteOrder::Big).unwrap();
+    /// assert_eq!(DType::from(text).item_size(), 12); // three code points of four bytes
+    /// ```
+    pub fn item_size(&self) -> usize {
+        match self {
+            Self::Scalar(scalar) => scalar.size(),
+            Self::Subarray(subarray) => subarray.size(),
+            Self::Record(record) => record.size(),
+            Self::Object => 0,
+        }
+    }
+
+    /// Whether the element is, or has anywhere within it, a Python object.
+    ///
+    /// ```
+    /// # use ndarray_io::DType;
+    /// assert!(DType::Object.has_object());
+    /// ```
+    pub fn has_object(&self) -> bool {
+        match self {
+            Self::Scalar(_) => false,
+            Self::Subarray(subarray) => subarray.base().has_object(),
+            Self::Record(record) => record.fields().iter().any(|field| field.dtype().has_object()),
+            Self::Object => true,
+        }
+    }
+
+    /// The scalar, if this is one.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+    /// let dtype = DType::from(Scalar::new(Kind::Int, 2, ByteOrder::Big).unwrap());
+    /// assert_eq!(dtype.as_scalar().unwrap().byte_order(), Some(ByteOrder::Big));
+    /// ```
+    pub fn as_scalar(&self) -> Option<&Scalar> {
+        match self {
+            Self::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+}
+
+impl From<Scalar> for DType {
+    fn from(scalar: Scalar) -> Self {
+        Self::Scalar(scalar)
+    }
+}
+
+impl From<Record> for DType {
+    fn from(record: Record) -> Self {
+        Self::Record(record)
+    }
+}
+
+impl From<Subarray> for DType {
+    fn from(subarray: Subarray) -> Self {
+        Self::Subarray(Box::new(subarray))
+    }
+}

@@ -1,0 +1,269 @@
+//! Scalars: one letter, a size, and where it matters a byte order or a unit of time.
+
+use super::MAX_ITEM_SIZE;
+
+/// Which end of a number comes first in the file.
+///
+/// ```
+/// use ndarray_io::ByteOrder;
+/// assert_eq!(ByteOrder::NATIVE == ByteOrder::Little, cfg!(target_endian = "little"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first (`<`).
+    Little,
+    /// Most significant byte first (`>`).
+    Big,
+}
+
+impl ByteOrder {
+    /// The order of the machine that this program runs on.
+    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+}
+
+/// What a scalar means.
+///
+/// ```
+/// use ndarray_io::Kind;
+/// assert_eq!(Kind::Complex.letter(), 'c');
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `b`: one byte, 0 or 1.
+    Bool,
+    /// `i`: a signed integer.
+    Int,
+    /// `u`: an unsigned integer.
+    Uint,
+    /// `f`: a floating-point number of 2, 4, 8 or 16 bytes.
+    Float,
+    /// `c`: two floating-point numbers, the real part first.
+    Complex,
+    /// `S`: bytes of fixed length, filled up with NULs.
+    Bytes,
+    /// `U`: text of fixed length in code points of four bytes, filled up with NULs.
+    Text,
+    /// `V`: raw bytes without a meaning.
+    Void,
+    /// `M`: a point in time, counted in steps since 1970.
+    Datetime(TimeStep),
+    /// `m`: a length of time, counted in steps.
+    Timedelta(TimeStep),
+}
+
+impl Kind {
+    /// NumPy's letter for the kind.
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::Kind::Uint.letter(), 'u');
+    /// ```
+    pub fn letter(self) -> char {
+        match self {
+            Self::Bool => 'b',
+            Self::Int => 'i',
+            Self::Uint => 'u',
+            Self::Float => 'f',
+            Self::Complex => 'c',
+            Self::Bytes => 'S',
+            Self::Text => 'U',
+            Self::Void => 'V',
+            Self::Datetime(_) => 'M',
+            Self::Timedelta(_) => 'm',
+        }
+    }
+
+    /// Whether the format knows this kind in this size.
+    fn allows(self, size: usize) -> bool {
+        match self {
+            Self::Bool => size == 1,
+            Self::Int | Self::Uint => matches!(size, 1 | 2 | 4 | 8),
+            Self::Float => matches!(size, 2 | 4 | 8 | 16),
+            Self::Complex => matches!(size, 8 | 16 | 32),
+            Self::Bytes | Self::Void => size <= MAX_ITEM_SIZE,
+            Self::Text => size <= MAX_ITEM_SIZE && size.is_multiple_of(4),
+            Self::Datetime(_) | Self::Timedelta(_) => size == 8,
+        }
+    }
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum TimeUnit {
+    /// No unit: a bare count.
+    Generic,
+    /// `Y`
+    Year,
+    /// `M`
+    Month,
+    /// `W`
+    Week,
+    /// `D`
+    Day,
+    /// `h`
+    Hour,
+    /// `m`
+    Minute,
+    /// `s`
+    Second,
+    /// `ms`
+    Millisecond,
+    /// `us`
+    Microsecond,
+    /// `ns`
+    Nanosecond,
+    /// `ps`
+    Picosecond,
+    /// `fs`
+    Femtosecond,
+    /// `as`
+    Attosecond,
+}
+
+impl TimeUnit {
+    /// Every unit, from none and the longest to the shortest.
+    pub const ALL: [Self; 14] = [
+        Self::Generic,
+        Self::Year,
+        Self::Month,
+        Self::Week,
+        Self::Day,
+        Self::Hour,
+        Self::Minute,
+        Self::Second,
+        Self::Millisecond,
+        Self::Microsecond,
+        Self::Nanosecond,
+        Self::Picosecond,
+        Self::Femtosecond,
+        Self::Attosecond,
+    ];
+
+    /// NumPy's symbol for the unit (`"generic"` for none).
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::TimeUnit::Microsecond.symbol(), "us");
+    /// ```
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Generic => "generic",
+            Self::Year => "Y",
+            Self::Month => "M",
+            Self::Week => "W",
+            Self::Day => "D",
+            Self::Hour => "h",
+            Self::Minute => "m",
+            Self::Second => "s",
+            Self::Millisecond => "ms",
+            Self::Microsecond => "us",
+            Self::Nanosecond => "ns",
+            Self::Picosecond => "ps",
+            Self::Femtosecond => "fs",
+            Self::Attosecond => "as",
+        }
+    }
+}
+
+/// What one tick of a time means: `count` times `unit`, as `[25s]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TimeStep {
+    /// How many units one tick is; at least 1.
+    pub count: u32,
+    /// The unit.
+    pub unit: TimeUnit,
+}
+
+impl TimeStep {
+    /// A bare count without a unit.
+    pub const GENERIC: Self = Self { count: 1, unit: TimeUnit::Generic };
+}
+
+/// A scalar dtype: its kind, its size in bytes, and its byte order where it has one.
+///
+/// ```
+/// use ndarray_io::{ByteOrder, Kind, Scalar};
+///
+/// let scalar = Scalar::new(Kind::Uint, 1, ByteOrder::Big).unwrap();
+/// assert_eq!(scalar.byte_order(), None); // one byte has no order
+/// assert!(Scalar::new(Kind::Int, 3, ByteOrder::Little).is_none()); // there is no such integer
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scalar {
+    kind: Kind,
+    size: u32,
+    order: Option<ByteOrder>,
+}
+
+impl Scalar {
+    /// The scalar of this kind, size in bytes and order; `None` if NumPy has no such type. The order is dropped where
+    /// it means nothing.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// assert_eq!(Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap().size(), 4);
+    /// ```
+    pub fn new(kind: Kind, size: usize, order: ByteOrder) -> Option<Self> {
+        if !kind.allows(size) {
+            return None;
+        }
+        let has_order = match kind {
+            Kind::Bool | Kind::Bytes | Kind::Void => false,
+            Kind::Text => true, // NumPy writes one even for text without characters
+            _ => size > 1,
+        };
+        Some(Self { kind, size: u32::try_from(size).ok()?, order: has_order.then_some(order) })
+    }
+
+    /// What the scalar means.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// assert_eq!(Scalar::new(Kind::Bool, 1, ByteOrder::Big).unwrap().kind(), Kind::Bool);
+    /// ```
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Its size in bytes.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// assert_eq!(Scalar::new(Kind::Complex, 16, ByteOrder::Big).unwrap().size(), 16);
+    /// ```
+    pub fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    /// Its byte order; `None` for what has none (single bytes, `S`, `V`).
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// let scalar = Scalar::new(Kind::Float, 8, ByteOrder::Big).unwrap();
+    /// assert_eq!(scalar.byte_order(), Some(ByteOrder::Big));
+    /// ```
+    pub fn byte_order(&self) -> Option<ByteOrder> {
+        self.order
+    }
+
+    /// The same scalar in another byte order.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// let little = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
+    /// assert_eq!(little.with_order(ByteOrder::Big).byte_order(), Some(ByteOrder::Big));
+    /// ```
+    pub fn with_order(self, order: ByteOrder) -> Self {
+        Self { order: self.order.map(|_| order), ..self }
+    }
+
+    /// Whether its bytes stand in the other order than this machine's.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// assert!(!Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap().is_foreign());
+    /// ```
+    pub fn is_foreign(&self) -> bool {
+        self.order.is_some_and(|order| order != ByteOrder::NATIVE)
+    }
+}

@@ -1,0 +1,51 @@
+//! Bools: one byte each, which is checked to be 0 or 1. Rust gives no meaning to any other.
+
+use super::cast::{self, Plain, PlainOut};
+use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch};
+use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+use crate::error::{ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+
+/// For messages.
+pub(super) const TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
+
+fn plain() -> Plain<bool> {
+    Plain::checked(|item| ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() })
+}
+
+fn dtype() -> DType {
+    // A bool has one byte; the tests write and read it.
+    Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte").into()
+}
+
+impl ReadableElement for bool {
+    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        match found.as_scalar().map(Scalar::kind) {
+            Some(Kind::Bool) => Ok(How::Plain(plain())),
+            // Converting to bool would ask what is true: nothing that casting could answer by a rule of `as`.
+            _ => Err(mismatch(found, dtype())),
+        }
+    }
+}
+
+impl WritableElement for bool {
+    fn dtype_for(_: &mut dyn Iterator<Item = &Self>, _: &WriteOptions) -> Result<DType> {
+        Ok(dtype())
+    }
+
+    fn emit(_: &DType) -> Emit<Self> {
+        Emit::Plain(PlainOut::new(1, false))
+    }
+}
+
+impl ViewElement for bool {
+    fn view(bytes: &[u8], len: usize) -> Result<&[Self]> {
+        cast::view(&plain(), bytes, len)
+    }
+}
+
+impl ViewMutElement for bool {
+    fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]> {
+        cast::view_mut(&plain(), bytes, len)
+    }
+}

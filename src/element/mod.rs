@@ -1,0 +1,178 @@
+//! Which Rust type holds which dtype, one file a kind, and the gate between them.
+//!
+//! The gate asks the type once for each array, and the answer is one of three ways to move its elements: *plain* (the
+//! bytes are the memory), *coded* (items of fixed size, decoded one by one), *whole* (the payload is one unit).
+//! `transfer` has one loop for each. `cast` alone turns bytes into elements.
+
+mod boolean;
+pub(crate) mod cast;
+mod complex;
+mod convert;
+mod number;
+mod swap;
+
+use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::shape::Shape;
+use cast::{Plain, PlainOut};
+
+/// A type that elements can be read as.
+///
+/// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`Complex`](num_complex::Complex) of
+/// both, and with the feature `half` for `half::f16`. The methods are the library's own.
+///
+/// ```
+/// use ndarray::ArrayD;
+/// use ndarray_io::{ReadNpyExt, ReadableElement};
+///
+/// /// Reads an array of whatever type the caller wants.
+/// fn load<A: ReadableElement>(bytes: &[u8]) -> ndarray_io::Result<ArrayD<A>> {
+///     ArrayD::read_npy(bytes)
+/// }
+/// # assert!(load::<f32>(b"").is_err());
+/// ```
+pub trait ReadableElement: Sized + Send + Sync {
+    /// How elements of this dtype are read, or why not.
+    #[doc(hidden)]
+    fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>>;
+}
+
+/// A type whose elements can be written.
+///
+/// It is implemented for the same types as [`ReadableElement`].
+///
+/// ```
+/// use ndarray::ArrayView1;
+/// use ndarray_io::{WritableElement, WriteNpyExt};
+///
+/// fn save<A: WritableElement>(row: ArrayView1<'_, A>) -> ndarray_io::Result<Vec<u8>> {
+///     let mut file = Vec::new();
+///     row.write_npy(&mut file)?;
+///     Ok(file)
+/// }
+/// # assert!(save(ndarray::aview1(&[1u8])).is_ok());
+/// ```
+pub trait WritableElement: Sized + Send + Sync {
+    /// The dtype to write these elements as. It may depend on their values (the width of text).
+    #[doc(hidden)]
+    fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
+
+    /// How elements are written as this dtype, which is one that [`Self::dtype_for`] gave.
+    #[doc(hidden)]
+    fn emit(dtype: &DType) -> Emit<Self>;
+}
+
+/// A type that a file's bytes can be viewed as, without copying them.
+///
+/// It is implemented for the same types as [`ReadableElement`].
+///
+/// ```
+/// use ndarray::ArrayView1;
+/// use ndarray_io::{ViewElement, ViewNpyExt};
+///
+/// fn first<A: ViewElement + Copy>(bytes: &[u8]) -> ndarray_io::Result<Option<A>> {
+///     Ok(ArrayView1::<A>::view_npy(bytes)?.first().copied())
+/// }
+/// # assert!(first::<u8>(b"").is_err());
+/// ```
+pub trait ViewElement: ReadableElement {
+    /// The bytes of `len` elements as elements: an error if they are misaligned or invalid.
+    #[doc(hidden)]
+    fn view(bytes: &[u8], len: usize) -> Result<&[Self]>;
+}
+
+/// A type that a file's bytes can be viewed as for changing them in place.
+///
+/// It is implemented for the same types as [`ReadableElement`].
+///
+/// ```
+/// use ndarray::ArrayViewMut1;
+/// use ndarray_io::{ViewMutElement, ViewMutNpyExt};
+///
+/// fn clear<A: ViewMutElement + Default>(bytes: &mut [u8]) -> ndarray_io::Result<()> {
+///     ArrayViewMut1::<A>::view_mut_npy(bytes)?.fill_with(A::default);
+///     Ok(())
+/// }
+/// # assert!(clear::<u8>(&mut []).is_err());
+/// ```
+pub trait ViewMutElement: ViewElement {
+    /// The bytes of `len` elements as elements: an error if they are misaligned or invalid.
+    #[doc(hidden)]
+    fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]>;
+}
+
+/// The three ways to read.
+#[doc(hidden)]
+pub enum How<T> {
+    /// The bytes are the memory, perhaps swapped, perhaps to be checked.
+    Plain(Plain<T>),
+    /// Items of fixed size, decoded one by one.
+    Coded(Box<dyn Decode<T>>),
+    /// The payload is one unit.
+    Whole(Box<dyn DecodeWhole<T>>),
+}
+
+/// The three ways to write.
+#[doc(hidden)]
+pub enum Emit<T> {
+    /// The memory is the bytes, perhaps to be swapped.
+    Plain(PlainOut<T>),
+    /// Items of fixed size, encoded one by one.
+    Coded(Box<dyn Encode<T>>),
+    /// The payload is one unit.
+    Whole(Box<dyn EncodeWhole<T>>),
+}
+
+/// Decodes whole blocks of items, so that the call is paid once a block.
+#[doc(hidden)]
+pub trait Decode<T>: Send + Sync {
+    /// Appends the elements that `items` hold, whose bytes may be changed on the way. An error names the element,
+    /// counted from the block's first.
+    fn decode(&self, items: &mut [u8], out: &mut Vec<T>) -> Result<()>;
+}
+
+/// Decodes a payload that is one unit.
+#[doc(hidden)]
+pub trait DecodeWhole<T> {
+    /// The elements in the order of the file, and how many bytes the unit took.
+    fn decode(&self, payload: &[u8], shape: &Shape) -> Result<(Vec<T>, usize)>;
+}
+
+/// Encodes items, one by one.
+#[doc(hidden)]
+pub trait Encode<T>: Send + Sync {
+    /// Fills `into`, which has the size of one item.
+    fn encode(&self, item: &T, into: &mut [u8]) -> Result<()>;
+}
+
+/// Encodes a payload as one unit.
+#[doc(hidden)]
+pub trait EncodeWhole<T> {
+    /// The payload of these elements, which come in the order of the file.
+    fn encode(&self, items: &mut dyn Iterator<Item = &T>, shape: &Shape) -> Result<Vec<u8>>;
+}
+
+/// The way to read bytes as bytes, whatever they mean.
+pub(crate) fn raw_bytes() -> Plain<u8> {
+    Plain::pod(1, false)
+}
+
+/// The Rust type of this library for a dtype, if there is one.
+fn rust_type(dtype: &DType) -> Option<&'static str> {
+    let numbers = number::TYPES.iter().chain(complex::TYPES).chain(boolean::TYPES);
+    let scalar = dtype.as_scalar()?;
+    numbers.copied().find(|(kind, size, _)| (*kind, *size) == (scalar.kind(), scalar.size())).map(|(_, _, name)| name)
+}
+
+/// The error for a dtype that a type does not hold, with what to call instead.
+fn mismatch(found: &DType, wanted: DType) -> Error {
+    let advice = match (found, rust_type(found)) {
+        (_, Some(name)) => {
+            format!("read it as {name}, or let ReadOptions::casting convert it")
+        }
+        (DType::Object, _) => "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into(),
+        _ => "no Rust type is there for it yet; NpyReader::read_bytes gives its bytes".into(),
+    };
+    ErrorKind::DTypeMismatch { found: found.clone(), wanted, advice }.into()
+}

@@ -1,0 +1,32 @@
+//! Byte order, turned in place, a block at a time while it is in cache.
+
+/// Reverses the bytes of each unit. A unit of one byte has no order.
+pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
+    match unit {
+        2 => each::<2>(bytes, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        4 => each::<4>(bytes, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        8 => each::<8>(bytes, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        16 => each::<16>(bytes, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        _ => {}
+    }
+}
+
+fn each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
+    let (units, _) = bytes.as_chunks_mut::<N>();
+    for unit in units {
+        *unit = swap(*unit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn units_are_reversed() {
+        for unit in [1, 2, 4, 8, 16] {
+            let mut bytes: Vec<u8> = (0..48).collect();
+            super::swap_units(&mut bytes, unit);
+            let expected: Vec<u8> = (0..48).map(|at| (at / unit * unit + (unit - 1 - at % unit)) as u8).collect();
+            assert_eq!(bytes, expected);
+        }
+    }
+}

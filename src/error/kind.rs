@@ -1,0 +1,206 @@
+//! The kinds of errors, and who has to act on each.
+
+use std::io;
+
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+/// What went wrong. The variants carry what was found and what was wanted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The system failed.
+    Io(io::Error),
+    /// The allocator has no room for the array.
+    OutOfMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+
+    /// The first bytes are not those of an NPY file.
+    BadMagic {
+        /// The first bytes, at most six.
+        found: Vec<u8>,
+    },
+    /// A format version that is none of 1.0, 2.0 and 3.0.
+    BadVersion {
+        /// The number before the dot.
+        major: u8,
+        /// The number behind it.
+        minor: u8,
+    },
+    /// The file or stream ends too early.
+    Truncated {
+        /// In which part it ends.
+        part: Part,
+        /// How many bytes the part has to have.
+        need: u64,
+        /// How many there are.
+        have: u64,
+    },
+    /// The header is no text in the encoding of its version, or not the literal of a dict with the three keys and
+    /// values of the right types.
+    BadHeader {
+        /// What is wrong, in words.
+        reason: String,
+        /// Where in the file it is, in bytes from the beginning of the array, if that can be said.
+        offset: Option<usize>,
+    },
+    /// The header is sound, but its `descr` names no type of NumPy's.
+    UnsupportedDType {
+        /// The text of `descr`, or the part of it that is at fault.
+        descr: String,
+        /// What is wrong with it, in words.
+        reason: String,
+    },
+    /// The shape or the size of the payload passes what this machine can address.
+    Overflow {
+        /// What overflows: the header's shape with its dtype, or a number in the header.
+        what: String,
+    },
+    /// More bytes follow where the array should be the last thing.
+    Trailing {
+        /// How many, as far as they were counted: of a stream only the first ones are.
+        bytes: u64,
+    },
+    /// A bool that is neither 0 nor 1.
+    BadBool {
+        /// The byte.
+        found: u8,
+    },
+
+    /// The file's dtype is none that the Rust type can hold.
+    DTypeMismatch {
+        /// The file's dtype.
+        found: DType,
+        /// The dtype that the Rust type stands for.
+        wanted: DType,
+        /// What can be called instead, in words.
+        advice: String,
+    },
+    /// The file's array has another number of axes than the Rust type.
+    RankMismatch {
+        /// The file's shape.
+        found: Shape,
+        /// The number of axes of the Rust type.
+        wanted: usize,
+    },
+    /// The file's array has another shape than the array that it should be read into.
+    ShapeMismatch {
+        /// The file's shape.
+        found: Shape,
+        /// The shape of the array that is there.
+        wanted: Shape,
+    },
+    /// A view needs the other byte order.
+    ForeignByteOrder {
+        /// The file's dtype.
+        found: DType,
+    },
+    /// A view needs its data at a multiple of its alignment, and they are not.
+    Misaligned {
+        /// The alignment that the type needs, in bytes.
+        wanted: usize,
+        /// How many bytes the data stand behind a multiple of it.
+        off_by: usize,
+    },
+
+    /// A limit was passed.
+    Limit {
+        /// Which one.
+        limited: Limited,
+        /// What the file asks for; at least, where counting stopped early.
+        found: u64,
+        /// The limit.
+        limit: u64,
+    },
+
+    /// The header does not fit the format version that was asked for.
+    VersionTooLow {
+        /// The version that was asked for.
+        wanted: (u8, u8),
+        /// The lowest version that can hold the header.
+        needed: (u8, u8),
+    },
+    /// The file that should be made is there already.
+    AlreadyExists,
+    /// A file cannot be replaced as a whole without losing something that belongs to it.
+    CannotReplace {
+        /// What stands in the way, in words.
+        reason: String,
+    },
+    /// Options that contradict each other, or the call.
+    BadOption {
+        /// What is wrong, in words.
+        reason: String,
+    },
+}
+
+/// The part of a file that was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The first bytes, up to the length of the header.
+    Preamble,
+    /// The header.
+    Header,
+    /// The elements.
+    Payload {
+        /// The shape that the header promises.
+        shape: Shape,
+        /// The dtype that the header promises.
+        dtype: DType,
+    },
+}
+
+/// What a limit limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limited {
+    /// The length of the header in bytes: [`Limits::header`](crate::Limits::header).
+    HeaderBytes,
+    /// The bytes of the elements: [`Limits::payload`](crate::Limits::payload).
+    PayloadBytes,
+    /// Brackets within brackets in the header. It cannot be raised.
+    Nesting,
+    /// Records within records. It cannot be raised.
+    RecordNesting,
+    /// The number of axes. It cannot be raised: NumPy has the same.
+    Dimensions,
+}
+
+/// Who has to act on an error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Io,
+    Format,
+    Mismatch,
+    Limit,
+    Usage,
+}
+
+impl ErrorKind {
+    pub(super) fn class(&self) -> Class {
+        match self {
+            Self::Io(_) | Self::OutOfMemory { .. } => Class::Io,
+            Self::BadMagic { .. }
+            | Self::BadVersion { .. }
+            | Self::Truncated { .. }
+            | Self::BadHeader { .. }
+            | Self::UnsupportedDType { .. }
+            | Self::Overflow { .. }
+            | Self::Trailing { .. }
+            | Self::BadBool { .. } => Class::Format,
+            Self::DTypeMismatch { .. }
+            | Self::RankMismatch { .. }
+            | Self::ShapeMismatch { .. }
+            | Self::ForeignByteOrder { .. }
+            | Self::Misaligned { .. } => Class::Mismatch,
+            Self::Limit { .. } => Class::Limit,
+            Self::VersionTooLow { .. }
+            | Self::AlreadyExists
+            | Self::CannotReplace { .. }
+            | Self::BadOption { .. } => Class::Usage,
+        }
+    }
+}

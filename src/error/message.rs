@@ -1,0 +1,131 @@
+//! The sentences that errors show. They may change; the kinds do not.
+
+use std::fmt;
+
+use super::{ErrorKind, Limited, Part};
+use crate::shape::Shape;
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => write!(
+                f,
+                "the system has no {bytes} bytes of memory for the array; map the file instead of reading it"
+            ),
+            Self::BadMagic { found } => write!(
+                f,
+                "no NPY file: it begins with \"{}\", and not with \"\\x93NUMPY\"",
+                found.escape_ascii()
+            ),
+            Self::BadVersion { major, minor } => write!(
+                f,
+                "format version {major}.{minor} is unknown; NPY files have 1.0, 2.0 or 3.0, so either the file is \
+                 damaged or it was made by something newer than this library"
+            ),
+            Self::Truncated { part: Part::Preamble, need, have } => {
+                write!(f, "the file is cut: an NPY file begins with {need} fixed bytes, but there are only {have}")
+            }
+            Self::Truncated { part: Part::Header, need, have } => {
+                write!(f, "the file is cut: the header should end at byte {need}, but the file ends at byte {have}")
+            }
+            Self::Truncated { part: Part::Payload { shape, dtype }, need, have } => write!(
+                f,
+                "the header promises {} elements of {} ({need} bytes), but only {have} bytes follow",
+                Times(shape),
+                Short(dtype)
+            ),
+            Self::BadHeader { reason, offset: None } => write!(f, "the header is malformed: {reason}"),
+            Self::BadHeader { reason, offset: Some(offset) } => {
+                write!(f, "the header is malformed at byte {offset}: {reason}")
+            }
+            Self::UnsupportedDType { descr, reason } => {
+                write!(f, "the header's dtype {} is none of NumPy's: {reason}", Short(descr))
+            }
+            Self::Overflow { what } => write!(f, "{what}: that is more than this machine can address"),
+            Self::Trailing { bytes } => write!(
+                f,
+                "{bytes} bytes follow the array, where it should end; ReadOptions::allow_trailing(true) passes over \
+                 them"
+            ),
+            Self::BadBool { found } => write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is"),
+            Self::DTypeMismatch { found, wanted, advice } => {
+                write!(f, "the file has {}, but the type to read holds {wanted}; {advice}", Short(found))
+            }
+            Self::RankMismatch { found, wanted } => write!(
+                f,
+                "the file's array has the shape {found}, but the type to read has {wanted} axes; ArrayD takes any \
+                 number"
+            ),
+            Self::ShapeMismatch { found, wanted } => {
+                write!(f, "the file's array has the shape {found}, but the array to read into has {wanted}")
+            }
+            Self::ForeignByteOrder { found } => write!(
+                f,
+                "{found} has the other byte order than this machine, so that it cannot be viewed; read it instead"
+            ),
+            Self::Misaligned { wanted, off_by } => write!(
+                f,
+                "a view needs its data at a multiple of {wanted} bytes, but they stand {off_by} bytes behind one; read \
+                 the array instead, or copy the file into aligned memory"
+            ),
+            Self::Limit { limited, found, limit } => limited.describe(f, *found, *limit),
+            Self::VersionTooLow { wanted, needed } => write!(
+                f,
+                "the header does not fit format version {}.{}; it needs {}.{}",
+                wanted.0, wanted.1, needed.0, needed.1
+            ),
+            Self::AlreadyExists => f.write_str("the file is there already; write_npy replaces it"),
+            Self::CannotReplace { reason } => write!(
+                f,
+                "the file cannot be replaced as a whole: {reason}; WriteOptions::in_place(true) overwrites it where it \
+                 is, which a crash can leave half done"
+            ),
+            Self::BadOption { reason } => f.write_str(reason),
+        }
+    }
+}
+
+impl Limited {
+    fn describe(self, f: &mut fmt::Formatter<'_>, found: u64, limit: u64) -> fmt::Result {
+        match self {
+            Self::HeaderBytes => write!(
+                f,
+                "the header has {found} bytes, over the limit of {limit}; Limits::header raises it"
+            ),
+            Self::PayloadBytes => write!(
+                f,
+                "the elements take {found} bytes, over the limit of {limit}; Limits::payload raises it"
+            ),
+            Self::Nesting => write!(f, "the header nests brackets deeper than {limit}, as no dtype does"),
+            Self::RecordNesting => write!(f, "the dtype nests records deeper than {limit}"),
+            Self::Dimensions => {
+                write!(f, "the array has {found} axes; NumPy and this library go up to {limit}")
+            }
+        }
+    }
+}
+
+/// A shape as a sentence has it: `3 × 4`.
+struct Times<'a>(&'a Shape);
+
+impl fmt::Display for Times<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.0.dims().iter().map(ToString::to_string).collect();
+        if dims.is_empty() { f.write_str("1") } else { f.write_str(&dims.join(" × ")) }
+    }
+}
+
+/// What may be long (a record of hundreds of fields), cut to a length that a terminal shows.
+struct Short<T>(T);
+
+impl<T: fmt::Display> fmt::Display for Short<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 200;
+        let text = self.0.to_string();
+        match text.char_indices().nth(LONGEST) {
+            None => f.write_str(&text),
+            Some((end, _)) => write!(f, "{}…", &text[..end]),
+        }
+    }
+}

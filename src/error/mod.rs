@@ -1,0 +1,214 @@
+//! The one error of the crate: what went wrong, and where.
+//!
+//! [`Error`] is a small handle. Its [`kind`](Error::kind) is the stable interface and carries both sides, what was
+//! found and what was wanted; the place (file, element) is filled in on the way out, by whoever knows it.
+
+mod kind;
+mod message;
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+pub use kind::{ErrorKind, Limited, Part};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, and where.
+///
+/// Match on [`kind`](Error::kind), or ask who has to act: [`is_io`](Error::is_io), [`is_format`](Error::is_format),
+/// [`is_mismatch`](Error::is_mismatch), [`is_limit`](Error::is_limit), [`is_usage`](Error::is_usage).
+///
+/// ```
+/// use ndarray::Array1;
+/// use ndarray_io::{ErrorKind, ReadNpyExt};
+///
+/// let error = Array1::<f64>::read_npy(&b"not an array"[..]).unwrap_err();
+/// assert!(error.is_format());
+/// assert!(matches!(error.kind(), ErrorKind::BadMagic { .. }));
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+    element: Option<usize>,
+}
+
+impl Error {
+    /// What went wrong, with both sides of it.
+    ///
+    /// ```
+    /// # use ndarray::Array1;
+    /// # use ndarray_io::{ErrorKind, ReadNpyExt};
+    /// let error = Array1::<f64>::read_npy(&b"\x93NUMPY\x09\x00"[..]).unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::BadVersion { major: 9, minor: 0 }));
+    /// ```
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The file in which it happened, if it was opened by its path.
+    ///
+    /// ```
+    /// # use ndarray::Array1;
+    /// let error = ndarray_io::read_npy::<_, Array1<f64>>("no/such/file.npy").unwrap_err();
+    /// assert_eq!(error.path().unwrap().to_str(), Some("no/such/file.npy"));
+    /// ```
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// Which element is at fault, counted from 0 in the order of the file.
+    ///
+    /// ```
+    /// # use ndarray::Array1;
+    /// # use ndarray_io::{ReadNpyExt, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// Array1::from(vec![0u8, 1, 2]).write_npy(&mut file)?;
+    /// let file = String::from_utf8_lossy(&file[6..]).replace("|u1", "|b1");
+    /// let error = Array1::<bool>::read_npy(&[b"\x93NUMPY", file.as_bytes()].concat()[..]).unwrap_err();
+    /// assert_eq!(error.element(), Some(2)); // it is neither 0 nor 1
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn element(&self) -> Option<usize> {
+        self.0.element
+    }
+
+    /// The system failed: the file is not there, the disk is full, the connection broke.
+    ///
+    /// ```
+    /// # use ndarray::Array1;
+    /// assert!(ndarray_io::read_npy::<_, Array1<f64>>("no/such/file.npy").unwrap_err().is_io());
+    /// ```
+    pub fn is_io(&self) -> bool {
+        self.kind().class() == kind::Class::Io
+    }
+
+    /// The file is not what it should be.
+    ///
+    /// ```
+    /// # use ndarray::Array1;
+    /// # use ndarray_io::ReadNpyExt;
+    /// assert!(Array1::<f64>::read_npy(&b""[..]).unwrap_err().is_format());
+    /// ```
+    pub fn is_format(&self) -> bool {
+        self.kind().class() == kind::Class::Format
+    }
+
+    /// The file is sound, but not what the caller's type can hold or view.
+    ///
+    /// ```
+    /// # use ndarray::{Array1, Array2, arr1};
+    /// # use ndarray_io::{ReadNpyExt, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
+    /// assert!(Array1::<i32>::read_npy(&file[..]).unwrap_err().is_mismatch());
+    /// assert!(Array2::<f64>::read_npy(&file[..]).unwrap_err().is_mismatch());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn is_mismatch(&self) -> bool {
+        self.kind().class() == kind::Class::Mismatch
+    }
+
+    /// A limit stopped it. The message names the option that raises it, if there is one.
+    ///
+    /// ```
+    /// # use ndarray::{Array1, arr1};
+    /// # use ndarray_io::{Limits, ReadNpyExt, ReadOptions, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
+    /// let options = ReadOptions::new().limits(Limits::default().payload(8));
+    /// assert!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap_err().is_limit());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn is_limit(&self) -> bool {
+        self.kind().class() == kind::Class::Limit
+    }
+
+    /// The call asks for what cannot be done, whatever the file.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{Version, WriteNpyExt, WriteOptions};
+    /// let many = ndarray::Array0::from_elem((), 1u8).into_dyn();
+    /// let file = tempfile::NamedTempFile::new().unwrap();
+    /// assert!(ndarray_io::create_new_npy(file.path(), &many).unwrap_err().is_usage()); // it is there already
+    /// ```
+    pub fn is_usage(&self) -> bool {
+        self.kind().class() == kind::Class::Usage
+    }
+
+    pub(crate) fn at_path(mut self, path: &Path) -> Self {
+        self.0.path.get_or_insert_with(|| path.to_owned());
+        self
+    }
+
+    pub(crate) fn at_element(mut self, index: usize) -> Self {
+        self.0.element = Some(index);
+        self
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, path: None, element: None }))
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        ErrorKind::Io(error).into()
+    }
+}
+
+/// Keeps the kind of an I/O error; a cut file is `UnexpectedEof` and every other fault of the file `InvalidData`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::Io(inner) => inner.kind(),
+            ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
+            ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
+            ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
+            kind if kind.class() == kind::Class::Usage => io::ErrorKind::InvalidInput,
+            _ => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.kind() {
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, path, element } = &*self.0;
+        let mut debug = f.debug_struct("Error");
+        debug.field("kind", kind);
+        if let Some(path) = path {
+            debug.field("path", path);
+        }
+        if let Some(element) = element {
+            debug.field("element", element);
+        }
+        debug.finish()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = self.path() {
+            write!(f, "{}: ", path.display())?;
+        }
+        if let Some(element) = self.element() {
+            write!(f, "element {element}: ")?;
+        }
+        self.kind().fmt(f)
+    }
+}

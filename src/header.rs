@@ -1,0 +1,87 @@
+//! What every format's first bytes come to: what the payload is.
+
+use crate::dtype::DType;
+use crate::error::{ErrorKind, Limited, Result};
+use crate::limits::{self, Limits};
+use crate::shape::{Order, Shape};
+
+/// What an array's payload is. Every format yields one of these, and everything behind a format knows only this.
+///
+/// ```
+/// use ndarray_io::{npy, Order};
+///
+/// let file = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }          \n";
+/// let npy::Parsed::Done(parsed, used) = npy::parse(file)? else { panic!("the header is complete") };
+/// assert_eq!(parsed.header.shape().dims(), [3, 4]);
+/// assert_eq!(parsed.header.order(), Order::C);
+/// assert_eq!(parsed.header.payload_len(), Some(96));
+/// assert_eq!(used, file.len());
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    dtype: DType,
+    order: Order,
+    shape: Shape,
+    len: usize,
+    payload: Payload,
+}
+
+/// How the elements lie behind the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Payload {
+    /// Items of fixed size, so many bytes in all.
+    Items(usize),
+    /// One unit that says itself where it ends (a pickle).
+    Whole,
+}
+
+impl Header {
+    /// An error if the shape has too many axes, or more elements or bytes than this machine can address.
+    ///
+    /// ```
+    /// use ndarray_io::{ByteOrder, DType, Header, Kind, Order, Scalar, Shape};
+    ///
+    /// let float = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
+    /// assert!(Header::new(float.clone(), Order::C, Shape::from([3, 4])).is_ok());
+    /// assert!(Header::new(float, Order::C, Shape::from([usize::MAX])).unwrap_err().is_format());
+    /// ```
+    pub fn new(dtype: DType, order: Order, shape: Shape) -> Result<Self> {
+        limits::check(Limited::Dimensions, shape.ndim() as u64, Limits::DIMENSIONS as u64)?;
+        let sizes = shape.len().zip(shape.byte_len(dtype.item_size()));
+        let Some((len, bytes)) = sizes else {
+            return Err(ErrorKind::Overflow { what: format!("an array of shape {shape} and dtype {dtype}") }.into());
+        };
+        let payload = if dtype.has_object() { Payload::Whole } else { Payload::Items(bytes) };
+        Ok(Self { dtype, order, shape, len, payload })
+    }
+
+    /// The type of the elements, as the file has them.
+    pub fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    /// How the elements follow one another.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// How many elements there are.
+    #[expect(clippy::len_without_is_empty, reason = "a header is no collection")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many bytes the elements take; `None` if the payload is one unit that says itself where it ends (objects).
+    pub fn payload_len(&self) -> Option<usize> {
+        match self.payload {
+            Payload::Items(bytes) => Some(bytes),
+            Payload::Whole => None,
+        }
+    }
+}

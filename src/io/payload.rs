@@ -1,0 +1,95 @@
+//! A payload that waits to be read, whatever the format: its header, its source, and the caller's options.
+
+use std::io::Read;
+
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::limits::Limits;
+use crate::npy::{self, NpyHeader, Parsed};
+use crate::options::ReadOptions;
+use crate::transfer::Source;
+
+/// What an array is read from.
+pub(crate) struct Payload<'p, 's> {
+    pub(crate) source: &'p mut Source<'s>,
+    pub(crate) header: &'p Header,
+    pub(crate) options: &'p ReadOptions,
+}
+
+/// The same for signatures: a type that users can neither name nor make.
+#[doc(hidden)]
+pub struct PayloadRef<'p, 's>(pub(crate) Payload<'p, 's>);
+
+/// What can be read from a payload: arrays. Formats share it, so that each way in is written once.
+#[doc(hidden)]
+pub trait FromPayload: Sized {
+    /// Reads all of the payload.
+    #[doc(hidden)]
+    fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self>;
+}
+
+/// Reads an NPY header; the source then stands right behind it. Also says how long the header was.
+pub(crate) fn read_header(source: &mut Source<'_>, limits: &Limits) -> Result<(NpyHeader, usize)> {
+    match next_header(source, limits)? {
+        Some(found) => Ok(found),
+        None => Err(npy::truncated(0, npy::SHORTEST)),
+    }
+}
+
+/// Reads the header of the next array; `None` if the source ends here.
+pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Option<(NpyHeader, usize)>> {
+    if let Source::Bytes(bytes) = *source {
+        return match npy::parse_with(bytes, limits)? {
+            Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
+            Parsed::NeedMore(need) => Err(npy::truncated(bytes.len(), need)),
+            Parsed::Done(header, used) => {
+                source.advance(used);
+                Ok(Some((header, used)))
+            }
+        };
+    }
+    /// In what steps a header is read whose length nobody vouches for.
+    const STEP: usize = 64 << 10;
+    let mut head = Vec::with_capacity(128); // what NumPy's header takes for nearly every array
+    let mut has_ended = false;
+    loop {
+        let need = match npy::parse_with(&head, limits)? {
+            Parsed::Done(header, used) => return Ok(Some((header, used))),
+            Parsed::NeedMore(_) if has_ended && head.is_empty() => return Ok(None),
+            Parsed::NeedMore(need) if has_ended => return Err(npy::truncated(head.len(), need)),
+            Parsed::NeedMore(need) => need,
+        };
+        let have = head.len();
+        head.resize(need.min(have + STEP), 0);
+        let came = source.fill(&mut head[have..])?;
+        has_ended = have + came < head.len();
+        head.truncate(have + came);
+    }
+}
+
+/// Reads an array that is all of a reader.
+pub(crate) fn read_whole<T: FromPayload, R: Read>(reader: &mut R, options: &ReadOptions) -> Result<T> {
+    let mut source = Source::of(reader);
+    let (found, _) = read_header(&mut source, options.the_limits())?;
+    let header = &found.header;
+    // Where the length is known, a surplus is found before anything is read.
+    let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
+    check_surplus(surplus.unwrap_or(0), options)?;
+    let array = T::from_payload(PayloadRef(Payload { source: &mut source, header, options }))?;
+    check_end(&mut source, options)?;
+    Ok(array)
+}
+
+/// An error if anything follows an array of which it is the last thing.
+pub(crate) fn check_end(source: &mut Source<'_>, options: &ReadOptions) -> Result<()> {
+    let surplus = match source.remaining() {
+        Some(bytes) => bytes,
+        None if options.allows_trailing() => 0,
+        None => source.skip(1 << 16)?, // of a stream the end may never come
+    };
+    check_surplus(surplus, options)
+}
+
+fn check_surplus(bytes: u64, options: &ReadOptions) -> Result<()> {
+    if bytes > 0 && !options.allows_trailing() { Err(ErrorKind::Trailing { bytes }.into()) } else { Ok(()) }
+}

@@ -1,0 +1,242 @@
+//! [`NpyReader`]: look at an array before reading it, and at the arrays that follow.
+
+use std::io::Read;
+
+use super::payload::{self, FromPayload, Payload, PayloadRef};
+use crate::dtype::DType;
+use crate::error::{ErrorKind, Result};
+use crate::npy::{NpyHeader, Version};
+use crate::options::ReadOptions;
+use crate::shape::{Order, Shape};
+use crate::transfer::{self, Source};
+
+/// Reads NPY arrays, one or several in a row, from anything that reads; and shows what each is before it is read.
+///
+/// A `File` is read by position and, if it is large, on several threads; there is no need to wrap it in a
+/// `BufReader`. From any other reader nothing is taken beyond the end of an array.
+///
+/// ```
+/// use ndarray::{arr1, arr2, Array1, Array2};
+/// use ndarray_io::{NpyReader, WriteNpyExt};
+///
+/// let mut stream = Vec::new();
+/// arr2(&[[1.0, 2.0], [3.0, 4.0]]).write_npy(&mut stream)?;
+/// arr1(&[true, false]).write_npy(&mut stream)?;
+///
+/// let mut reader = NpyReader::new(&stream[..])?;
+/// assert_eq!(reader.shape().dims(), [2, 2]);
+/// assert_eq!(reader.dtype().to_string(), "'<f8'");
+/// let matrix: Array2<f64> = reader.read()?;
+/// assert_eq!(matrix[[1, 0]], 3.0);
+///
+/// assert!(reader.next()?);
+/// let flags: Array1<bool> = reader.read()?;
+/// assert_eq!(flags, arr1(&[true, false]));
+/// assert!(!reader.next()?); // the stream has ended, and cleanly
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyReader<R> {
+    reader: R,
+    options: ReadOptions,
+    found: NpyHeader,
+    data_offset: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Right behind a header.
+    AtPayload,
+    /// Right behind a payload.
+    AtEnd,
+    /// Somewhere: an error has left the reader there.
+    Lost,
+}
+
+impl<R: Read> NpyReader<R> {
+    /// Reads the first header.
+    pub fn new(reader: R) -> Result<Self> {
+        Self::with_options(reader, &ReadOptions::new())
+    }
+
+    /// Reads the first header, with options for it and for all that follows.
+    ///
+    /// ```
+    /// # use ndarray::{arr1, Array1};
+    /// # use ndarray_io::{Limits, NpyReader, ReadOptions, WriteNpyExt};
+    /// # let mut file = Vec::new();
+    /// # arr1(&[1.0]).write_npy(&mut file)?;
+    /// let options = ReadOptions::new().limits(Limits::default().header(10_000).payload(1 << 20));
+    /// let mut reader = NpyReader::with_options(&file[..], &options)?;
+    /// # let array: Array1<f64> = reader.read()?;
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn with_options(mut reader: R, options: &ReadOptions) -> Result<Self> {
+        let (found, data_offset) = header_from(&mut reader, options)?;
+        Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
+    }
+
+    /// The version of the format.
+    pub fn version(&self) -> Version {
+        self.found.version
+    }
+
+    /// What the elements are.
+    pub fn dtype(&self) -> &DType {
+        self.found.header.dtype()
+    }
+
+    /// The text of `descr`, exactly as it stands in the header.
+    pub fn descr_text(&self) -> &str {
+        &self.found.descr
+    }
+
+    /// How the elements follow one another.
+    pub fn order(&self) -> Order {
+        self.found.header.order()
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        self.found.header.shape()
+    }
+
+    /// The length of the header: where the elements begin, in bytes from the beginning of the array.
+    pub fn data_offset(&self) -> usize {
+        self.data_offset
+    }
+
+    /// How many bytes the elements take; `None` for Python objects, which say themselves where they end.
+    pub fn payload_len(&self) -> Option<usize> {
+        self.found.header.payload_len()
+    }
+
+    /// How many bytes follow the array, if the reader is a file, so that its length is known. A file that is being
+    /// appended to has some.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{NpyReader, WriteNpyExt};
+    /// # use std::io::{Seek, Write};
+    /// let mut file = tempfile::tempfile()?;
+    /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
+    /// file.write_all(b"more")?;
+    /// file.rewind()?;
+    /// assert_eq!(NpyReader::new(file)?.trailing_len(), Some(4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trailing_len(&mut self) -> Option<u64> {
+        let pending = match self.state {
+            State::AtPayload => self.payload_len()? as u64,
+            _ => 0,
+        };
+        Source::of(&mut self.reader).remaining()?.checked_sub(pending)
+    }
+
+    /// Reads the elements, as whatever array is asked for.
+    pub fn read<T: FromPayload>(&mut self) -> Result<T> {
+        self.take(|payload| T::from_payload(PayloadRef(payload)))
+    }
+
+    /// Reads the bytes of the elements as they are, whatever they mean: for dtypes that no Rust type holds.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{NpyReader, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// arr1(&[1u16, 2]).write_npy(&mut file)?;
+    /// assert_eq!(NpyReader::new(&file[..])?.read_bytes()?, [1, 0, 2, 0]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn read_bytes(&mut self) -> Result<Vec<u8>> {
+        self.take(|Payload { source, header, options }| transfer::read_bytes(source, header, options))
+    }
+
+    /// Passes over the elements.
+    ///
+    /// ```
+    /// # use ndarray::{arr0, arr1, Array0};
+    /// # use ndarray_io::{NpyReader, WriteNpyExt};
+    /// let mut stream = Vec::new();
+    /// arr1(&[1u16, 2]).write_npy(&mut stream)?;
+    /// arr0(7u8).write_npy(&mut stream)?;
+    ///
+    /// let mut reader = NpyReader::new(&stream[..])?;
+    /// reader.skip()?;
+    /// assert!(reader.next()?);
+    /// assert_eq!(reader.read::<Array0<u8>>()?, arr0(7));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn skip(&mut self) -> Result<()> {
+        self.take(|Payload { source, header, options }| match header.payload_len() {
+            None => transfer::read_bytes(source, header, options).map(drop),
+            Some(bytes) => match source.skip(bytes as u64)? {
+                skipped if skipped < bytes as u64 => Err(transfer::truncated(header, skipped)),
+                _ => Ok(()),
+            },
+        })
+    }
+
+    /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
+    /// stream has ended here, as it should: right behind an array.
+    #[expect(clippy::should_implement_trait, reason = "an iterator could not be asked to read what it has yielded")]
+    pub fn next(&mut self) -> Result<bool> {
+        if self.state == State::AtPayload {
+            self.skip()?;
+        }
+        self.check_state(State::AtEnd)?;
+        self.state = State::Lost;
+        let mut source = Source::of(&mut self.reader);
+        match payload::next_header(&mut source, self.options.the_limits())? {
+            None => {
+                self.state = State::AtEnd;
+                Ok(false)
+            }
+            Some((found, data_offset)) => {
+                source.settle()?;
+                (self.found, self.data_offset, self.state) = (found, data_offset, State::AtPayload);
+                Ok(true)
+            }
+        }
+    }
+
+    /// The reader, which stands right behind what has been read.
+    pub fn into_inner(self) -> R {
+        self.reader
+    }
+
+    fn take<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
+        self.check_state(State::AtPayload)?;
+        self.state = State::Lost;
+        let mut source = Source::of(&mut self.reader);
+        let payload = Payload { source: &mut source, header: &self.found.header, options: &self.options };
+        let taken = read(payload);
+        match &taken {
+            Ok(_) => {
+                source.settle()?;
+                self.state = State::AtEnd;
+            }
+            // The type is asked before the payload is touched, so that another one can be tried.
+            Err(error) if error.is_mismatch() => self.state = State::AtPayload,
+            Err(_) => {}
+        }
+        taken
+    }
+
+    fn check_state(&self, wanted: State) -> Result<()> {
+        let reason = match (self.state, wanted) {
+            (state, wanted) if state == wanted => return Ok(()),
+            (State::Lost, _) => "an earlier error has left the reader somewhere within an array",
+            _ => "the array has been read already; NpyReader::next goes on to the one that follows",
+        };
+        Err(ErrorKind::BadOption { reason: reason.into() }.into())
+    }
+}
+
+fn header_from<R: Read>(reader: &mut R, options: &ReadOptions) -> Result<(NpyHeader, usize)> {
+    let mut source = Source::of(reader);
+    let found = payload::read_header(&mut source, options.the_limits())?;
+    source.settle()?;
+    Ok(found)
+}

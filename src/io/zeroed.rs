@@ -1,0 +1,35 @@
+//! Files full of zeros, which take no room on the disk before they are filled.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+
+use ndarray::Dimension;
+
+use super::order::parts_of;
+use crate::element::WritableElement;
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::npy;
+use crate::options::WriteOptions;
+
+/// Writes a header at the file's position and makes the file just as long as its array needs, with zeros.
+pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
+    mut file: &File,
+    shape: ndarray::Shape<D>,
+    options: &WriteOptions,
+) -> Result<()> {
+    let (order, shape) = parts_of(shape);
+    let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
+    let header = Header::new(dtype, options.the_order().unwrap_or(order), shape)?;
+    let Some(bytes) = header.payload_len() else {
+        return Err(ErrorKind::BadOption { reason: "zeros are no pickle of Python objects".into() }.into());
+    };
+    file.write_all(&npy::format(&header, options.the_version())?)?;
+    let start = file.stream_position()?;
+    let Some(end) = start.checked_add(bytes as u64) else {
+        return Err(ErrorKind::Overflow { what: format!("a file of {start} and {bytes} bytes") }.into());
+    };
+    file.set_len(start)?; // so that nothing of what was there shines through
+    file.set_len(end)?;
+    Ok(())
+}

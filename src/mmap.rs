@@ -1,0 +1,298 @@
+//! Maps of files: arrays that are read from and written to the disk as they are touched.
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::marker::PhantomData;
+use std::path::Path;
+
+use memmap2::{Mmap, MmapMut, MmapOptions};
+use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
+
+use crate::array::{Place, locate};
+use crate::dtype::DType;
+use crate::element::{ViewElement, ViewMutElement, WritableElement};
+use crate::error::Result;
+use crate::io::{self, replace};
+use crate::npy::Version;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::shape::Order;
+
+/// What a map's array is, and where in the map.
+#[derive(Debug)]
+struct Mapped<A, D> {
+    place: Place<D>,
+    /// The length of the map.
+    len: usize,
+    /// A map gives out elements, and they go where the map goes.
+    elements: PhantomData<Vec<A>>,
+}
+
+impl<A: ViewElement, D: Dimension> Mapped<A, D> {
+    fn check(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
+        // A map of a file that is being appended to has a surplus: it is reported, not refused.
+        let options = options.clone().allow_trailing(true);
+        let place = locate::<A, D>(bytes, &options)?;
+        // Alignment and, where there are any, invalid elements are found now; after that, views are free.
+        A::view(&bytes[place.payload.clone()], place.len())?;
+        Ok(Self { place, len: bytes.len(), elements: PhantomData })
+    }
+
+    fn shape(&self) -> ndarray::Shape<D> {
+        self.place.dim.clone().set_f(self.place.is_fortran)
+    }
+
+    /// The first element in a map that begins at `start`.
+    fn first(&self, start: *const u8) -> *const A {
+        if self.place.payload.is_empty() {
+            return std::ptr::dangling();
+        }
+        start.wrapping_add(self.place.payload.start).cast()
+    }
+}
+
+/// What maps of either kind tell of themselves.
+macro_rules! description {
+    () => {
+        /// What the elements are.
+        pub fn dtype(&self) -> &DType {
+            self.mapped.place.found.header.dtype()
+        }
+
+        /// The lengths of the axes.
+        pub fn shape(&self) -> &[usize] {
+            self.mapped.place.found.header.shape().dims()
+        }
+
+        /// How the elements follow one another.
+        pub fn order(&self) -> Order {
+            self.mapped.place.found.header.order()
+        }
+
+        /// The version of the format.
+        pub fn version(&self) -> Version {
+            self.mapped.place.found.version
+        }
+
+        /// Where in the file the elements begin, in bytes.
+        pub fn data_offset(&self) -> usize {
+            self.mapped.place.payload.start
+        }
+
+        /// How many bytes follow the array: a file that is being appended to has some.
+        pub fn trailing_len(&self) -> usize {
+            self.mapped.len - self.mapped.place.payload.end
+        }
+    };
+}
+
+/// A map of an NPY file for reading. Opening it takes no time, whatever the size; what is touched is loaded.
+///
+/// ```
+/// use ndarray::{arr2, Ix2};
+/// use ndarray_io::NpyMmap;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+/// // SAFETY: nobody changes the file as long as the map is there.
+/// let map = unsafe { NpyMmap::<f64, Ix2>::open(&path)? };
+/// assert_eq!(map.view().row(1).sum(), 7.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyMmap<A, D> {
+    map: Mmap,
+    mapped: Mapped<A, D>,
+}
+
+impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
+    /// Maps a file for reading.
+    ///
+    /// # Safety
+    ///
+    /// As long as the map is there, nobody may change the file's elements or cut the file, in this process or another:
+    /// views would change under safe code, and what lies beyond the end of a cut file faults (SIGBUS). Replacing the
+    /// file as [`write_npy`](crate::write_npy) does is harmless: the map keeps the old one.
+    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::open_with(path, &ReadOptions::new()) }
+    }
+
+    /// Maps a file for reading, with options: of them, the limits have an effect.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmap::open`].
+    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let map = || {
+            let file = File::open(path)?;
+            // SAFETY: the caller promises that the file does not change.
+            let map = unsafe { Mmap::map(&file)? };
+            let mapped = Mapped::check(&map, options)?;
+            Ok(Self { map, mapped })
+        };
+        map().map_err(|error: crate::Error| error.at_path(path))
+    }
+
+    /// The array. This costs nothing.
+    pub fn view(&self) -> ArrayView<'_, A, D> {
+        let first = self.mapped.first(self.map.as_ptr());
+        // SAFETY: when the map was opened it was checked that the elements of this shape lie there, aligned and valid,
+        // and whoever opened it promised that the file does not change. The view borrows the map.
+        unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
+    }
+
+    description!();
+}
+
+/// A map of an NPY file for changing it in place, or for changing a private copy of it.
+///
+/// ```
+/// use ndarray::{Ix2, ShapeBuilder};
+/// use ndarray_io::NpyMmapMut;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("large.npy");
+/// // SAFETY: nobody else uses the file as long as the map is there.
+/// let mut map = unsafe { NpyMmapMut::<f64, Ix2>::create(&path, (1000, 20).f())? };
+/// map.view_mut().column_mut(3).fill(1.0);
+/// map.flush()?;
+/// drop(map);
+/// let sum = ndarray_io::read_npy::<_, ndarray::Array2<f64>>(&path)?.sum();
+/// assert_eq!(sum, 1000.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyMmapMut<A, D> {
+    map: MmapMut,
+    mapped: Mapped<A, D>,
+}
+
+impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
+    /// Maps a file for reading and writing: changes go to the file.
+    ///
+    /// # Safety
+    ///
+    /// As long as the map is there, nobody else may use the file's elements, in this process or another, neither
+    /// through another map nor by writing or cutting the file.
+    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::open_with(path, &ReadOptions::new()) }
+    }
+
+    /// Maps a file for reading and writing, with options: of them, the limits have an effect.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open`].
+    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let map = || {
+            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            // SAFETY: the caller promises that nobody else uses the file.
+            let map = unsafe { MmapMut::map_mut(&file)? };
+            Self::over(map, options)
+        };
+        map().map_err(|error| error.at_path(path))
+    }
+
+    /// Maps a file copy-on-write: it can be changed in memory, and the file stays as it is. Leave to read the file is
+    /// enough.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1, Ix1};
+    /// use ndarray_io::NpyMmapMut;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr1(&[1, 2, 3]))?;
+    /// // SAFETY: nobody changes the file as long as the map is there.
+    /// let mut map = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(&path)? };
+    /// map.view_mut()[0] = 10;
+    /// assert_eq!(map.view(), arr1(&[10, 2, 3]));
+    /// assert_eq!(ndarray_io::read_npy::<_, Array1<i32>>(&path)?, arr1(&[1, 2, 3]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmap::open`]: nobody may change or cut the file. Other maps may read it.
+    pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
+        let path = path.as_ref();
+        let map = || {
+            let file = File::open(path)?;
+            // SAFETY: the caller promises that the file does not change; what is changed here is private.
+            let map = unsafe { MmapOptions::new().map_copy(&file)? };
+            Self::over(map, &ReadOptions::new())
+        };
+        map().map_err(|error| error.at_path(path))
+    }
+
+    /// Makes a file full of zeros and maps it. Where the file system can, it takes no room on the disk before it is
+    /// filled. A file that is there is replaced; under its name the new one appears at its full length, so that nobody
+    /// maps a shorter one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open`].
+    pub unsafe fn create<P, Sh>(path: P, shape: Sh) -> Result<Self>
+    where
+        P: AsRef<Path>,
+        Sh: ShapeBuilder<Dim = D>,
+        A: WritableElement,
+    {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::create_with(path, shape, &WriteOptions::new()) }
+    }
+
+    /// Makes a file full of zeros and maps it, with options. The byte order has to be this machine's.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open`].
+    pub unsafe fn create_with<P, Sh>(path: P, shape: Sh, options: &WriteOptions) -> Result<Self>
+    where
+        P: AsRef<Path>,
+        Sh: ShapeBuilder<Dim = D>,
+        A: WritableElement,
+    {
+        let path = path.as_ref();
+        let mut made = None;
+        let make = |file: &File| {
+            io::write_zeroed::<A, D>(file, shape.into_shape_with_order(), options)?;
+            // SAFETY: the caller promises that nobody else uses the file.
+            let map = unsafe { MmapMut::map_mut(file)? };
+            made = Some(Self::over(map, &ReadOptions::new())?);
+            Ok(())
+        };
+        replace::replace(path, options, make).map_err(|error| error.at_path(path))?;
+        // `replace` calls `make` once unless it fails.
+        Ok(made.expect("the file was made"))
+    }
+
+    fn over(map: MmapMut, options: &ReadOptions) -> Result<Self> {
+        let mapped = Mapped::check(&map, options)?;
+        Ok(Self { map, mapped })
+    }
+
+    /// The array, for reading. This costs nothing.
+    pub fn view(&self) -> ArrayView<'_, A, D> {
+        let first = self.mapped.first(self.map.as_ptr());
+        // SAFETY: as for NpyMmap; what has been changed since through `view_mut` are elements.
+        unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
+    }
+
+    /// The array, for changing it. This costs nothing.
+    pub fn view_mut(&mut self) -> ArrayViewMut<'_, A, D> {
+        let first = self.mapped.first(self.map.as_mut_ptr()).cast_mut();
+        // SAFETY: as in `view`; the view borrows the map mutably, A has no bytes that could leave the map uninitialised
+        // (it is ViewMutElement), and the pointer comes from `as_mut_ptr`.
+        unsafe { ArrayViewMut::from_shape_ptr(self.mapped.shape(), first) }
+    }
+
+    /// Waits until all changes are on the disk. Without it, the system writes them when it sees fit.
+    pub fn flush(&self) -> Result<()> {
+        Ok(self.map.flush()?)
+    }
+
+    description!();
+}

@@ -1,0 +1,249 @@
+//! The strings that name a scalar dtype: `<f8`, and all that `numpy.dtype` takes for it.
+//!
+//! The platform's types (`int`, `long`, `intp`) are taken as on 64-bit Linux, where they are written most.
+
+use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeStep, TimeUnit};
+
+/// The dtype that a string names, or what is wrong with it, in words.
+pub(super) fn dtype(code: &str) -> Result<DType, String> {
+    if code.contains(',') || code.starts_with(|char: char| char == '(' || char.is_ascii_digit()) {
+        return super::comma::dtype(code);
+    }
+    let (order, rest) = split_order(code);
+    let bytes = rest.as_bytes();
+    if let Some(text) = time_text(rest) {
+        return time(text.0, text.1, order);
+    }
+    match bytes {
+        [] => Err("it names no type".into()),
+        [letter] => by_letter(*letter, order).ok_or_else(|| format!("there is no type '{}'", char::from(*letter))),
+        [letter, digits @ ..] => match size(digits) {
+            Some(size) => by_size(*letter, size, order),
+            None if rest.len() == code.len() => by_name(rest).ok_or_else(|| "there is no type of that name".into()),
+            None => Err("behind the byte order there has to be a letter and a size".into()),
+        },
+    }
+}
+
+fn split_order(code: &str) -> (ByteOrder, &str) {
+    match code.as_bytes() {
+        [b'<', ..] => (ByteOrder::Little, &code[1..]),
+        [b'>', ..] => (ByteOrder::Big, &code[1..]),
+        [b'=' | b'|', ..] => (ByteOrder::NATIVE, &code[1..]),
+        _ => (ByteOrder::NATIVE, code),
+    }
+}
+
+/// A size as C's `strtol` reads it; what passes every limit of a size is as good as its largest.
+fn size(digits: &[u8]) -> Option<usize> {
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok().or(Some(usize::MAX))).flatten()
+}
+
+fn by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
+    let (kind, bytes) = match letter {
+        b'b' => (Kind::Bool, size),
+        b'i' => (Kind::Int, size),
+        b'u' => (Kind::Uint, size),
+        b'f' => (Kind::Float, size),
+        b'c' => (Kind::Complex, size),
+        b'S' | b'a' => (Kind::Bytes, size),
+        b'U' => (Kind::Text, size.saturating_mul(4)),
+        b'V' => (Kind::Void, size),
+        b'O' if size == 4 || size == 8 => return Ok(DType::Object),
+        _ => return Err(format!("there is no type '{}' with a size", char::from(letter).escape_debug())),
+    };
+    match Scalar::new(kind, bytes, order) {
+        Some(scalar) => Ok(scalar.into()),
+        None => Err(format!("there is no type '{}' of the size {size}", kind.letter())),
+    }
+}
+
+/// NumPy's one-letter codes.
+fn by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
+    let (kind, size) = match letter {
+        b'?' => (Kind::Bool, 1),
+        b'b' => (Kind::Int, 1),
+        b'h' => (Kind::Int, 2),
+        b'i' => (Kind::Int, 4),
+        b'l' | b'q' | b'p' | b'n' => (Kind::Int, 8),
+        b'B' => (Kind::Uint, 1),
+        b'H' => (Kind::Uint, 2),
+        b'I' => (Kind::Uint, 4),
+        b'L' | b'Q' | b'P' | b'N' => (Kind::Uint, 8),
+        b'e' => (Kind::Float, 2),
+        b'f' => (Kind::Float, 4),
+        b'd' => (Kind::Float, 8),
+        b'g' => (Kind::Float, 16),
+        b'F' => (Kind::Complex, 8),
+        b'D' => (Kind::Complex, 16),
+        b'G' => (Kind::Complex, 32),
+        b'c' => (Kind::Bytes, 1),
+        b'S' | b'a' => (Kind::Bytes, 0),
+        b'U' => (Kind::Text, 0),
+        b'V' => (Kind::Void, 0),
+        b'O' => return Some(DType::Object),
+        _ => return None,
+    };
+    Scalar::new(kind, size, order).map(DType::from)
+}
+
+/// NumPy's names; they never have a byte order before them.
+fn by_name(name: &str) -> Option<DType> {
+    let (kind, size) = match name {
+        "bool" | "bool_" => (Kind::Bool, 1),
+        "int8" | "byte" => (Kind::Int, 1),
+        "int16" | "short" => (Kind::Int, 2),
+        "int32" | "intc" => (Kind::Int, 4),
+        "int64" | "int" | "int_" | "intp" | "long" | "longlong" => (Kind::Int, 8),
+        "uint8" | "ubyte" => (Kind::Uint, 1),
+        "uint16" | "ushort" => (Kind::Uint, 2),
+        "uint32" | "uintc" => (Kind::Uint, 4),
+        "uint64" | "uint" | "uintp" | "ulong" | "ulonglong" => (Kind::Uint, 8),
+        "float16" | "half" => (Kind::Float, 2),
+        "float32" | "single" => (Kind::Float, 4),
+        "float64" | "float" | "double" => (Kind::Float, 8),
+        "float128" | "longdouble" => (Kind::Float, 16),
+        "complex64" | "csingle" => (Kind::Complex, 8),
+        "complex128" | "complex" | "cdouble" => (Kind::Complex, 16),
+        "complex256" | "clongdouble" => (Kind::Complex, 32),
+        "bytes" | "bytes_" => (Kind::Bytes, 0),
+        "str" | "str_" => (Kind::Text, 0),
+        "void" => (Kind::Void, 0),
+        "object" | "object_" => return Some(DType::Object),
+        _ => return None,
+    };
+    Scalar::new(kind, size, ByteOrder::NATIVE).map(DType::from)
+}
+
+/// What makes a kind of a step of time.
+type TimeKind = fn(TimeStep) -> Kind;
+
+/// Whether the string names a time, and what stands behind the name.
+fn time_text(code: &str) -> Option<(TimeKind, &str)> {
+    let prefixes: [(&str, TimeKind); 4] = [
+        ("datetime64", Kind::Datetime),
+        ("timedelta64", Kind::Timedelta),
+        ("M8", Kind::Datetime),
+        ("m8", Kind::Timedelta),
+    ];
+    if code == "M" || code == "m" {
+        return Some((if code == "M" { Kind::Datetime } else { Kind::Timedelta }, ""));
+    }
+    let (kind, rest) = prefixes.iter().find_map(|&(prefix, kind)| Some((kind, code.strip_prefix(prefix)?)))?;
+    (rest.is_empty() || rest.starts_with('[')).then_some((kind, rest))
+}
+
+fn time(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, String> {
+    let step = match unit.strip_prefix('[').map(|inner| inner.strip_suffix(']')) {
+        None => TimeStep::GENERIC,
+        Some(inner) => inner.and_then(time_step).ok_or("there is no such unit of time")?,
+    };
+    Scalar::new(kind(step), 8, order).map(DType::from).ok_or_else(|| unreachable_size())
+}
+
+fn unreachable_size() -> String {
+    "a time has 8 bytes".into()
+}
+
+/// `25s`, or `s/10` for a tenth.
+fn time_step(text: &str) -> Option<TimeStep> {
+    const MOST: u32 = i32::MAX as u32;
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (count, rest) = text.split_at(digits);
+    let count: u32 = if digits == 0 { 1 } else { count.parse().ok()? };
+    let (symbol, divisor) = match rest.split_once('/') {
+        None => (rest, 1),
+        Some((symbol, divisor)) => (symbol, divisor.parse().ok()?),
+    };
+    let unit = *TimeUnit::ALL.iter().find(|unit| unit.symbol() == symbol)?;
+    if count == 0 || count > MOST || divisor == 0 {
+        return None;
+    }
+    let step = match unit {
+        TimeUnit::Generic if divisor == 1 => TimeStep::GENERIC,
+        _ if divisor == 1 => TimeStep { count, unit },
+        _ => divided(count, unit, divisor)?,
+    };
+    (step.count <= MOST).then_some(step)
+}
+
+/// A fraction of a unit as a multiple of a shorter one, the longest that divides.
+fn divided(count: u32, unit: TimeUnit, divisor: u32) -> Option<TimeStep> {
+    use TimeUnit::*;
+    let shorter: &[(u32, TimeUnit)] = match unit {
+        Generic | Attosecond => &[],
+        Year => &[(12, Month), (52, Week), (365, Day)],
+        Month => &[(4, Week), (30, Day), (720, Hour)],
+        Week => &[(7, Day), (168, Hour), (10_080, Minute)],
+        Day => &[(24, Hour), (1440, Minute), (86_400, Second)],
+        Hour => &[(60, Minute), (3600, Second)],
+        Minute => &[(60, Second), (60_000, Millisecond)],
+        Second => &[(1000, Millisecond), (1_000_000, Microsecond)],
+        Millisecond => &[(1000, Microsecond), (1_000_000, Nanosecond)],
+        Microsecond => &[(1000, Nanosecond), (1_000_000, Picosecond)],
+        Nanosecond => &[(1000, Picosecond), (1_000_000, Femtosecond)],
+        Picosecond => &[(1000, Femtosecond), (1_000_000, Attosecond)],
+        Femtosecond => &[(1000, Attosecond)],
+    };
+    let (factor, unit) = *shorter.iter().find(|(factor, _)| factor.is_multiple_of(divisor))?;
+    Some(TimeStep { count: count.checked_mul(factor / divisor)?, unit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dtype;
+
+    #[test]
+    fn codes_mean_what_numpy_says() {
+        // (code, numpy.dtype(code) of NumPy 2.4 on a little-endian machine)
+        let cases = [
+            ("f8", "'<f8'"),
+            (">d", "'>f8'"),
+            ("=i4", "'<i4'"),
+            ("|u1", "'|u1'"),
+            (">u1", "'|u1'"),
+            ("?", "'|b1'"),
+            ("b", "'|i1'"),
+            ("float64", "'<f8'"),
+            ("c", "'|S1'"),
+            ("a3", "'|S3'"),
+            ("U2", "'<U2'"),
+            ("S03", "'|S3'"),
+            ("|S+3", "'|S3'"),
+            ("O8", "'|O'"),
+            ("M8", "'<M8'"),
+            ("m8[7D]", "'<m8[7D]'"),
+            ("<m8[2generic]", "'<m8'"),
+            ("<M8[s/10]", "'<M8[100ms]'"),
+            ("<M8[1s]", "'<M8[s]'"),
+            ("timedelta64[3h]", "'<m8[3h]'"),
+            ("f4,i4", "[('f0', '<f4'), ('f1', '<i4')]"),
+            ("<f8, >i2", "[('f0', '<f8'), ('f1', '>i2')]"),
+            ("i4,(2,)f4", "[('f0', '<i4'), ('f1', '<f4', (2,))]"),
+            ("(2,3)i2,f8", "[('f0', '<i2', (2, 3)), ('f1', '<f8')]"),
+        ];
+        for (code, expected) in cases {
+            let native = if cfg!(target_endian = "big") && !code.starts_with('<') { '>' } else { '<' };
+            let expected = expected.replace('<', &native.to_string());
+            if !code.contains(',') {
+                assert_eq!(dtype(code).unwrap().to_string(), expected, "{code}");
+            } else if cfg!(target_endian = "little") {
+                assert_eq!(dtype(code).unwrap().to_string(), expected, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_numpy_refuses_is_refused() {
+        let codes = [
+            "", "<", "<8", "<<f8", " <f8", "<f8 ", "<f8x", "|S-1", "|S1.5", "|S0x3", "<M8[]", "<M8[xs]", "<M8[ns",
+            "<M8[-1s]", "<M8[s/7]", "<M8[4294967296s]", "<i8[ns]", "<float64", "float65", "|T16", "ƒ8", "<f８", "i3",
+            "i0", "f12", "c4", "|b2", "|S2147483648", "<U536870912", "|V18446744073709551617", "i4,,i4", "i4,<x8",
+        ];
+        for code in codes {
+            assert!(dtype(code).is_err(), "{code}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The NPY format: two pure functions, [`parse`] and [`format`], from bytes to a [`Header`] and back.
+//!
+//! They do no I/O. A stream, a slice, a mapping and a member of an archive all drive the same `parse`, and so can
+//! whatever you have that this library does not know. The text of a header goes through the direct path if it is what
+//! NumPy writes for numbers, and else through the tokenizer in `scan`, which makes it safe for `py_literal`.
+
+mod alias;
+mod comma;
+mod descr;
+mod dict;
+mod direct;
+mod scan;
+mod string;
+mod write;
+
+use std::borrow::Cow;
+
+pub use write::format;
+
+use crate::error::{Error, ErrorKind, Part, Result};
+use crate::header::Header;
+use crate::limits::Limits;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// The version of the format.
+///
+/// ```
+/// use ndarray_io::Version;
+/// assert!(Version::V1 < Version::V3);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// 1.0: headers up to 65,535 bytes, in Latin-1.
+    V1,
+    /// 2.0: headers up to 4 GiB, in Latin-1.
+    V2,
+    /// 3.0: headers up to 4 GiB, in UTF-8.
+    V3,
+}
+
+impl Version {
+    /// The two numbers of the version.
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::Version::V2.numbers(), (2, 0));
+    /// ```
+    pub fn numbers(self) -> (u8, u8) {
+        match self {
+            Self::V1 => (1, 0),
+            Self::V2 => (2, 0),
+            Self::V3 => (3, 0),
+        }
+    }
+
+    fn from_numbers(major: u8, minor: u8) -> Result<Self> {
+        match (major, minor) {
+            (1, 0) => Ok(Self::V1),
+            (2, 0) => Ok(Self::V2),
+            (3, 0) => Ok(Self::V3),
+            _ => Err(ErrorKind::BadVersion { major, minor }.into()),
+        }
+    }
+
+    /// How many bytes stand before the text of the header.
+    fn preamble_len(self) -> usize {
+        if self == Self::V1 { SHORTEST } else { 12 }
+    }
+}
+
+/// What every file has at least: the magic, a version and a length.
+pub(crate) const SHORTEST: usize = 10;
+
+/// What an NPY header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NpyHeader {
+    /// What the payload is.
+    pub header: Header,
+    /// The version of the format.
+    pub version: Version,
+    /// The text of `descr`, exactly as it stands in the header.
+    pub descr: String,
+}
+
+/// What [`parse`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parsed {
+    /// The header is longer: call again with at least so many bytes, counted from the beginning.
+    NeedMore(usize),
+    /// The header, and how many bytes it took. The payload begins right behind them.
+    Done(NpyHeader, usize),
+}
+
+/// Reads a header from the first bytes of a file, with the default [`Limits`].
+///
+/// ```
+/// use ndarray_io::npy::{parse, Parsed};
+///
+/// let file = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }            \n";
+/// assert_eq!(parse(&file[..8])?, Parsed::NeedMore(10));
+/// assert_eq!(parse(&file[..10])?, Parsed::NeedMore(80));
+/// let Parsed::Done(parsed, 80) = parse(file)? else { panic!() };
+/// assert_eq!(parsed.descr, "'<i4'");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub fn parse(bytes: &[u8]) -> Result<Parsed> {
+    parse_with(bytes, &Limits::default())
+}
+
+/// Reads a header from the first bytes of a file, with limits of your own. See [`parse`].
+pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
+    let magic = &bytes[..bytes.len().min(MAGIC.len())];
+    if !MAGIC.starts_with(magic) {
+        return Err(ErrorKind::BadMagic { found: magic.to_vec() }.into());
+    }
+    let [_, _, _, _, _, _, major, minor, ..] = *bytes else {
+        return Ok(Parsed::NeedMore(SHORTEST));
+    };
+    let version = Version::from_numbers(major, minor)?;
+    let start = version.preamble_len();
+    let length = match (version, bytes) {
+        (Version::V1, &[_, _, _, _, _, _, _, _, a, b, ..]) => u64::from(u16::from_le_bytes([a, b])),
+        (_, &[_, _, _, _, _, _, _, _, a, b, c, d, ..]) => u64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => return Ok(Parsed::NeedMore(start)),
+    };
+    limits.check_header(length)?;
+    let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
+    let Some(end) = end else {
+        return Err(ErrorKind::Overflow { what: format!("a header of {length} bytes") }.into());
+    };
+    match bytes.get(start..end) {
+        None => Ok(Parsed::NeedMore(end)),
+        Some(text) => Ok(Parsed::Done(parse_text(text, version, start)?, end)),
+    }
+}
+
+/// The error for a source that ends where [`parse`] still needs `need` bytes.
+pub(crate) fn truncated(have: usize, need: usize) -> Error {
+    let part = if have < SHORTEST { Part::Preamble } else { Part::Header };
+    ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
+}
+
+/// Reads the text of a header that begins `start` bytes behind the magic.
+fn parse_text(text: &[u8], version: Version, start: usize) -> Result<NpyHeader> {
+    match direct::parse(text) {
+        Some(direct) => direct.into_header(version),
+        None => parse_general(text, version, start),
+    }
+}
+
+fn parse_general(text: &[u8], version: Version, start: usize) -> Result<NpyHeader> {
+    let text = decode(text, version, start)?;
+    dict::parse(&text, version).map_err(|fault| fault.into_error(&text, version, start))
+}
+
+fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
+    match std::str::from_utf8(text) {
+        Ok(text) if version == Version::V3 || text.is_ascii() => Ok(Cow::Borrowed(text)),
+        Err(error) if version == Version::V3 => Err(ErrorKind::BadHeader {
+            reason: "a header of version 3.0 is UTF-8, and this byte is not".into(),
+            offset: Some(start + error.valid_up_to()),
+        }
+        .into()),
+        _ => Ok(Cow::Owned(text.iter().copied().map(char::from).collect())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever the direct path accepts, it understands as the general path does.
+        #[test]
+        fn direct_and_general_path_agree(
+            descr in "[<>|=]?[?a-zA-Z][0-9]{0,3}(\\[[0-9]{0,2}[a-zA-Z]{1,2}\\])?",
+            fortran in "True|False|true",
+            shape in "(\\(\\))|(\\([0-9]{1,4},\\))|(\\([0-9]{1,21}(, [0-9]{1,3}){1,4}\\))|(\\(0?1,? ?2?\\))",
+            tail in " {0,40}\n?|, ",
+        ) {
+            let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}{tail}");
+            if let Some(direct) = direct::parse(text.as_bytes()) {
+                let general = parse_general(text.as_bytes(), Version::V1, 10);
+                match direct.into_header(Version::V1) {
+                    Ok(header) => prop_assert_eq!(header, general.unwrap()),
+                    Err(error) => prop_assert_eq!(error.to_string(), general.unwrap_err().to_string()),
+                }
+            }
+        }
+
+        /// The direct path takes what NumPy writes for scalars: it would be no fast path else.
+        #[test]
+        fn direct_path_takes_what_numpy_writes(
+            descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
+            fortran: bool,
+            dims in proptest::collection::vec(0usize..200, 0..7),
+        ) {
+            let dtype = alias::dtype(&descr).unwrap();
+            let order = if fortran { crate::Order::Fortran } else { crate::Order::C };
+            let header = Header::new(dtype, order, dims.into()).unwrap();
+            let bytes = format(&header, None).unwrap();
+            prop_assert!(direct::parse(&bytes[10..]).is_some());
+            let Parsed::Done(parsed, used) = parse(&bytes).unwrap() else { panic!("complete") };
+            prop_assert_eq!(used, bytes.len());
+            prop_assert_eq!(parsed.header, header);
+        }
+
+        /// No text makes the parser panic, and it is never slow: the budget is far above what it needs.
+        #[test]
+        fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
+            for version in [Version::V1, Version::V3] {
+                let _ = parse_general(text.as_bytes(), version, 10);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Python's string literals, rewritten with single quotes and few escapes.
+
+/// What is wrong, and how far behind the beginning of the literal.
+type Fault = (String, usize);
+
+/// Whether a string or bytes literal begins here.
+pub(super) fn begins(text: &str) -> bool {
+    split_prefix(text).is_some()
+}
+
+/// The letters before the quote, and the rest.
+fn split_prefix(text: &str) -> Option<(&str, &str)> {
+    let length = text.bytes().take(3).take_while(|byte| b"rRbBuU".contains(byte)).count();
+    let (prefix, rest) = text.split_at(length);
+    let is_prefix = matches!(prefix.to_ascii_lowercase().as_str(), "" | "r" | "u" | "b" | "br" | "rb");
+    (is_prefix && rest.starts_with(['\'', '"'])).then_some((prefix, rest))
+}
+
+/// Appends the literal that `text` begins with to `out`, in normal form; returns its length.
+pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, Fault> {
+    let (prefix, rest) = split_prefix(text).ok_or_else(|| ("a string is missing".to_owned(), 0))?;
+    let is_raw = prefix.contains(['r', 'R']);
+    let is_bytes = prefix.contains(['b', 'B']);
+    let quote = if rest.starts_with("'''") || rest.starts_with("\"\"\"") { &rest[..3] } else { &rest[..1] };
+    out.push_str(if is_bytes { "b'" } else { "'" });
+    let mut at = prefix.len() + quote.len();
+    loop {
+        let rest = &text[at..];
+        if rest.starts_with(quote) {
+            out.push('\'');
+            return Ok(at + quote.len());
+        }
+        let mut chars = rest.chars();
+        match chars.next() {
+            None => return Err(("a string is never closed".into(), 0)),
+            Some('\n' | '\r') if quote.len() == 1 => {
+                return Err(("a string is never closed on its line".into(), at));
+            }
+            Some('\r') => {
+                push(out, '\n'); // as Python reads every line end
+                at += if rest.starts_with("\r\n") { 2 } else { 1 };
+            }
+            Some('\\') if is_raw => {
+                push(out, '\\');
+                at += 1;
+                // What follows never ends a raw string, be it the quote.
+                if let Some(next @ ('\\' | '\'' | '"')) = chars.next() {
+                    push(out, next);
+                    at += 1;
+                }
+            }
+            Some('\\') => at += escape(chars.as_str(), is_bytes, out).map_err(|reason| (reason, at))?,
+            Some(char) if is_bytes && !char.is_ascii() => {
+                return Err(("bytes hold a letter that is not ASCII".into(), at));
+            }
+            Some(char) => {
+                push(out, char);
+                at += char.len_utf8();
+            }
+        }
+    }
+}
+
+/// Takes the escape behind a backslash; returns its length with the backslash.
+fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String> {
+    let first = rest.chars().next().ok_or("a string is never closed")?;
+    let char = match first {
+        '\n' => return Ok(2),
+        '\r' => return Ok(if rest.starts_with("\r\n") { 3 } else { 2 }),
+        '\\' | '\'' | '"' => first,
+        'a' => '\x07',
+        'b' => '\x08',
+        'f' => '\x0c',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\x0b',
+        '0'..='7' => {
+            let length = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+            return numbered(&rest[..length], 8, 1 + length, out);
+        }
+        'x' => return hex(rest, 2, out),
+        'u' if !is_bytes => return hex(rest, 4, out),
+        'U' if !is_bytes => return hex(rest, 8, out),
+        'N' if !is_bytes => {
+            return Err("\\N{…} is not understood: no known writer uses it in a header".into());
+        }
+        _ => {
+            // Python keeps the backslash of an escape that it does not know.
+            push(out, '\\');
+            push(out, first);
+            return Ok(1 + first.len_utf8());
+        }
+    };
+    push(out, char);
+    Ok(2)
+}
+
+fn hex(rest: &str, digits: usize, out: &mut String) -> Result<usize, String> {
+    match rest.get(1..1 + digits) {
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => numbered(text, 16, 2 + digits, out),
+        _ => Err(format!("an escape \\{} needs {digits} hexadecimal digits", &rest[..1])),
+    }
+}
+
+fn numbered(digits: &str, radix: u32, length: usize, out: &mut String) -> Result<usize, String> {
+    let code = u32::from_str_radix(digits, radix).ok();
+    match code.and_then(char::from_u32) {
+        Some(char) => {
+            push(out, char);
+            Ok(length)
+        }
+        None => Err(format!("the escape \\{digits} is no character (a lone surrogate, or beyond Unicode)")),
+    }
+}
+
+/// Appends one character of a string in normal form.
+fn push(out: &mut String, char: char) {
+    match char {
+        '\'' | '\\' => {
+            out.push('\\');
+            out.push(char);
+        }
+        '\0'..='\x1f' | '\x7f' => out.push_str(&format!("\\x{:02x}", u32::from(char))),
+        _ => out.push(char),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normalize;
+
+    #[test]
+    fn literals_mean_what_python_says() {
+        // (literal, what Python 3.11's ast.literal_eval makes of it)
+        let cases = [
+            (r"'a'", "a"),
+            (r#""it's""#, "it's"),
+            (r"r'\x41\''", r"\x41\'"),
+            (r"u'\u03bb\U0001F600'", "λ😀"),
+            (r"'\x41\101\7\t\q'", "AA\x07\t\\q"),
+            ("'''a\r\nb'c'''", "a\nb'c"),
+            ("'a\\\nb'", "ab"),
+            (r"'\400'", "Ā"),
+        ];
+        for (literal, expected) in cases {
+            let mut normal = String::new();
+            let used = normalize(literal, &mut normal).unwrap();
+            assert_eq!(used, literal.len());
+            let value: py_literal::Value = normal.parse().unwrap();
+            assert_eq!(value.as_string().unwrap(), expected, "{literal}");
+        }
+    }
+
+    #[test]
+    fn what_python_refuses_is_refused() {
+        for literal in ["'a", "'a\nb'", r"'\xg1'", r"'\u12'", r"'\U00110000'", r"'\ud800'", "'''a''"] {
+            assert!(normalize(literal, &mut String::new()).is_err(), "{literal}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What a caller may ask for beyond the defaults, for every format and every way in and out.
+
+use std::num::NonZero;
+use std::thread;
+
+use crate::dtype::ByteOrder;
+use crate::limits::Limits;
+use crate::npy::Version;
+use crate::shape::Order;
+
+/// Which conversions of numbers a read may do, by NumPy's rules (`numpy.can_cast`).
+///
+/// The conversions themselves are those of Rust's `as`: a float becomes an integer by cutting off what follows the
+/// point, saturates, and NaN becomes 0.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{Casting, ReadNpyExt, ReadOptions, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr1(&[1i16, -2]).write_npy(&mut file)?;
+/// let options = ReadOptions::new().casting(Casting::Safe);
+/// assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options)?, arr1(&[1.0, -2.0]));
+/// assert!(Array1::<u8>::read_npy_with(&file[..], &options).is_err()); // it would lose the sign
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Casting {
+    /// Only conversions that keep every value (with NumPy's exception of 64-bit integers to `f64`).
+    Safe,
+    /// Also within a kind, and to a later one in the order bool, unsigned, signed, float, complex.
+    SameKind,
+    /// Any conversion between numbers.
+    Unsafe,
+}
+
+/// Options for reading.
+///
+/// ```
+/// use ndarray_io::{Casting, Limits, ReadOptions};
+///
+/// let options = ReadOptions::new()
+///     .limits(Limits::default().payload(1 << 30))
+///     .casting(Casting::SameKind)
+///     .threads(1);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    limits: Limits,
+    casting: Option<Casting>,
+    allow_trailing: bool,
+    threads: Option<NonZero<usize>>,
+}
+
+impl ReadOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the file may ask for.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Converts numbers of another type. By default the file's dtype has to be the Rust type's own, in either byte
+    /// order.
+    #[must_use]
+    pub fn casting(mut self, casting: Casting) -> Self {
+        self.casting = Some(casting);
+        self
+    }
+
+    /// Passes over bytes behind the array where a whole file or slice is read. By default they are an error. From a
+    /// reader exactly one array is taken anyway, and what follows it is left.
+    #[must_use]
+    pub fn allow_trailing(mut self, allow: bool) -> Self {
+        self.allow_trailing = allow;
+        self
+    }
+
+    /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
+    /// one. (0 is taken for 1.)
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));
+        self
+    }
+
+    pub(crate) fn the_limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn the_casting(&self) -> Option<Casting> {
+        self.casting
+    }
+
+    pub(crate) fn allows_trailing(&self) -> bool {
+        self.allow_trailing
+    }
+
+    pub(crate) fn thread_count(&self) -> usize {
+        thread_count(self.threads)
+    }
+}
+
+/// Options for writing.
+///
+/// ```
+/// use ndarray::arr2;
+/// use ndarray_io::{ByteOrder, Order, Version, WriteNpyExt, WriteOptions};
+///
+/// let options = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran).version(Version::V2);
+/// let mut file = Vec::new();
+/// arr2(&[[1i16, 2], [3, 4]]).write_npy_with(&mut file, &options)?;
+/// assert!(file.ends_with(&[0, 1, 0, 3, 0, 2, 0, 4]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    version: Option<Version>,
+    order: Option<Order>,
+    byte_order: Option<ByteOrder>,
+    sync: bool,
+    in_place: bool,
+    threads: Option<NonZero<usize>>,
+}
+
+impl WriteOptions {
+    /// The defaults: what `numpy.save` does.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The version of the NPY format. By default the lowest that can hold the header, as NumPy chooses it.
+    #[must_use]
+    pub fn version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// The order of the elements. By default C order, but Fortran order for an array that is contiguous in that order
+    /// only, as NumPy chooses it.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// The byte order of the elements. By default this machine's.
+    #[must_use]
+    pub fn byte_order(mut self, order: ByteOrder) -> Self {
+        self.byte_order = Some(order);
+        self
+    }
+
+    /// Makes a file that is written by its path survive a loss of power: it is forced to the disk before it takes the
+    /// place of the old one. Without it the file survives the death of the process, which costs nothing.
+    #[must_use]
+    pub fn sync(mut self, sync: bool) -> Self {
+        self.sync = sync;
+        self
+    }
+
+    /// Overwrites a file where it is, instead of replacing it as a whole. This keeps hard links and a foreign owner,
+    /// but a crash or a full disk leaves a torn file, and an array that views the same file must not be written so.
+    #[must_use]
+    pub fn in_place(mut self, in_place: bool) -> Self {
+        self.in_place = in_place;
+        self
+    }
+
+    /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
+    /// one. (0 is taken for 1.)
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));
+        self
+    }
+
+    pub(crate) fn the_version(&self) -> Option<Version> {
+        self.version
+    }
+
+    pub(crate) fn the_order(&self) -> Option<Order> {
+        self.order
+    }
+
+    pub(crate) fn the_byte_order(&self) -> ByteOrder {
+        self.byte_order.unwrap_or(ByteOrder::NATIVE)
+    }
+
+    pub(crate) fn syncs(&self) -> bool {
+        self.sync
+    }
+
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.in_place
+    }
+
+    pub(crate) fn thread_count(&self) -> usize {
+        thread_count(self.threads)
+    }
+}
+
+fn thread_count(asked: Option<NonZero<usize>>) -> usize {
+    const MOST: usize = 4;
+    let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
+    asked.map_or_else(available, NonZero::get)
+}

@@ -1,0 +1,140 @@
+//! Files by their paths. Errors name the file.
+
+use std::fs::File;
+use std::path::Path;
+
+use ndarray::ShapeBuilder;
+
+use crate::array::{ReadNpyExt, WriteNpyExt};
+use crate::element::WritableElement;
+use crate::error::Result;
+use crate::io::{self, replace};
+use crate::options::{ReadOptions, WriteOptions};
+
+/// Reads an NPY file. Bytes behind the array are an error.
+///
+/// ```
+/// use ndarray::Array2;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # ndarray_io::write_npy(&path, &ndarray::arr2(&[[1.0, 2.0]]))?;
+/// let array: Array2<f64> = ndarray_io::read_npy(&path)?;
+/// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_npy<P, T>(path: P) -> Result<T>
+where
+    P: AsRef<Path>,
+    T: ReadNpyExt,
+{
+    read_npy_with(path, &ReadOptions::new())
+}
+
+/// Reads an NPY file with options.
+///
+/// ```
+/// use ndarray::Array2;
+/// use ndarray_io::{Casting, ReadOptions};
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # ndarray_io::write_npy(&path, &ndarray::arr2(&[[1.0f32, 2.0]]))?;
+/// let array: Array2<f64> = ndarray_io::read_npy_with(&path, &ReadOptions::new().casting(Casting::Safe))?;
+/// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_npy_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
+where
+    P: AsRef<Path>,
+    T: ReadNpyExt,
+{
+    let path = path.as_ref();
+    let read = || io::read_whole(&mut File::open(path)?, options);
+    read().map_err(|error| error.at_path(path))
+}
+
+/// Writes an NPY file, with the bytes that `numpy.save` writes. A file that is there is replaced whole or not at all.
+///
+/// The array is written to a new file beside the old one, which then takes its place: if the process dies or the disk
+/// is full, the old file is as it was; who has the old file open or mapped keeps it; and an array that views the file
+/// can be written back to it. Symbolic links are followed, permissions and owner kept. Where that is impossible (a file
+/// with several hard links, a directory that cannot be written) nothing happens, and the error names
+/// [`WriteOptions::in_place`]. What is no regular file, as a pipe, is written directly.
+///
+/// ```
+/// use ndarray::arr2;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_npy<P, T>(path: P, array: &T) -> Result<()>
+where
+    P: AsRef<Path>,
+    T: WriteNpyExt + ?Sized,
+{
+    write_npy_with(path, array, &WriteOptions::new())
+}
+
+/// Writes an NPY file with options. See [`write_npy`].
+///
+/// ```
+/// use ndarray::arr1;
+/// use ndarray_io::WriteOptions;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
+where
+    P: AsRef<Path>,
+    T: WriteNpyExt + ?Sized,
+{
+    let path = path.as_ref();
+    replace::replace(path, options, |file| array.write_npy_with(file, options)).map_err(|error| error.at_path(path))
+}
+
+/// Writes an NPY file that must not be there yet. It appears when it is complete.
+///
+/// ```
+/// use ndarray::arr1;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("new.npy");
+/// ndarray_io::create_new_npy(&path, &arr1(&[1.0]))?;
+/// assert!(ndarray_io::create_new_npy(&path, &arr1(&[2.0])).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn create_new_npy<P, T>(path: P, array: &T) -> Result<()>
+where
+    P: AsRef<Path>,
+    T: WriteNpyExt + ?Sized,
+{
+    let path = path.as_ref();
+    let options = WriteOptions::new();
+    replace::create_new(path, &options, |file| array.write_npy_with(file, &options)).map_err(|error| error.at_path(path))
+}
+
+/// Writes an NPY file full of zeros at the file's position, and cuts off what follows. Where the file system can, the
+/// file takes no room on the disk before it is filled.
+///
+/// This is for arrays larger than memory. [`NpyMmapMut::create`](crate::NpyMmapMut::create) does the same by path,
+/// safely beside others that open the file, and maps it.
+///
+/// ```
+/// use ndarray::Array3;
+/// use ndarray_io::{read_npy, write_zeroed_npy};
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// let file = std::fs::File::create(&path)?;
+/// write_zeroed_npy::<f64, _>(&file, (2, 3, 4))?;
+/// assert_eq!(read_npy::<_, Array3<f64>>(&path)?, Array3::zeros((2, 3, 4)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_zeroed_npy<A, D>(file: &File, shape: D) -> Result<()>
+where
+    A: WritableElement,
+    D: ShapeBuilder,
+{
+    io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), &WriteOptions::new())
+}

@@ -1,0 +1,130 @@
+//! Shapes and orders. This is the only place that multiplies dimensions, and it never does so unchecked.
+
+use std::fmt;
+
+/// How the elements of an array follow one another in a file.
+///
+/// ```
+/// use ndarray_io::Order;
+/// assert_eq!(Order::default(), Order::C);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The last axis varies fastest.
+    #[default]
+    C,
+    /// The first axis varies fastest.
+    Fortran,
+}
+
+/// The lengths of an array's axes.
+///
+/// ```
+/// use ndarray_io::Shape;
+///
+/// let shape = Shape::from([3, 4]);
+/// assert_eq!(shape.len(), Some(12));
+/// assert_eq!(shape.byte_len(8), Some(96));
+/// assert_eq!(shape.to_string(), "(3, 4)");
+/// assert_eq!(Shape::from([usize::MAX, 2]).len(), None); // more than this machine can count
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape(Vec<usize>);
+
+impl Shape {
+    /// The length of each axis.
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::Shape::from([3, 4]).dims(), [3, 4]);
+    /// ```
+    pub fn dims(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// How many axes there are.
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::Shape::from([3, 4]).ndim(), 2);
+    /// ```
+    pub fn ndim(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many elements there are. `None` if the product of the axes that are not empty passes `isize::MAX`, which is
+    /// ndarray's own rule: it holds for empty arrays too.
+    ///
+    /// ```
+    /// use ndarray_io::Shape;
+    /// assert_eq!(Shape::from([]).len(), Some(1)); // no axis: one element
+    /// assert_eq!(Shape::from([0, usize::MAX]).len(), None);
+    /// ```
+    #[expect(clippy::len_without_is_empty, reason = "an emptiness that may overflow helps nobody")]
+    pub fn len(&self) -> Option<usize> {
+        self.byte_len(1)
+    }
+
+    /// How many bytes the elements take, each of `item_size` bytes; `None` as for [`Shape::len`], with each axis that
+    /// is not empty counted and an item of no bytes counted as one.
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::Shape::from([3, 0]).byte_len(8), Some(0));
+    /// ```
+    pub fn byte_len(&self, item_size: usize) -> Option<usize> {
+        let lengths = self.0.iter().copied().filter(|&length| length > 0);
+        let bound = lengths.fold(Some(item_size.max(1)), |product: Option<usize>, length| {
+            product.and_then(|product| product.checked_mul(length))
+        });
+        let bound = bound.filter(|&bound| isize::try_from(bound).is_ok())?;
+        Some(if item_size == 0 || self.0.contains(&0) { 0 } else { bound })
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Shape {
+    fn from(dims: [usize; N]) -> Self {
+        Self(dims.to_vec())
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(dims: &[usize]) -> Self {
+        Self(dims.to_vec())
+    }
+}
+
+impl From<Vec<usize>> for Shape {
+    fn from(dims: Vec<usize>) -> Self {
+        Self(dims)
+    }
+}
+
+/// As the Python tuple that stands in a header.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (axis, length) in self.0.iter().enumerate() {
+            if axis > 0 {
+                f.write_str(", ")?;
+            }
+            length.fmt(f)?;
+        }
+        f.write_str(if self.ndim() == 1 { ",)" } else { ")" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shape;
+
+    #[test]
+    fn products_never_wrap() {
+        let big = isize::MAX as usize;
+        assert_eq!(Shape::from([big]).len(), Some(big));
+        assert_eq!(Shape::from([big + 1]).len(), None);
+        assert_eq!(Shape::from([big / 8 + 1]).byte_len(8), None);
+        assert_eq!(Shape::from([1 << (usize::BITS / 2), 1 << (usize::BITS / 2 - 1)]).len(), None);
+        assert_eq!(Shape::from([0, big, 2]).len(), None);
+        assert_eq!(Shape::from([0, big]).byte_len(8), None);
+        assert_eq!(Shape::from([5]).byte_len(0), Some(0));
+        assert_eq!(Shape::default().byte_len(8), Some(8));
+    }
+}

@@ -1,0 +1,21 @@
+//! Moving elements between bytes and memory, in bulk. All speed lives here.
+//!
+//! Reading and writing know a header and one of the three ways to move, and nothing of formats: the same loops serve
+//! all of them. [`Source`] and [`Sink`] are what bytes come from and go to; `os` is the one place that talks to the
+//! operating system in its own words.
+
+mod gather;
+mod os;
+mod pipeline;
+mod read;
+mod sink;
+mod source;
+mod write;
+
+pub(crate) use read::{Target, check_length, read, read_bytes, read_into, truncated};
+pub(crate) use sink::Sink;
+pub(crate) use source::Source;
+pub(crate) use write::{Items, write};
+
+/// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
+const BLOCK: usize = 256 << 10;

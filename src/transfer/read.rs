@@ -1,0 +1,306 @@
+//! Payloads into memory: one loop for each of the three ways.
+
+use std::sync::Mutex;
+use std::thread;
+
+use super::source::{Positioned, Source};
+use super::{BLOCK, os};
+use crate::element::cast::{Part as MemoryPart, Plain, Room};
+use crate::element::{DecodeWhole, How};
+use crate::error::{Error, ErrorKind, Part, Result};
+use crate::header::Header;
+use crate::limits;
+use crate::options::ReadOptions;
+
+/// What one thread takes at a time of a large payload.
+const PIECE: usize = 4 << 20;
+
+/// Reads the elements of a payload, in the order of the file.
+pub(crate) fn read<T: Send + Sync>(
+    source: &mut Source<'_>,
+    header: &Header,
+    how: How<T>,
+    options: &ReadOptions,
+) -> Result<Vec<T>> {
+    if let How::Whole(decode) = how {
+        return read_whole(source, header, &*decode, options);
+    }
+    let bytes = check_length(source, header, options)?;
+    match how {
+        How::Plain(plain) => read_plain(source, header, &plain, header.len(), bytes, options),
+        How::Coded(decode) => {
+            let mut items = Vec::new();
+            let first = limits::room_for(0, bytes) / header.dtype().item_size().max(1);
+            reserve(&mut items, if source.remaining().is_some() { header.len() } else { first })?;
+            each_block(source, header, |block| decode.decode(block, &mut items))?;
+            Ok(items)
+        }
+        How::Whole(_) => unreachable!("it was taken above"),
+    }
+}
+
+/// Reads the elements of a payload into ones that are there, in the order of the file. `contiguous` are all of them, if
+/// they lie one after another in that order; else `items` yields them.
+pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
+    source: &mut Source<'_>,
+    header: &Header,
+    how: How<T>,
+    target: Target<'i, T, impl Iterator<Item = &'i mut T> + 'i>,
+    options: &ReadOptions,
+) -> Result<()> {
+    if let How::Whole(decode) = how {
+        let items = read_whole(source, header, &*decode, options)?;
+        target.items().zip(items).for_each(|(slot, item)| *slot = item);
+        return Ok(());
+    }
+    let bytes = check_length(source, header, options)?;
+    let target = match (&how, target) {
+        (How::Plain(plain), Target::Contiguous(items)) => match plain.part_over(items) {
+            Some(part) => return load_all(source, header, part, bytes, plain.touches(), options),
+            None => Target::Contiguous(items),
+        },
+        (_, target) => target,
+    };
+    let mut slots = target.items();
+    each_block(source, header, |block| {
+        let mut items = Vec::with_capacity(block.len() / header.dtype().item_size().max(1));
+        match &how {
+            How::Plain(plain) => items = plain_block(plain, block)?,
+            How::Coded(decode) => decode.decode(block, &mut items)?,
+            How::Whole(_) => unreachable!("it was taken above"),
+        }
+        // The items first: asked first, the slots would lose one at the end of each block.
+        items.into_iter().zip(slots.by_ref()).for_each(|(item, slot)| *slot = item);
+        Ok(())
+    })
+}
+
+/// Elements that are there already.
+pub(crate) enum Target<'i, T, I> {
+    Contiguous(&'i mut [T]),
+    Strided(I),
+}
+
+impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
+    fn items(self) -> Box<dyn Iterator<Item = &'i mut T> + 'i> {
+        match self {
+            Self::Contiguous(items) => Box::new(items.iter_mut()),
+            Self::Strided(items) => Box::new(items),
+        }
+    }
+}
+
+/// The length of the payload, checked against the limit and, where it is known, against the source.
+pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
+    let bytes = header.payload_len().unwrap_or_default();
+    options.the_limits().check_payload(bytes as u64)?;
+    match source.remaining() {
+        Some(have) if have < bytes as u64 => Err(truncated(header, have)),
+        _ => Ok(bytes),
+    }
+}
+
+/// The error for a payload that ends after `have` bytes.
+pub(crate) fn truncated(header: &Header, have: u64) -> Error {
+    let part = Part::Payload { shape: header.shape().clone(), dtype: header.dtype().clone() };
+    ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default() as u64, have }.into()
+}
+
+/// The bytes of a payload as they are. Of one that says itself where it ends, all that is left.
+pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<Vec<u8>> {
+    match header.payload_len() {
+        None => read_rest(source, options),
+        Some(_) => {
+            let bytes = check_length(source, header, options)?;
+            read_plain(source, header, &crate::element::raw_bytes(), bytes, bytes, options)
+        }
+    }
+}
+
+/// Reads `len` items that take `bytes` bytes: at once if the source is long enough for sure, else with growing room.
+fn read_plain<T: Send>(
+    source: &mut Source<'_>,
+    header: &Header,
+    plain: &Plain<T>,
+    len: usize,
+    bytes: usize,
+    options: &ReadOptions,
+) -> Result<Vec<T>> {
+    let mut room = Room::new(plain, if source.remaining().is_some() { len } else { 0 })?;
+    if source.remaining().is_some() {
+        let part = room.all();
+        os::advise_huge_pages(part.memory());
+        load_all(source, header, part, bytes, plain.touches(), options)?;
+        return Ok(room.finish());
+    }
+    let item = bytes / len.max(1);
+    let mut arrived = 0;
+    while arrived < bytes {
+        let more = limits::room_for(arrived, bytes).div_ceil(item).min(len);
+        let part = room.grow(more)?;
+        os::advise_huge_pages(part.memory());
+        load_stream(source, header, part, plain.touches())?;
+        arrived = more * item;
+    }
+    Ok(room.finish())
+}
+
+/// Loads memory that is one piece, from whatever source.
+fn load_all(
+    source: &mut Source<'_>,
+    header: &Header,
+    part: MemoryPart<'_>,
+    bytes: usize,
+    touches: bool,
+    options: &ReadOptions,
+) -> Result<()> {
+    match source.positioned() {
+        Some(positioned) => {
+            let piece = if bytes < 2 * PIECE { usize::MAX } else { PIECE };
+            load_parts(positioned, header, part.split(piece), touches, options.thread_count())?;
+            source.advance(bytes);
+            Ok(())
+        }
+        None => load_stream(source, header, part, touches),
+    }
+}
+
+fn load_stream(source: &mut Source<'_>, header: &Header, mut part: MemoryPart<'_>, touches: bool) -> Result<()> {
+    let most = if touches { BLOCK } else { usize::MAX };
+    while !part.is_done() {
+        let at = part.at();
+        part.load(most, |block| match source.fill(block)? {
+            filled if filled < block.len() => Err(truncated(header, (at + filled) as u64)),
+            _ => Ok(()),
+        })?;
+    }
+    Ok(())
+}
+
+/// Loads parts from a source that can be read anywhere, on up to so many threads, each of which takes the next part
+/// that is left. Where the system gives no thread, the caller does the work.
+fn load_parts(
+    source: Positioned<'_>,
+    header: &Header,
+    parts: Vec<MemoryPart<'_>>,
+    touches: bool,
+    threads: usize,
+) -> Result<()> {
+    let most = if touches { BLOCK } else { usize::MAX };
+    let helpers = threads.min(parts.len()).saturating_sub(1); // the caller is one of the threads
+    let queue = Mutex::new(parts.into_iter());
+    let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+    let work = || -> Result<()> {
+        while let Some(mut part) = next() {
+            while !part.is_done() {
+                let at = part.at();
+                part.load(most, |block| match source.fill_at(block, at)? {
+                    filled if filled < block.len() => Err(truncated(header, (at + filled) as u64)),
+                    _ => Ok(()),
+                })?;
+            }
+        }
+        Ok(())
+    };
+    if helpers == 0 {
+        return work();
+    }
+    thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
+        let helpers: Vec<_> = (0..helpers).map_while(spawn).collect();
+        let own = work();
+        helpers.into_iter().fold(own, |result, helper| {
+            let theirs = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            result.and(theirs)
+        })
+    })
+}
+
+/// Reads a payload of items block by block, in memory of one block.
+fn each_block(
+    source: &mut Source<'_>,
+    header: &Header,
+    mut take: impl FnMut(&mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let item = header.dtype().item_size();
+    let bytes = header.payload_len().unwrap_or_default();
+    let per_block = (BLOCK / item.max(1)).max(1);
+    if bytes == 0 {
+        return Ok(());
+    }
+    let mut block = Vec::new();
+    let mut done = 0;
+    while done < bytes {
+        let length = (per_block * item).min(bytes - done);
+        load_block(source, header, &mut block, length, done)?;
+        take(&mut block).map_err(|error| {
+            match error.element() {
+                Some(index) => error.at_element(done / item + index),
+                None => error,
+            }
+        })?;
+        done += length;
+    }
+    Ok(())
+}
+
+/// Fills `block` with the next bytes. An item may be large, and the source lie: so room grows with what arrives.
+fn load_block(source: &mut Source<'_>, header: &Header, block: &mut Vec<u8>, length: usize, done: usize) -> Result<()> {
+    block.truncate(length);
+    let mut filled = 0;
+    while filled < length {
+        let room = limits::room_for(filled, length).max(block.len());
+        reserve(block, room - block.len())?;
+        block.resize(room, 0);
+        let came = source.fill(&mut block[filled..])?;
+        filled += came;
+        if filled < block.len() {
+            return Err(truncated(header, (done + filled) as u64));
+        }
+    }
+    Ok(())
+}
+
+fn plain_block<T>(plain: &Plain<T>, block: &[u8]) -> Result<Vec<T>> {
+    let mut room = Room::new(plain, block.len() / size_of::<T>().max(1))?;
+    room.all().load(usize::MAX, |into| {
+        into.copy_from_slice(block);
+        Ok(())
+    })?;
+    Ok(room.finish())
+}
+
+fn read_whole<T>(
+    source: &mut Source<'_>,
+    header: &Header,
+    decode: &dyn DecodeWhole<T>,
+    options: &ReadOptions,
+) -> Result<Vec<T>> {
+    let payload = read_rest(source, options)?;
+    let (items, _) = decode.decode(&payload, header.shape())?;
+    Ok(items)
+}
+
+/// All that is left of a source, within the limit for payloads.
+pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
+    let mut payload = Vec::new();
+    loop {
+        let arrived = payload.len();
+        let known = source.remaining().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let more = known.unwrap_or(BLOCK.max(arrived));
+        options.the_limits().check_payload(arrived as u64)?;
+        reserve(&mut payload, more)?;
+        payload.resize(arrived + more, 0);
+        let came = source.fill(&mut payload[arrived..])?;
+        payload.truncate(arrived + came);
+        if came < more || known.is_some() {
+            options.the_limits().check_payload(payload.len() as u64)?;
+            return Ok(payload);
+        }
+    }
+}
+
+fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
+    let bytes = more.saturating_mul(size_of::<T>());
+    items.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { bytes }.into())
+}

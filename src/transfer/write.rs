@@ -1,0 +1,98 @@
+//! Elements into payloads: one loop for each of the three ways.
+
+use ndarray::ArrayViewD;
+
+use super::gather::{Plan, gather};
+use super::{Sink, pipeline};
+use crate::element::Emit;
+use crate::error::Result;
+use crate::header::Header;
+use crate::options::WriteOptions;
+
+/// An array's elements in the order of the file.
+pub(crate) enum Items<'a, T> {
+    /// They lie one after another.
+    Contiguous(&'a [T]),
+    /// They are this view's, in C order.
+    Strided(ArrayViewD<'a, T>),
+}
+
+impl<'a, T> Items<'a, T> {
+    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        match self {
+            Self::Contiguous(items) => Box::new(items.iter()),
+            Self::Strided(view) => Box::new(view.iter()),
+        }
+    }
+
+    fn into_view(self) -> ArrayViewD<'a, T> {
+        match self {
+            Self::Contiguous(items) => ndarray::aview1(items).into_dyn(),
+            Self::Strided(view) => view,
+        }
+    }
+}
+
+/// Writes the bytes of a header and the elements behind them, and flushes.
+pub(crate) fn write<T: Send + Sync>(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    items: Items<'_, T>,
+    emit: Emit<T>,
+    options: &WriteOptions,
+) -> Result<()> {
+    sink.expect(head.len().saturating_add(header.payload_len().unwrap_or_default()))?;
+    match (emit, items) {
+        (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => write_both(sink, head, out.bytes(items))?,
+        (Emit::Plain(out), items) => {
+            write_blocks(sink, head, header, items, options, |block, bytes| {
+                gather(block, out, bytes);
+                out.fix(bytes);
+                Ok(())
+            })?;
+        }
+        (Emit::Coded(encode), items) => {
+            let item = header.dtype().item_size();
+            write_blocks(sink, head, header, items, options, |block, bytes| {
+                let mut slots = bytes.chunks_exact_mut(item.max(1));
+                block.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| encode.encode(element, slot))
+            })?;
+        }
+        (Emit::Whole(encode), items) => {
+            let payload = encode.encode(&mut items.iter(), header.shape())?;
+            write_both(sink, head, &payload)?;
+        }
+    }
+    sink.flush()
+}
+
+/// Writes header and payload, a small payload together with the header in one go.
+fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
+    const SMALL: usize = 8 << 10;
+    if payload.len() <= SMALL {
+        head.extend_from_slice(payload);
+        return sink.write(&head);
+    }
+    sink.write(&head)?;
+    sink.write(payload)
+}
+
+/// Writes a header and a payload whose blocks are made one by one.
+fn write_blocks<T: Send + Sync>(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    items: Items<'_, T>,
+    options: &WriteOptions,
+    fill: impl Fn(&ArrayViewD<'_, T>, &mut [u8]) -> Result<()> + Sync,
+) -> Result<()> {
+    let plan = Plan::new(items.into_view(), header.dtype().item_size());
+    sink.write(&head)?;
+    let make = |index: usize, bytes: &mut Vec<u8>| {
+        let block = plan.block(index);
+        bytes.resize(block.len() * plan.item(), 0);
+        fill(&block, bytes)
+    };
+    pipeline::ordered(plan.count(), options.thread_count(), make, |bytes| sink.write(bytes))
+}

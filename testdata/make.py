@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""Makes the files of this folder and manifest.jsonl, which says what each holds.
+
+NumPy writes the sound files and says what they hold; headers that NumPy would not write, and faults, are made by
+hand. Run it with NumPy 2.4 on a little-endian machine; the same version gives the same bytes.
+
+A line of the manifest is a file: id, file, expect ("ok" or the class of the error), also (other classes that are
+right), and arrays: version, descr, fortran_order, shape, start, data_start, dtype, sha256 of the elements' bytes in C
+order, and values in C order (bools; integers in decimal; floats as the hex of their big-endian bytes; complex numbers
+as pairs of those), which only numbers have. `written` says that NumPy wrote the file, so that writing the same array
+has to give the same bytes; `view` and `of` name a view of another file's array that NumPy saved.
+"""
+
+import ast
+import hashlib
+import json
+import pathlib
+import random
+import re
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent
+LINES = []
+NUMBERS = ["?", "i1", "u1", "f2", "c8", "c16"] + [kind + size for kind in "iu" for size in "248"] + ["f4", "f8"]
+FLOAT_EDGES = {
+    2: [0x0000, 0x8000, 0x3C00, 0x7C00, 0xFC00, 0x7E00, 0x7C01, 0xFE2A, 0x0001, 0x7BFF],
+    4: [0, 1 << 31, 0x3F800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 0xFFC0BEEF, 1, 0x7F7FFFFF],
+    8: [0, 1 << 63, 0x3FF << 52, 0x7FF << 52, 0xFFF << 52, 0x7FF8 << 48, 0x7FF0000000000001, 0xFFF80000DEADBEEF, 1,
+        0x7FEFFFFFFFFFFFFF],
+}
+TEXT = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
+
+
+def main():
+    for old in [*HERE.glob("*.npy"), *HERE.glob("*.bin")]:
+        old.unlink()
+    numbers()
+    shapes()
+    versions()
+    views()
+    other_dtypes()
+    by_hand()
+    faults()
+    with open(HERE / "manifest.jsonl", "w", encoding="ascii", newline="\n") as manifest:
+        for line in LINES:
+            manifest.write(json.dumps(line) + "\n")
+
+
+def numbers():
+    """Each type in both byte orders, with its edge values."""
+    for code in NUMBERS:
+        for order in "<>":
+            dtype = np.dtype(order + code)
+            if dtype.itemsize == 1 and order == ">":
+                continue
+            array = np.frombuffer(edges(dtype), dtype)
+            save(f"number-{dtype.str.translate(str.maketrans('<>|?', 'lb__'))}", array)
+            if code in ("i2", "f8", "c8"):
+                square = array[:6].reshape(2, 3)
+                save(f"fortran-{dtype.str.translate(str.maketrans('<>', 'lb'))}", np.asfortranarray(square))
+
+
+def edges(dtype):
+    """The bytes of the values that go wrong first, and some others."""
+    rng = random.Random(dtype.str)
+    order = "big" if dtype.str[0] == ">" else "little"
+    if dtype.kind == "b":
+        return bytes([1, 0, 0, 1, 1, 1])
+    if dtype.kind in "iu":
+        top = 1 << (8 * dtype.itemsize)
+        values = [0, 1, 2, top - 1, top // 2, top // 2 - 1, 0x0123456789ABCDEF % top]
+        return b"".join(value.to_bytes(dtype.itemsize, order) for value in values)
+    size = dtype.itemsize // (2 if dtype.kind == "c" else 1)
+    parts = [value.to_bytes(size, order) for value in FLOAT_EDGES[size]] + [rng.randbytes(size) for _ in range(4)]
+    if dtype.kind == "f":
+        return b"".join(parts)
+    return b"".join(re + im for re, im in zip(parts, reversed(parts)))
+
+
+def shapes():
+    for shape in [(), (0,), (0, 3), (3, 0, 2), (1,), (2, 3), (2, 3, 4), (5, 1, 3), (2, 1, 3, 2, 1, 2), (1,) * 64]:
+        label = "64ones" if len(shape) == 64 else "x".join(map(str, shape)) or "scalar"
+        count = int(np.prod(shape))
+        for kind, dtype in (("l", "<f8"), ("b", ">i2"), ("bool", "?")):
+            array = (np.arange(count) * 7 % 5 - 2).astype(dtype).reshape(shape)
+            save(f"shape-{kind}-{label}-c", array)
+            if len(shape) > 1:
+                save(f"shape-{kind}-{label}-f", np.asfortranarray(array))
+    # Larger than the blocks of readers, so that seams show.
+    save("large-u2", np.arange(150_001, dtype=">u2") * 31)
+    save("large-bool", np.arange(300_001) % 3 == 0)
+    save("large-f4-f", np.asfortranarray(np.arange(70_000, dtype="<f4").reshape(70, 10, 100)))
+
+
+def versions():
+    for version in [(1, 0), (2, 0), (3, 0)]:
+        save(f"version-{version[0]}", np.arange(6, dtype="<i4").reshape(2, 3), version=version)
+
+
+def views():
+    """Views that are not contiguous, saved by NumPy; the tests take the same views of the base."""
+    base = np.arange(3 * 4 * 5, dtype="<i4").reshape(3, 4, 5)
+    save("views-base", base)
+    lines = np.lib.stride_tricks
+    for name, view in {
+        "transposed": base.T, "axes_102": base.transpose(1, 0, 2), "axes_201": base.transpose(2, 0, 1),
+        "axes_021": base.transpose(0, 2, 1), "every_second": base[..., ::2], "reversed": base[::-1, ::-1, ::-1],
+        "reversed_last": base[..., ::-1], "middle": base[1:, 1:3, 1:4], "one_column": base[:, :, 2],
+        "one_row": base[1, 2], "first_axis": base[:, 1, 1], "broadcast_first": np.broadcast_to(base[0], (2, 4, 5)),
+        "broadcast_last": np.broadcast_to(base[0, 0, :, None], (5, 3)), "empty": base[:, 2:2, ::2],
+        "transposed_step": base.T[::2, ::-1, 1:], "inserted": base[:, None, :, 1],
+        "fortran": np.asfortranarray(base), "fortran_step": np.asfortranarray(base)[::2],
+        "windows": lines.sliding_window_view(base.reshape(-1)[:9], 4),
+    }.items():
+        save(f"views-{name}", view, view=name, of="views-base.npy")
+
+
+def other_dtypes():
+    """Types that have no Rust type here: their header and payload are read all the same."""
+    record = np.dtype([("id", "<u4"), ("x", ">f8", (2,)), ("s", "|S3"), ("ok", "?")])
+    aligned = np.dtype([("flag", "u1"), ("value", "<f8"), ("tail", "<i2")], align=True)
+    nested = np.dtype([("a", [("b", [("c", "<f8"), ("d", "|S2")]), ("e", ">i2")]), ("f", "?")])
+    titled = np.dtype([(("The title", "a"), "<f4"), ("b", "u1", (2, 1))])
+    unicode = np.dtype([("λ", "<f4"), ("it's", "u1"), ("tab\t", "u1")])
+    for label, dtype in {"record": record, "aligned": aligned, "nested": nested, "titled": titled, "unicode": unicode,
+                         "text": "<U3", "text_big": ">U3", "bytes": "S5", "void": "V7", "time": "<M8[25s]",
+                         "delta": ">m8[ns]", "generic": "<m8", "longdouble": "<f16", "many": long_record()}.items():
+        array = np.zeros((2, 2), dtype, order="F")
+        save(f"dtype-{label}", array)
+    save("dtype-object", np.array([1, "two", None], object), pickle=True)
+
+
+def long_record():
+    return np.dtype([(f"field_{number:04}", "<i2") for number in range(800)])
+
+
+def save(name, array, version=None, pickle=False, **more):
+    path = HERE / f"{name}.npy"
+    with open(path, "wb") as file:
+        np.lib.format.write_array(file, array, version=version, allow_pickle=pickle)
+    blob = path.read_bytes()
+    add(name, blob, entry(blob), written=True, **more)
+
+
+def entry(blob, **more):
+    """What the manifest says of an array, by NumPy's own reading of it."""
+    length_size = 2 if blob[6] == 1 else 4
+    start = 8 + length_size
+    data_start = start + int.from_bytes(blob[8:start], "little")
+    text = blob[start:data_start].decode("utf-8" if blob[6] == 3 else "latin-1")
+    descr = more.get("descr") or re.match(r"\{'descr': (.*), 'fortran_order'", text, re.DOTALL)[1]
+    value = more.get("value") or ast.literal_eval(text.strip())
+    dtype = more.get("dtype") or np.lib.format.descr_to_dtype(value["descr"])
+    shape, fortran = value["shape"], value["fortran_order"]
+    facts = {"version": [blob[6], blob[7]], "descr": descr, "fortran_order": fortran, "shape": list(shape),
+             "start": 0, "data_start": data_start, "dtype": neutral(dtype)}
+    if dtype.hasobject:
+        return facts
+    count = int(np.prod(shape))
+    data = np.frombuffer(blob[data_start:data_start + count * dtype.itemsize], f"V{dtype.itemsize}")
+    items = data.reshape(shape, order="F" if fortran else "C").reshape(-1)
+    facts["sha256"] = hashlib.sha256(b"".join(item.tobytes() for item in items)).hexdigest()
+    if dtype.names is None and dtype.kind in "biufc" and dtype.itemsize <= 16 and dtype.str[1:] != "f16":
+        facts["values"] = [encode(dtype, item.tobytes()) for item in items] if count <= 200 else None
+    return facts
+
+
+def encode(dtype, raw):
+    """The value of one element. Floats go by their bytes: NumPy's own access may quiet a signalling NaN."""
+    if dtype.kind == "b":
+        return bool(np.frombuffer(raw, dtype)[0])
+    if dtype.kind in "iu":
+        return str(int(np.frombuffer(raw, dtype)[0]))
+    parts = [raw] if dtype.kind == "f" else [raw[:len(raw) // 2], raw[len(raw) // 2:]]
+    big = [(part if dtype.str[0] == ">" else part[::-1]).hex() for part in parts]
+    return big[0] if dtype.kind == "f" else big
+
+
+def neutral(dtype):
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return {"kind": "subarray", "size": dtype.itemsize, "shape": list(shape), "base": neutral(base)}
+    if dtype.names is not None:
+        fields = []
+        for name in dtype.names:
+            field, offset, *title = dtype.fields[name]
+            fields.append({"name": name, "title": title[0] if title else None, "offset": offset,
+                           "dtype": neutral(field)})
+        return {"kind": "record", "size": dtype.itemsize, "fields": fields}
+    facts = {"kind": dtype.kind, "order": dtype.str[0], "size": dtype.itemsize}
+    if dtype.kind in "mM":
+        unit, step = np.datetime_data(dtype)
+        facts |= {"unit": unit, "step": 1 if unit == "generic" else step}
+    return facts
+
+
+def frame(text, version=(1, 0), align=64, newline=True, length=None):
+    header = text if isinstance(text, bytes) else text.encode("utf-8" if version[0] == 3 else "latin-1")
+    length_size = 2 if version[0] == 1 else 4
+    header += b" " * (-(8 + length_size + len(header) + newline) % align) + b"\n" * newline
+    stated = len(header) if length is None else length
+    return b"\x93NUMPY" + bytes(version) + stated.to_bytes(length_size, "little") + header
+
+
+def by_hand():
+    """Headers that NumPy reads and would not write."""
+    data = bytes(range(24))
+    value = {"descr": "<f4", "fortran_order": False, "shape": (2, 3)}
+    spellings = {
+        "key_order": "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4'}",
+        "double_quotes": '{"descr": "<f4", "fortran_order": False, "shape": (2, 3), }',
+        "no_spaces": "{'descr':'<f4','fortran_order':False,'shape':(2,3)}",
+        "lines": "{\r\n'descr': '<f4',\n'fortran_order': False,\n'shape': (2,\n3),\n}",
+        "u_strings": "{u'descr': u'<f4', u'fortran_order': False, u'shape': (2, 3), }",
+        "long": TEXT.replace("(2, 3)", "(2L, 3L)"), "comment": TEXT + " # it's {'a'",
+        "comment_within": TEXT.replace("'<f4',", "'<f4', # it's a comment }\n"),
+        "joined": TEXT.replace("'<f4'", "'<' 'f4'"), "raw": TEXT.replace("'<f4'", "r'<f4'"),
+        "hex": TEXT.replace("(2, 3)", "(0x2, 0b1_1)"), "parentheses": TEXT.replace("(2, 3)", "(((2), (+3)))"),
+        "escape": TEXT.replace("descr", "\\x64escr"), "form_feed": TEXT.replace("'<f4', ", "'<f4', \f"),
+        "continued": TEXT.replace("(2, 3)", "(2, \\\n3)"),
+    }
+    for label, text in spellings.items():
+        descr = {"double_quotes": '"<f4"', "u_strings": "u'<f4'", "joined": "'<' 'f4'", "raw": "r'<f4'"}
+        hand(label, frame(text) + data, descr=descr.get(label, "'<f4'"), value=value)
+    hand("no_newline", frame(TEXT, newline=False) + data)
+    hand("unpadded", frame(TEXT, align=1) + data)
+    hand("v3_text", frame(TEXT, version=(3, 0)) + data)
+    hand("long_header", frame(TEXT.ljust(70_000), version=(2, 0)) + data)
+    for number, code in enumerate(["f8", "=f8", "float64", "d", "|f8", "?", "|?", "<b1", "|u1", ">u1", "=i1", "u1",
+                                   "i4", "int64", "complex", "F", "half", "e", "<h", "uint"]):
+        dtype = np.dtype(code)
+        blob = frame(TEXT.replace("<f4", code).replace("(2, 3)", "(2,)")) + np.arange(2).astype(dtype).tobytes()
+        hand(f"alias-{number:02}", blob, value={"descr": code, "fortran_order": False, "shape": (2,)})
+    latin1 = frame("{'descr': [('é', '<f4')], 'fortran_order': False, 'shape': (2,), }") + bytes(8)
+    hand("latin1", latin1)
+    for label, text, kind in (("1d", "(5,)", "<f4"), ("scalar", "()", "<f4"), ("empty", "(2, 0, 3)", "<f4")):
+        fortran = TEXT.replace("False", "True").replace("(2, 3)", text)
+        hand(f"marked_fortran-{label}", frame(fortran) + bytes(20 if label == "1d" else 4 if label == "scalar" else 0))
+    hand("large_empty", frame(TEXT.replace("(2, 3)", "(0, 1000, 1000)")))
+    first = frame(TEXT) + data
+    second = frame(TEXT.replace("<f4", ">i2").replace("(2, 3)", "(3,)"), align=1) + bytes(6)
+    facts = entry(second)
+    facts["start"], facts["data_start"] = len(first), facts["data_start"] + len(first)
+    add("hand-two_arrays", first + second, entry(first), facts)
+
+
+def hand(name, blob, **more):
+    add(f"hand-{name}", blob, entry(blob, **more))
+
+
+def faults():
+    data = bytes(24)
+
+    def bad(name, blob, *classes):
+        path = f"bad-{name}"
+        add(path, blob, expect=classes[0], also=list(classes[1:]))
+
+    def text(name, text, *classes, version=(1, 0)):
+        bad(name, frame(text, version) + data, *(classes or ("bad_header",)))
+
+    good = frame(TEXT) + data
+    for label, blob in {"magic": b"\x92" + good[1:], "zip": b"PK\3\4" + bytes(60), "text": b"1 2 3\n" * 20}.items():
+        bad(f"magic-{label}", blob, "bad_magic")
+    for version in ((0, 0), (1, 1), (4, 0), (9, 0)):
+        bad("version-{}_{}".format(*version), good[:6] + bytes(version) + good[8:], "bad_version")
+    bad("length-4_gib", b"\x93NUMPY\2\0" + b"\xff" * 4, "truncated_header", "header_too_large")
+    bad("length-beyond", frame(TEXT, length=5000) + data, "truncated_header")
+    bad("length-zero", frame(TEXT, length=0) + data, "bad_header")
+    for label, wrong in {
+        "spaces": "   ", "list": "[]", "unclosed": TEXT[:-2], "two": TEXT + TEXT, "no_comma": TEXT.replace("',", "'"),
+        "sum": TEXT.replace("2,", "1+1,"), "leading_zero": TEXT.replace("2,", "02,"), "nul": TEXT + "\0",
+        "vertical_tab": TEXT.replace(" (", "\v("), "bad_escape": TEXT.replace("<f4", "\\xg4"),
+        "float": TEXT.replace("2,", "2.0,"), "true": TEXT.replace("2,", "True,"), "shape_list":
+        TEXT.replace("(2, 3)", "[2, 3]"), "shape_int": TEXT.replace("(2, 3)", "6"), "no_shape":
+        TEXT.replace("'shape': (2, 3), ", ""), "extra_key": TEXT.replace(", }", ", 'x': 1}"), "bytes_key":
+        TEXT.replace("'shape'", "b'shape'"), "order_int": TEXT.replace("False", "0"), "twice":
+        TEXT.replace("{", "{'descr': '<i2', "), "negative": TEXT.replace("(2, 3)", "(-6,)"), "int64_call":
+        TEXT.replace("(2, 3)", "(np.int64(2), 3)"), "minus_chain": TEXT.replace("2,", "-" * 3000 + "2,"),
+        "dict_within": TEXT.replace("'<f4'", "{'names': ['a']}"), "surrogate": TEXT.replace("<f4", "\\ud800"),
+    }.items():
+        text(f"header-{label}", wrong, "bad_header", "unsupported_dtype")
+    text("long_v3", TEXT.replace("(2, 3)", "(2L, 3L)"), "bad_header", version=(3, 0))
+    bad("utf8", frame(TEXT.encode().replace(b"<f4", b"\xff"), (3, 0)) + data, "bad_header")
+    for depth in (24, 200, 20_000):
+        version = (1, 0) if depth < 5_000 else (2, 0)
+        for label, nested in {"lists": TEXT.replace("'<f4'", "[" * depth + "]" * depth), "unclosed": "[" * depth,
+                              "tuples": TEXT.replace("(2, 3)", "(" * depth + "2" + ",)" * depth)}.items():
+            text(f"nesting-{label}_{depth}", nested, "header_too_large", "bad_header", "unsupported_dtype",
+                 version=version)
+    for label, shape in {"2_62": "(4611686018427387904,)", "wraps": "(4294967296, 4294967296)", "2_63":
+                         "(9223372036854775808,)", "100_digits": f"({'9' * 100},)", "empty_huge":
+                         "(0, 1099511627776, 1099511627776)"}.items():
+        text(f"shape-{label}", TEXT.replace("(2, 3)", shape), "overflow")
+    for label, shape in {"2_31": "(2147483648,)", "2_59": "(576460752303423488,)", "one_more": "(2, 4)"}.items():
+        text(f"shape-{label}", TEXT.replace("(2, 3)", shape), "truncated_data", "overflow")
+    text("shape-65_axes", TEXT.replace("(2, 3)", f"({'1, ' * 65})"), "header_too_large")
+    for number, code in enumerate(["<x8", "<f3", "<i16", "|b2", "", "<", "<<f8", " <f8", "<f8 ", "|S-1", "<M8[qq]",
+                                   "<M8[s/7]", "|S99999999999", "<float64", "T16"]):
+        text(f"dtype-{number:02}", TEXT.replace("<f4", code), "unsupported_dtype", "bad_header")
+    for number, descr in enumerate(["None", "8", "('<f4',)", "[('a', '<f4'), ('a', '<i2')]", "[('a',)]", "[1]",
+                                    "[(b'a', '<f4')]", "[('a', '<f4', (-1,))]", "[('a', '<f4', (1099511627776,))]",
+                                    "[('a', '|S0', (2,))]", "[('a', '|V2147483647'), ('b', '|u1')]"]):
+        text(f"descr-{number:02}", TEXT.replace("'<f4'", descr), "unsupported_dtype", "bad_header")
+    for label, value in {"2": 2, "255": 255}.items():
+        bad(f"bool-{label}", frame(TEXT.replace("<f4", "|b1")) + bytes([0, 1, 0, 1, value, 0]), "bad_bool")
+    bad("extra-one", good + b"x", "extra_data")
+    bad("extra-newline", good + b"\n", "extra_data")
+
+
+def add(name, blob, *arrays, expect="ok", also=(), **more):
+    file = f"{name}.npy" if more.get("written") else f"{name}.bin"
+    (HERE / file).write_bytes(blob)
+    LINES.append({"id": name, "file": file, "kind": "npy", "expect": expect, "also": list(also), **more,
+                  "arrays": list(arrays)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+//! NumPy's files, case by case: those of `testdata`, and the corpus that `NDARRAY_IO_CORPUS` names, if it does. What is
+//! read is written again into the folder `NDARRAY_IO_WRITTEN`, if that is set, for NumPy to check.
+
+use std::fmt::Debug;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ndarray::ArrayD;
+use ndarray_io::{
+    ByteOrder, DType, NpyReader, Order, Result, Version, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions,
+};
+
+use crate::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
+use crate::routes::{self, Route};
+
+#[test]
+fn testdata_is_read_as_numpy_says() {
+    check_folder(&manifest::testdata());
+}
+
+#[test]
+fn the_corpus_is_read_as_numpy_says() {
+    if let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") {
+        check_folder(Path::new(&folder));
+    }
+}
+
+fn check_folder(folder: &Path) {
+    let cases = manifest::cases(folder);
+    assert!(!cases.is_empty());
+    let failures: Vec<String> = cases.iter().flat_map(|case| check(case).err()).collect();
+    assert!(failures.is_empty(), "{} of {} cases failed:\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+/// `Err` says what is wrong.
+fn check(case: &Case) -> Result<(), String> {
+    // Behind other bytes, a stream is read from where it begins; from the beginning of the file there is no magic.
+    if case.arrays.first().is_some_and(|facts| facts.start > 0) {
+        expect_error(case, NpyReader::new(&case.bytes[..]).map(drop))?;
+    }
+    let is_sound = case.expect == "ok" || case.arrays.len() > 1;
+    let outcome = case.arrays.iter().try_for_each(|facts| check_array(case, facts));
+    match outcome {
+        Ok(()) if is_sound || (!case.arrays.is_empty() && case.allowed.iter().any(|class| class == "ok")) => Ok(()),
+        Ok(()) => check_fault(case),
+        Err(Failure::Class(class)) if case.allowed.iter().any(|allowed| *allowed == class) => Ok(()),
+        Err(Failure::Class(class)) => Err(format!("{}: {class}, not {:?}", case.id, case.allowed)),
+        Err(Failure::Wrong(text)) => Err(format!("{}: {text}", case.id)),
+    }
+}
+
+enum Failure {
+    /// Reading gives an error of this class.
+    Class(&'static str),
+    /// Reading gives something else than NumPy says.
+    Wrong(String),
+}
+
+fn same<T: PartialEq + Debug>(what: &str, found: T, wanted: T) -> Result<(), Failure> {
+    if found == wanted {
+        return Ok(());
+    }
+    let shown = |value: &T| format!("{value:?}").chars().take(300).collect::<String>();
+    Err(Failure::Wrong(format!("{what}: found {}, expected {}", shown(&found), shown(&wanted))))
+}
+
+fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
+    let bytes = &case.bytes[facts.start..facts.end];
+    let mut reader = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?;
+    same("version", vec![reader.version().numbers().0, reader.version().numbers().1], numbers(&facts.json["version"]))?;
+    same("descr", reader.descr_text(), facts.json["descr"].as_str().unwrap())?;
+    same("shape", reader.shape().dims(), &facts.shape())?;
+    same("order", reader.order() == Order::Fortran, facts.is_fortran())?;
+    same("data offset", reader.data_offset(), facts.data_offset())?;
+    if !facts.json["dtype"].is_null() && *reader.dtype() != DType::Object {
+        same("dtype", neutral(reader.dtype()), facts.json["dtype"].clone())?;
+    }
+    let dtype = reader.dtype().clone();
+    let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order());
+    if let Some(done) = with_type!(dtype, check_numbers(case, facts, bytes, order)) {
+        return done;
+    }
+    let refused = reader.read::<ArrayD<f64>>().unwrap_err();
+    same("another type is refused", refused.is_mismatch(), true)?;
+    let shown: String = dtype.to_string().chars().take(100).collect();
+    same("the message names the dtype", refused.to_string().contains(&shown), true)?;
+    if let Some(wanted) = facts.json["sha256"].as_str() {
+        let payload = reader.read_bytes().map_err(|error| Failure::Class(class(&error)))?;
+        let found = sha256(&in_c_order(&payload, dtype.item_size(), &facts.shape(), facts.is_fortran()));
+        same("payload", &*found, wanted)?;
+        check_header_again(case, facts, bytes)?;
+    }
+    Ok(())
+}
+
+/// What NumPy wrote as a header, we write.
+fn check_header_again(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
+    if !is_written_by_numpy(case) {
+        return Ok(());
+    }
+    let reader = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?;
+    let (order, shape) = (reader.order(), reader.shape().clone());
+    let header = ndarray_io::Header::new(reader.dtype().clone(), order, shape).unwrap();
+    let written = ndarray_io::npy::format(&header, version_to_force(facts)).unwrap();
+    same("header written again", text(&written), text(&bytes[..facts.data_offset()]))
+}
+
+fn text(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}
+
+fn check_numbers<A>(case: &Case, facts: &Facts, bytes: &[u8], order: Option<ByteOrder>) -> Result<(), Failure>
+where
+    A: ViewMutElement + WritableElement + TestElement + Default + Debug,
+{
+    let shape = facts.shape();
+    let header = routes::Header { shape: &shape, order, data_offset: facts.data_offset() };
+    for &route in routes::ALL {
+        let Some(read) = routes::read::<A>(route, bytes, header) else { continue };
+        let array = match read {
+            Ok(array) => array,
+            Err(error) if route.is_strict() && class(&error) == "extra_data" && case.expect == "extra_data" => continue,
+            Err(error) if case.allowed.iter().any(|allowed| allowed == class(&error)) => continue,
+            Err(error) => return Err(Failure::Wrong(format!("{route:?}: {error}"))),
+        };
+        same("shape", array.shape(), &shape[..])?;
+        let of_file: Vec<u8> = array.iter().flat_map(|item| item.bytes(order.unwrap_or(ByteOrder::NATIVE))).collect();
+        let wanted = facts.json["sha256"].as_str().unwrap();
+        same(&format!("{route:?}: elements"), &*sha256(&of_file), wanted)?;
+        if let Some(values) = facts.json["values"].as_array() {
+            let found: Vec<_> = array.iter().map(|item| item.json()).collect();
+            same(&format!("{route:?}: values"), &found, values)?;
+        }
+        if route == Route::Whole {
+            same("Fortran strides", array.t().is_standard_layout() || !facts.is_fortran(), true)?;
+            check_written(case, facts, bytes, &array, order)?;
+        }
+    }
+    Ok(())
+}
+
+/// What NumPy wrote, we write, to the byte.
+fn check_written<A: WritableElement>(
+    case: &Case,
+    facts: &Facts,
+    bytes: &[u8],
+    array: &ArrayD<A>,
+    order: Option<ByteOrder>,
+) -> Result<(), Failure> {
+    let mut options = WriteOptions::new().byte_order(order.unwrap_or(ByteOrder::NATIVE));
+    if let Some(version) = version_to_force(facts) {
+        options = options.version(version);
+    }
+    let mut written = Vec::new();
+    array.write_npy_with(&mut written, &options).unwrap();
+    if is_written_by_numpy(case) {
+        same("written again", text(&written), text(bytes))?;
+    }
+    if let Some(folder) = std::env::var_os("NDARRAY_IO_WRITTEN")
+        && case.arrays.len() == 1
+        && case.expect == "ok"
+    {
+        let path = PathBuf::from(folder).join(case.path.file_name().unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        ndarray_io::write_npy_with(path, array, &options).unwrap();
+    }
+    Ok(())
+}
+
+/// NumPy wrote the file by itself, and not a hand that knows more spellings.
+fn is_written_by_numpy(case: &Case) -> bool {
+    let by_numpy = ["dtype", "shape", "source", "version", "fill", "size", "record", "random"];
+    case.line["written"] == true || case.line["category"].as_str().is_some_and(|category| by_numpy.contains(&category))
+}
+
+/// A version that NumPy was told to take, because another one would have done.
+fn version_to_force(facts: &Facts) -> Option<Version> {
+    match numbers(&facts.json["version"])[0] {
+        1 => None,
+        2 => Some(Version::V2),
+        _ => Some(Version::V3),
+    }
+}
+
+/// A file that is malformed in a way that only the elements show.
+fn check_fault(case: &Case) -> Result<(), String> {
+    let read = NpyReader::new(&case.bytes[..]).and_then(|mut reader| {
+        let dtype = reader.dtype().clone();
+        match with_type!(dtype, read_strictly(&case.path)) {
+            Some(read) => read,
+            None if case.expect == "bad_bool" || case.expect == "bad_unicode" => Ok(false), // elements within a record
+            None if dtype.has_object() => reader.read::<ArrayD<f64>>().map(|_| true),
+            None => reader.read_bytes().map(|_| true),
+        }
+    });
+    match read {
+        Ok(false) => Ok(()),
+        Ok(true) => expect_error(case, Ok(())),
+        Err(error) => expect_error(case, Err(error)),
+    }
+}
+
+fn read_strictly<A: ViewMutElement>(path: &Path) -> Result<bool> {
+    ndarray_io::read_npy::<_, ArrayD<A>>(path).map(|_| true)
+}
+
+fn expect_error(case: &Case, read: Result<()>) -> Result<(), String> {
+    let found = read.as_ref().map_or_else(class, |()| "ok");
+    if case.allowed.iter().any(|allowed| allowed == found) || (found == "bad_magic" && case.expect == "ok") {
+        return Ok(());
+    }
+    let message = read.err().map(|error| error.to_string()).unwrap_or_default();
+    Err(format!("{}: {found} ({message}), not {:?}", case.id, case.allowed))
+}
+
+fn numbers(json: &serde_json::Value) -> Vec<u8> {
+    json.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as u8).collect()
+}
+
+/// The items of a payload in C order.
+fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortran: bool) -> Vec<u8> {
+    if !is_fortran || item == 0 || payload.is_empty() {
+        return payload.to_vec();
+    }
+    let numbers: Vec<usize> = (0..payload.len() / item).collect();
+    let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+    let places = ArrayD::from_shape_vec(reversed, numbers).unwrap().reversed_axes();
+    places.iter().flat_map(|place| payload[place * item..][..item].iter().copied()).collect()
+}

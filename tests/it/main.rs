@@ -1,0 +1,17 @@
+//! The library's tests: one binary, a module for each subject.
+#![allow(unsafe_code)] // opening a map is unsafe: the tests promise that their files are their own
+
+mod compat;
+mod corpus;
+mod dtypes;
+mod faults;
+mod floors;
+mod hostile;
+mod manifest;
+mod maps;
+mod options;
+mod paths;
+mod properties;
+mod reader;
+mod routes;
+mod strides;

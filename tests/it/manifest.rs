@@ -1,0 +1,228 @@
+//! The form in which NumPy's side says what a file holds: see `testdata/make.py`.
+
+use std::path::{Path, PathBuf};
+
+use ndarray_io::{ByteOrder, DType, Error, ErrorKind, Kind, Limited, Part, Scalar, Title};
+use num_complex::Complex;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// One file and what is expected of it.
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) expect: String,
+    /// The classes of errors that are right; `ok` may be among them.
+    pub(crate) allowed: Vec<String>,
+    pub(crate) line: Value,
+    pub(crate) arrays: Vec<Facts>,
+}
+
+/// What is known of one array.
+pub(crate) struct Facts {
+    pub(crate) json: Value,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Facts {
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let dims = self.json["shape"].as_array().expect("a shape").iter();
+        dims.map(|length| usize::try_from(length.as_u64().expect("a length")).expect("a usize")).collect()
+    }
+
+    pub(crate) fn is_fortran(&self) -> bool {
+        self.json["fortran_order"].as_bool().expect("an order")
+    }
+
+    pub(crate) fn data_offset(&self) -> usize {
+        usize::try_from(self.json["data_start"].as_u64().expect("an offset")).expect("a usize") - self.start
+    }
+}
+
+pub(crate) fn cases(folder: &Path) -> Vec<Case> {
+    let manifest = std::fs::read_to_string(folder.join("manifest.jsonl")).expect("a manifest");
+    manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).filter_map(|line| case(folder, line)).collect()
+}
+
+pub(crate) fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
+}
+
+fn case(folder: &Path, line: Value) -> Option<Case> {
+    if line["kind"] != "npy" {
+        return None;
+    }
+    let path = folder.join(line["file"].as_str().expect("a file"));
+    let bytes = std::fs::read(&path).expect("the case's file");
+    let strings = |value: &Value| -> Vec<String> {
+        value.as_array().expect("a list").iter().map(|item| item.as_str().expect("a string").to_owned()).collect()
+    };
+    let expect = line["expect"].as_str().expect("a class").to_owned();
+    let mut allowed = strings(&line["also"]);
+    allowed.push(expect.clone());
+    let entries = line["arrays"].as_array().expect("a list").clone();
+    let starts: Vec<usize> = entries.iter().map(|entry| entry["start"].as_u64().unwrap_or(0) as usize).collect();
+    let ends = starts.iter().skip(1).copied().chain([bytes.len()]).collect::<Vec<_>>();
+    let arrays = entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| Facts { json, start, end });
+    let id = line["id"].as_str().expect("a name").to_owned();
+    Some(Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line })
+}
+
+/// The oracle's name for an error.
+pub(crate) fn class(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::BadMagic { .. } => "bad_magic",
+        ErrorKind::BadVersion { .. } => "bad_version",
+        ErrorKind::Truncated { part: Part::Payload { .. }, .. } => "truncated_data",
+        ErrorKind::Truncated { .. } => "truncated_header",
+        ErrorKind::BadHeader { .. } => "bad_header",
+        ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
+        ErrorKind::Overflow { .. } => "overflow",
+        ErrorKind::Trailing { .. } => "extra_data",
+        ErrorKind::BadBool { .. } => "bad_bool",
+        ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
+        ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
+        ErrorKind::Limit { .. } => "header_too_large",
+        _ => "none of the oracle's",
+    }
+}
+
+/// A dtype in the manifest's form.
+pub(crate) fn neutral(dtype: &DType) -> Value {
+    match dtype {
+        DType::Scalar(scalar) => neutral_scalar(scalar),
+        DType::Subarray(subarray) => json!({"kind": "subarray", "size": subarray.size(),
+            "shape": subarray.shape().dims(), "base": neutral(subarray.base())}),
+        DType::Record(record) => {
+            let fields = record.fields().iter().map(|field| {
+                let title = match field.title() {
+                    None => Value::Null,
+                    Some(Title::Text(text)) => json!(text),
+                    Some(Title::Int(number)) => json!(number),
+                    Some(other) => panic!("a title of a new kind: {other:?}"),
+                };
+                json!({"name": field.name(), "title": title, "offset": field.offset(), "dtype": neutral(field.dtype())})
+            });
+            json!({"kind": "record", "size": record.size(), "fields": fields.collect::<Vec<_>>()})
+        }
+        DType::Object => json!({"kind": "O", "order": "|", "size": 8}),
+        other => panic!("a dtype of a new kind: {other:?}"),
+    }
+}
+
+fn neutral_scalar(scalar: &Scalar) -> Value {
+    let order = match scalar.byte_order() {
+        None => "|",
+        Some(ByteOrder::Little) => "<",
+        Some(ByteOrder::Big) => ">",
+    };
+    let mut json = json!({"kind": scalar.kind().letter().to_string(), "order": order, "size": scalar.size()});
+    if let Kind::Datetime(step) | Kind::Timedelta(step) = scalar.kind() {
+        json["unit"] = json!(step.unit.symbol());
+        json["step"] = json!(step.count);
+    }
+    json
+}
+
+/// An element whose value and bytes can be compared with the manifest's.
+pub(crate) trait TestElement: Copy {
+    fn json(self) -> Value;
+    fn bytes(self, order: ByteOrder) -> Vec<u8>;
+}
+
+fn ordered<const N: usize>(little: [u8; N], order: ByteOrder) -> Vec<u8> {
+    let mut bytes = little.to_vec();
+    if order == ByteOrder::Big {
+        bytes.reverse();
+    }
+    bytes
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl TestElement for $type {
+            fn json(self) -> Value {
+                json!(self.to_string())
+            }
+
+            fn bytes(self, order: ByteOrder) -> Vec<u8> {
+                ordered(self.to_le_bytes(), order)
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ty)*) => {$(
+        impl TestElement for $type {
+            fn json(self) -> Value {
+                json!(hex(&self.bytes(ByteOrder::Big)))
+            }
+
+            fn bytes(self, order: ByteOrder) -> Vec<u8> {
+                ordered(self.to_bits().to_le_bytes(), order)
+            }
+        }
+    )*};
+}
+
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+floats!(f32 f64);
+#[cfg(feature = "half")]
+floats!(half::f16);
+
+impl TestElement for bool {
+    fn json(self) -> Value {
+        json!(self)
+    }
+
+    fn bytes(self, _: ByteOrder) -> Vec<u8> {
+        vec![u8::from(self)]
+    }
+}
+
+impl<T: TestElement> TestElement for Complex<T> {
+    fn json(self) -> Value {
+        json!([self.re.json(), self.im.json()])
+    }
+
+    fn bytes(self, order: ByteOrder) -> Vec<u8> {
+        [self.re.bytes(order), self.im.bytes(order)].concat()
+    }
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Calls a generic function with the Rust type of a dtype; `None` if there is none.
+macro_rules! with_type {
+    ($dtype:expr, $function:ident($($argument:expr),*)) => {{
+        use ndarray_io::Kind;
+        match $dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
+            Some((Kind::Bool, 1)) => Some($function::<bool>($($argument),*)),
+            Some((Kind::Int, 1)) => Some($function::<i8>($($argument),*)),
+            Some((Kind::Int, 2)) => Some($function::<i16>($($argument),*)),
+            Some((Kind::Int, 4)) => Some($function::<i32>($($argument),*)),
+            Some((Kind::Int, 8)) => Some($function::<i64>($($argument),*)),
+            Some((Kind::Uint, 1)) => Some($function::<u8>($($argument),*)),
+            Some((Kind::Uint, 2)) => Some($function::<u16>($($argument),*)),
+            Some((Kind::Uint, 4)) => Some($function::<u32>($($argument),*)),
+            Some((Kind::Uint, 8)) => Some($function::<u64>($($argument),*)),
+            #[cfg(feature = "half")]
+            Some((Kind::Float, 2)) => Some($function::<half::f16>($($argument),*)),
+            Some((Kind::Float, 4)) => Some($function::<f32>($($argument),*)),
+            Some((Kind::Float, 8)) => Some($function::<f64>($($argument),*)),
+            Some((Kind::Complex, 8)) => Some($function::<num_complex::Complex<f32>>($($argument),*)),
+            Some((Kind::Complex, 16)) => Some($function::<num_complex::Complex<f64>>($($argument),*)),
+            _ => None,
+        }
+    }};
+}
+pub(crate) use with_type;

@@ -1,0 +1,247 @@
+//! The ways in. Every case runs over every one of them; a new way is a line of `ALL` and one arm of `read`.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
+use ndarray_io::{
+    ByteOrder, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, ViewMutElement, ViewMutNpyExt, ViewNpyExt,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    Whole,
+    OneByte,
+    Chunks,
+    Interrupted,
+    OneThread,
+    File,
+    FileBorrowed,
+    FileAtAnOffset,
+    Reader,
+    Path,
+    View,
+    ViewMut,
+    #[cfg(feature = "mmap")]
+    Map,
+    #[cfg(feature = "mmap")]
+    MapMut,
+    #[cfg(feature = "mmap")]
+    MapCow,
+    Into,
+    IntoFortran,
+    IntoStrided,
+    IntoFromFile,
+}
+
+pub(crate) const ALL: &[Route] = &[
+    Route::Whole,
+    Route::OneByte,
+    Route::Chunks,
+    Route::Interrupted,
+    Route::OneThread,
+    Route::File,
+    Route::FileBorrowed,
+    Route::FileAtAnOffset,
+    Route::Reader,
+    Route::Path,
+    Route::View,
+    Route::ViewMut,
+    #[cfg(feature = "mmap")]
+    Route::Map,
+    #[cfg(feature = "mmap")]
+    Route::MapMut,
+    #[cfg(feature = "mmap")]
+    Route::MapCow,
+    Route::Into,
+    Route::IntoFortran,
+    Route::IntoStrided,
+    Route::IntoFromFile,
+];
+
+impl Route {
+    /// Whether the route shows the bytes as they lie, which they have to allow.
+    fn views(self) -> bool {
+        #[cfg(feature = "mmap")]
+        if matches!(self, Self::Map | Self::MapMut | Self::MapCow) {
+            return true;
+        }
+        matches!(self, Self::View | Self::ViewMut)
+    }
+
+    /// Whether the array has to be the last thing, so that bytes behind it are an error.
+    pub(crate) fn is_strict(self) -> bool {
+        matches!(self, Self::Path | Self::View | Self::ViewMut)
+    }
+}
+
+/// Reads a file of one array over a route; `None` if the route cannot take it. The shape is there for the routes that
+/// read into an array.
+pub(crate) fn read<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
+where
+    A: ViewMutElement + Copy + Default,
+{
+    if route.views() && !header.is_viewable::<A>() {
+        return None;
+    }
+    let file = || temporary(bytes, 0);
+    Some(match route {
+        Route::Whole => ArrayD::read_npy(bytes),
+        Route::OneByte if bytes.len() > 100_000 => return None, // it takes its time
+        Route::OneByte => ArrayD::read_npy(Chunks::new(bytes, |_| 1)),
+        Route::Chunks => ArrayD::read_npy(Chunks::new(bytes, |call| 1 + call * 7919 % 50_021)),
+        Route::Interrupted => ArrayD::read_npy(Chunks::new(bytes, |call| if call % 3 == 1 { 0 } else { 65_521 })),
+        Route::OneThread => ArrayD::read_npy_with(file().reopen().unwrap(), &ReadOptions::new().threads(1)),
+        Route::File => ArrayD::read_npy(file().reopen().unwrap()),
+        Route::FileBorrowed => borrowed_file(bytes),
+        Route::FileAtAnOffset => file_at_an_offset(bytes),
+        Route::Reader => NpyReader::new(bytes).and_then(|mut reader| reader.read()),
+        Route::Path => ndarray_io::read_npy(file().path()),
+        Route::View => ArrayView::<A, IxDyn>::view_npy(&Aligned::new(bytes)).map(|view| view.to_owned()),
+        Route::ViewMut => ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut Aligned::new(bytes)).map(|view| view.to_owned()),
+        #[cfg(feature = "mmap")]
+        Route::Map => map::<A>(file().path()),
+        #[cfg(feature = "mmap")]
+        Route::MapMut => map_mut::<A>(file().path(), true),
+        #[cfg(feature = "mmap")]
+        Route::MapCow => map_mut::<A>(file().path(), false),
+        Route::Into => into(bytes, ArrayD::default(header.shape)),
+        Route::IntoFortran => into(bytes, ArrayD::default(header.shape.f())),
+        Route::IntoStrided => into_strided(bytes, header.shape),
+        Route::IntoFromFile => into(file().reopen().unwrap(), ArrayD::default(header.shape)),
+    })
+}
+
+/// What a route has to know of a file before it reads it.
+#[derive(Clone, Copy)]
+pub(crate) struct Header<'a> {
+    pub(crate) shape: &'a [usize],
+    pub(crate) order: Option<ByteOrder>,
+    pub(crate) data_offset: usize,
+}
+
+impl Header<'_> {
+    fn is_viewable<A>(&self) -> bool {
+        let is_empty = self.shape.contains(&0);
+        let is_native = self.order.is_none_or(|order| order == ByteOrder::NATIVE);
+        is_native && (is_empty || self.data_offset.is_multiple_of(align_of::<A>()))
+    }
+}
+
+fn borrowed_file<A: ViewMutElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+    let mut file = temporary(bytes, 0).reopen().unwrap();
+    let array = ArrayD::read_npy(&file);
+    if array.is_ok() {
+        let left = bytes.len() as u64 - file.stream_position().unwrap();
+        let again = NpyReader::new(bytes).and_then(|mut reader| {
+            reader.skip()?;
+            Ok(reader.into_inner().len() as u64)
+        });
+        assert_eq!(left, again.unwrap(), "the file stands right behind the array");
+    }
+    array
+}
+
+fn file_at_an_offset<A: ViewMutElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+    let mut file = temporary(bytes, 13).reopen().unwrap();
+    file.seek(SeekFrom::Start(13)).unwrap();
+    ArrayD::read_npy(&mut file)
+}
+
+#[cfg(feature = "mmap")]
+fn map<A: ViewMutElement + Copy>(path: &Path) -> Result<ArrayD<A>> {
+    // SAFETY: the file is this test's own.
+    let map = unsafe { ndarray_io::NpyMmap::<A, IxDyn>::open(path)? };
+    Ok(map.view().to_owned())
+}
+
+#[cfg(feature = "mmap")]
+fn map_mut<A: ViewMutElement + Copy>(path: &Path, shared: bool) -> Result<ArrayD<A>> {
+    // SAFETY: the file is this test's own.
+    let open = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(path) };
+    // SAFETY: as above.
+    let cow = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open_cow(path) };
+    let mut map = if shared { open()? } else { cow()? };
+    Ok(map.view_mut().to_owned())
+}
+
+fn into<A: ViewMutElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<ArrayD<A>> {
+    array.read_npy_into(reader)?;
+    Ok(array)
+}
+
+/// Reads into every second element along each axis, from the end.
+fn into_strided<A: ViewMutElement + Copy + Default>(bytes: &[u8], shape: &[usize]) -> Result<ArrayD<A>> {
+    let wide: Vec<usize> = shape.iter().map(|length| if shape.len() > 8 { *length } else { 2 * length }).collect();
+    let mut array = Array::<A, IxDyn>::default(wide);
+    let mut view = array.view_mut();
+    for axis in 0..view.ndim() {
+        let step = if shape.len() > 8 { -1 } else { -2 };
+        view.slice_axis_inplace(ndarray::Axis(axis), ndarray::Slice::new(0, None, step));
+    }
+    view.read_npy_into(bytes)?;
+    Ok(view.to_owned())
+}
+
+/// A file with so many bytes of something else before the content.
+pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile {
+    use io::Write;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&vec![b'#'; before]).unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}
+
+/// A reader that gives `size(call)` bytes at each call; 0 is an interruption.
+pub(crate) struct Chunks<'a, F> {
+    bytes: &'a [u8],
+    size: F,
+    call: usize,
+}
+
+impl<'a, F: FnMut(usize) -> usize> Chunks<'a, F> {
+    pub(crate) fn new(bytes: &'a [u8], size: F) -> Self {
+        Self { bytes, size, call: 0 }
+    }
+}
+
+impl<F: FnMut(usize) -> usize> Read for Chunks<'_, F> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.call += 1;
+        match (self.size)(self.call) {
+            0 => Err(io::ErrorKind::Interrupted.into()),
+            most => {
+                let length = most.min(into.len());
+                self.bytes.read(&mut into[..length])
+            }
+        }
+    }
+}
+
+/// Bytes at an address that is a multiple of 16, as in a map.
+pub(crate) struct Aligned {
+    words: Vec<u128>,
+    length: usize,
+}
+
+impl Aligned {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let mut aligned = Self { words: vec![0; bytes.len().div_ceil(16)], length: bytes.len() };
+        aligned.copy_from_slice(bytes);
+        aligned
+    }
+}
+
+impl std::ops::Deref for Aligned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.length]
+    }
+}
+
+impl std::ops::DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.length]
+    }
+}
