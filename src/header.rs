@@ -50,7 +50,9 @@ impl Header {
         limits::check(Limited::Dimensions, shape.ndim() as u64, Limits::DIMENSIONS as u64)?;
         let sizes = shape.len().zip(shape.byte_len(dtype.item_size()));
         let Some((len, bytes)) = sizes else {
-            return Err(ErrorKind::Overflow { what: format!("an array of shape {shape} and dtype {dtype}") }.into());
+            return Err(
+                ErrorKind::Overflow { what: format!("an array of shape {shape} and dtype {dtype}") }.into()
+            );
         };
         let payload = if dtype.has_object() { Payload::Whole } else { Payload::Items(bytes) };
         Ok(Self { dtype, order, shape, len, payload })

@@ -1,10 +1,101 @@
-//! x
-mod array; mod dtype; mod element; mod shape; mod error; mod limits; mod header; mod options; pub mod npy; mod io; mod transfer;
-#[cfg(feature="mmap")] mod mmap;
+//! Arrays on disk: NumPy's NPY files as [`ndarray`] arrays, read, written, viewed and mapped.
+//!
+//! ```
+//! use ndarray::{arr2, Array2};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("a.npy");
+//! let a = arr2(&[[1.0, 2.0], [3.0, 4.0]]);
+//! ndarray_io::write_npy(&path, &a)?; // the bytes of numpy.save
+//! let b: Array2<f64> = ndarray_io::read_npy(&path)?;
+//! assert_eq!(a, b);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The tour
+//!
+//! | to | use |
+//! |---|---|
+//! | read or write a file by its path | [`read_npy`], [`write_npy`], [`create_new_npy`] |
+//! | read from or write to anything | [`ReadNpyExt::read_npy`], [`WriteNpyExt::write_npy`] |
+//! | read into an array that is there | [`ReadNpyIntoExt::read_npy_into`] |
+//! | look before reading, or read arrays in a row | [`NpyReader`] |
+//! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
+//! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
+//! | make a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
+//! | convert numbers, set limits, take one thread | [`ReadOptions`] |
+//! | choose order, byte order, version, durability | [`WriteOptions`] |
+//! | know what went wrong | [`Error::kind`] |
+//! | parse headers yourself | [`npy::parse`], [`npy::format`] |
+//!
+//! # Elements
+//!
+//! | dtype | Rust type | read | view | write |
+//! |---|---|---|---|---|
+//! | `b1` | `bool` | yes, checked | yes, checked | yes |
+//! | `i1`, `i2`, `i4`, `i8` | `i8`, `i16`, `i32`, `i64` | yes | yes | yes |
+//! | `u1`, `u2`, `u4`, `u8` | `u8`, `u16`, `u32`, `u64` | yes | yes | yes |
+//! | `f2` | `half::f16` (feature `half`) | yes | yes | yes |
+//! | `f4`, `f8` | `f32`, `f64` | yes | yes | yes |
+//! | `c8`, `c16` | `num_complex::Complex<f32>`, `Complex<f64>` | yes | yes | yes |
+//! | all others | none yet; [`NpyReader::read_bytes`] gives the bytes | | | |
+//!
+//! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
+//! there a Rust type for it or not.
+//!
+//! # What a file means
+//!
+//! What is written equals what `numpy.save` of NumPy 2 writes, to the byte. What is read is read as NumPy reads it, with
+//! exceptions where NumPy's laxness hides damage: a bool other than 0 and 1, a key that stands twice in a header, and
+//! bytes behind an array that should be the last thing in its file are errors. From a reader exactly one array is taken.
+//!
+//! A file is not trusted: no input makes this library panic, overflow, or take memory out of proportion to what is
+//! there. From a file of known length the length is checked first; from a stream memory grows with what arrives.
+//! [`Limits`] bound it further.
+//!
+//! # Features
+//!
+//! `mmap` (default): maps. `half`: `f16`. The features `npz`, `compressed_npz` and `num-complex-0_4` exist as names,
+//! for those who come from `ndarray-npy`; archives are not built yet.
+
+mod array;
+mod dtype;
+mod element;
+mod error;
+mod header;
+mod io;
+mod limits;
+#[cfg(feature = "mmap")]
+mod mmap;
+pub mod npy;
+mod options;
 mod path;
-#[cfg(feature="mmap")] pub use mmap::*;
-pub use path::*;
-pub use array::*;
+mod shape;
+mod transfer;
+
+pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+pub use dtype::{
+    ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
+};
 pub use element::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
-pub use dtype::*; pub use shape::*; pub use error::*; pub use limits::*; pub use header::*; pub use npy::*;
-pub use options::*; pub use io::*;
+pub use error::{Error, ErrorKind, Limited, Part, Result};
+pub use header::Header;
+pub use io::{FromPayload, NpyReader};
+pub use limits::Limits;
+#[cfg(feature = "mmap")]
+pub use mmap::{NpyMmap, NpyMmapMut};
+pub use npy::{NpyHeader, Version};
+pub use options::{Casting, ReadOptions, WriteOptions};
+pub use path::{create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with, write_zeroed_npy};
+pub use shape::{Order, Shape};
+
+/// The name that `ndarray-npy` has for [`Error`].
+pub type ReadNpyError = Error;
+/// The name that `ndarray-npy` has for [`Error`].
+pub type WriteNpyError = Error;
+/// The name that `ndarray-npy` has for [`Error`].
+pub type ViewNpyError = Error;
+/// The name that `ndarray-npy` has for [`Error`].
+pub type ReadNpzError = Error;
+/// The name that `ndarray-npy` has for [`Error`].
+pub type WriteNpzError = Error;

@@ -61,10 +61,31 @@ pub(crate) fn check(limited: Limited, found: u64, limit: u64) -> Result<()> {
     if found > limit { Err(ErrorKind::Limit { limited, found, limit }.into()) } else { Ok(()) }
 }
 
-/// How much room to have for a payload of `total` bytes when `arrived` of them are there: 1 MiB to begin with, then up
-/// to 64 times what has arrived. The room grows by fresh allocations, so that at most 1/64 of the array stands twice.
+/// How much room to have for a payload of `total` bytes when `arrived` of them are there: 1 MiB to begin with, and never
+/// more than 64 times what has arrived. The room grows by fresh allocations, and the last one is made when 1/64 of the
+/// payload is there, so that no more than that stands twice.
 pub(crate) fn room_for(arrived: usize, total: usize) -> usize {
     const FIRST: usize = 1 << 20;
     const STEP: usize = 64;
-    total.min(FIRST.max(arrived.saturating_mul(STEP)))
+    let most = arrived.saturating_mul(STEP).max(FIRST);
+    if most >= total { total } else { most.min((total / STEP).max(FIRST).max(arrived + 1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::room_for;
+
+    #[test]
+    fn room_grows_in_proportion_and_little_stands_twice() {
+        for total in [0, 1, 1 << 20, (1 << 20) + 1, 3 << 20, 64 << 20, 128 << 20, 5 << 30, 1 << 40] {
+            let (mut arrived, mut before) = (0, 0);
+            while arrived < total {
+                let room = room_for(arrived, total);
+                assert!(room > arrived && room <= total);
+                assert!(room <= (arrived * 64).max(1 << 20), "{room} bytes of room for {arrived}");
+                (before, arrived) = (arrived, room);
+            }
+            assert!(before <= (total / 64).max(1 << 20), "{before} of {total} bytes stood twice");
+        }
+    }
 }

@@ -91,7 +91,8 @@ where
     T: WriteNpyExt + ?Sized,
 {
     let path = path.as_ref();
-    replace::replace(path, options, |file| array.write_npy_with(file, options)).map_err(|error| error.at_path(path))
+    replace::replace(path, options, |file| array.write_npy_with(file, options))
+        .map_err(|error| error.at_path(path))
 }
 
 /// Writes an NPY file that must not be there yet. It appears when it is complete.
@@ -112,7 +113,8 @@ where
 {
     let path = path.as_ref();
     let options = WriteOptions::new();
-    replace::create_new(path, &options, |file| array.write_npy_with(file, &options)).map_err(|error| error.at_path(path))
+    replace::create_new(path, &options, |file| array.write_npy_with(file, &options))
+        .map_err(|error| error.at_path(path))
 }
 
 /// Writes an NPY file full of zeros at the file's position, and cuts off what follows. Where the file system can, the

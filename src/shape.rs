@@ -70,10 +70,8 @@ impl Shape {
     /// assert_eq!(ndarray_io::Shape::from([3, 0]).byte_len(8), Some(0));
     /// ```
     pub fn byte_len(&self, item_size: usize) -> Option<usize> {
-        let lengths = self.0.iter().copied().filter(|&length| length > 0);
-        let bound = lengths.fold(Some(item_size.max(1)), |product: Option<usize>, length| {
-            product.and_then(|product| product.checked_mul(length))
-        });
+        let mut lengths = self.0.iter().copied().filter(|&length| length > 0);
+        let bound = lengths.try_fold(item_size.max(1), usize::checked_mul);
         let bound = bound.filter(|&bound| isize::try_from(bound).is_ok())?;
         Some(if item_size == 0 || self.0.contains(&0) { 0 } else { bound })
     }

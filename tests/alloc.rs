@@ -1,1 +1,2 @@
-fn main(){}
+//! Memory.
+fn main() {}

@@ -59,7 +59,10 @@ impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
     }
 }
 
-fn read_into<A: ReadableElement, D: Dimension>(array: &mut ArrayRef<A, D>, payload: Payload<'_, '_>) -> Result<()> {
+fn read_into<A: ReadableElement, D: Dimension>(
+    array: &mut ArrayRef<A, D>,
+    payload: Payload<'_, '_>,
+) -> Result<()> {
     let Payload { source, header, options } = payload;
     let shape = shape_of(&array.raw_dim());
     if *header.shape() != shape {

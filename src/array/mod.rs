@@ -13,7 +13,7 @@ pub use read::ReadNpyExt;
 #[cfg(feature = "mmap")]
 pub(crate) use view::{Place, locate};
 pub use view::{ViewMutNpyExt, ViewNpyExt};
-pub use write::{Store, WriteNpyExt};
+pub use write::WriteNpyExt;
 
 use crate::error::{ErrorKind, Result};
 use crate::shape::Shape;

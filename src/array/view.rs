@@ -85,7 +85,8 @@ impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
         let place = locate::<A, D>(bytes, options)?;
         let items = A::view(&bytes[place.payload.clone()], place.len())?;
         // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
-        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items).expect("a checked shape with just its items"))
+        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
+            .expect("a checked shape with just its items"))
     }
 }
 
@@ -94,7 +95,8 @@ impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a,
         let place = locate::<A, D>(bytes, options)?;
         let items = A::view_mut(&mut bytes[place.payload.clone()], place.len())?;
         // As above.
-        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items).expect("a checked shape with just its items"))
+        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
+            .expect("a checked shape with just its items"))
     }
 }
 
@@ -114,7 +116,10 @@ impl<D> Place<D> {
 }
 
 /// Checks all of a file that can be checked without looking at the elements.
-pub(crate) fn locate<A: ReadableElement, D: Dimension>(bytes: &[u8], options: &ReadOptions) -> Result<Place<D>> {
+pub(crate) fn locate<A: ReadableElement, D: Dimension>(
+    bytes: &[u8],
+    options: &ReadOptions,
+) -> Result<Place<D>> {
     let mut source = Source::Bytes(bytes);
     let (found, start) = io::read_header(&mut source, options.the_limits())?;
     let header = &found.header;

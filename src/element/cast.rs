@@ -147,7 +147,13 @@ impl<T> Room<T> {
         // SAFETY: the memory was zeroed when it was allocated and has only ever been written as bytes, so that each of
         // them is initialised; T is not touched as such before all have passed. It is borrowed for as long as self.
         let bytes = unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<u8>(), length) };
-        Part { rest: &mut bytes[from..], at: from, fix: self.fix, explain: self.explain, good: Some(&self.good) }
+        Part {
+            rest: &mut bytes[from..],
+            at: from,
+            fix: self.fix,
+            explain: self.explain,
+            good: Some(&self.good),
+        }
     }
 
     /// The same elements with room for `len`. The room has to be full. Returns what is to be loaded next.
@@ -233,7 +239,9 @@ impl<'a> Part<'a> {
         let most = (most / item).max(1).saturating_mul(item).min(self.rest.len());
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(most);
         read(block)?;
-        self.fix.apply(block, self.explain).map_err(|(index, kind)| Error::from(kind).at_element(self.at / item + index))?;
+        self.fix
+            .apply(block, self.explain)
+            .map_err(|(index, kind)| Error::from(kind).at_element(self.at / item + index))?;
         self.rest = rest;
         self.at += most;
         if let Some(good) = self.good {
@@ -254,7 +262,11 @@ pub(super) fn view<'a, T>(plain: &Plain<T>, bytes: &'a [u8], len: usize) -> Resu
 }
 
 /// The bytes of `len` elements in this machine's order, as elements that can be changed.
-pub(super) fn view_mut<'a, T: NoUninit>(plain: &Plain<T>, bytes: &'a mut [u8], len: usize) -> Result<&'a mut [T]> {
+pub(super) fn view_mut<'a, T: NoUninit>(
+    plain: &Plain<T>,
+    bytes: &'a mut [u8],
+    len: usize,
+) -> Result<&'a mut [T]> {
     if len == 0 {
         return Ok(&mut []);
     }
@@ -265,13 +277,19 @@ pub(super) fn view_mut<'a, T: NoUninit>(plain: &Plain<T>, bytes: &'a mut [u8], l
 
 fn check_view<T>(plain: &Plain<T>, bytes: &[u8], len: usize) -> Result<()> {
     assert!(!plain.fix.swap, "the caller has seen to the byte order");
-    assert_eq!(size_of::<T>().checked_mul(len), Some(bytes.len()), "the caller gives just the elements' bytes");
+    assert_eq!(
+        size_of::<T>().checked_mul(len),
+        Some(bytes.len()),
+        "the caller gives just the elements' bytes"
+    );
     let off_by = bytes.as_ptr().addr() % align_of::<T>();
     if off_by != 0 {
         return Err(ErrorKind::Misaligned { wanted: align_of::<T>(), off_by }.into());
     }
     match plain.fix.check {
-        Some(check) => check(bytes, plain.explain).map_err(|(index, kind)| Error::from(kind).at_element(index)),
+        Some(check) => {
+            check(bytes, plain.explain).map_err(|(index, kind)| Error::from(kind).at_element(index))
+        }
         None => Ok(()),
     }
 }

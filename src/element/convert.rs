@@ -52,7 +52,9 @@ fn is_safe(from: &Scalar, to: &Scalar) -> bool {
     let (from_size, to_size) = (from.size(), to.size());
     match (from.kind(), to.kind()) {
         (Kind::Bool, _) => true,
-        (Kind::Uint, Kind::Uint) | (Kind::Int, Kind::Int) | (Kind::Float, Kind::Float) => from_size <= to_size,
+        (Kind::Uint, Kind::Uint) | (Kind::Int, Kind::Int) | (Kind::Float, Kind::Float) => {
+            from_size <= to_size
+        }
         (Kind::Complex, Kind::Complex) => from_size <= to_size,
         (Kind::Uint, Kind::Int) => from_size < to_size,
         (Kind::Uint | Kind::Int, Kind::Float) => float_for_integer(from_size) <= to_size,

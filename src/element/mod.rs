@@ -91,7 +91,7 @@ pub trait ViewElement: ReadableElement {
 /// use ndarray_io::{ViewMutElement, ViewMutNpyExt};
 ///
 /// fn clear<A: ViewMutElement + Default>(bytes: &mut [u8]) -> ndarray_io::Result<()> {
-///     ArrayViewMut1::<A>::view_mut_npy(bytes)?.fill_with(A::default);
+///     ArrayViewMut1::<A>::view_mut_npy(bytes)?.map_inplace(|item| *item = A::default());
 ///     Ok(())
 /// }
 /// # assert!(clear::<u8>(&mut []).is_err());
@@ -162,7 +162,10 @@ pub(crate) fn raw_bytes() -> Plain<u8> {
 fn rust_type(dtype: &DType) -> Option<&'static str> {
     let numbers = number::TYPES.iter().chain(complex::TYPES).chain(boolean::TYPES);
     let scalar = dtype.as_scalar()?;
-    numbers.copied().find(|(kind, size, _)| (*kind, *size) == (scalar.kind(), scalar.size())).map(|(_, _, name)| name)
+    numbers
+        .copied()
+        .find(|(kind, size, _)| (*kind, *size) == (scalar.kind(), scalar.size()))
+        .map(|(_, _, name)| name)
 }
 
 /// The error for a dtype that a type does not hold, with what to call instead.
@@ -171,7 +174,9 @@ fn mismatch(found: &DType, wanted: DType) -> Error {
         (_, Some(name)) => {
             format!("read it as {name}, or let ReadOptions::casting convert it")
         }
-        (DType::Object, _) => "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into(),
+        (DType::Object, _) => {
+            "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into()
+        }
         _ => "no Rust type is there for it yet; NpyReader::read_bytes gives its bytes".into(),
     };
     ErrorKind::DTypeMismatch { found: found.clone(), wanted, advice }.into()

@@ -25,7 +25,8 @@ mod tests {
         for unit in [1, 2, 4, 8, 16] {
             let mut bytes: Vec<u8> = (0..48).collect();
             super::swap_units(&mut bytes, unit);
-            let expected: Vec<u8> = (0..48).map(|at| (at / unit * unit + (unit - 1 - at % unit)) as u8).collect();
+            let expected: Vec<u8> =
+                (0..48).map(|at| (at / unit * unit + (unit - 1 - at % unit)) as u8).collect();
             assert_eq!(bytes, expected);
         }
     }

@@ -24,10 +24,16 @@ impl fmt::Display for ErrorKind {
                  damaged or it was made by something newer than this library"
             ),
             Self::Truncated { part: Part::Preamble, need, have } => {
-                write!(f, "the file is cut: an NPY file begins with {need} fixed bytes, but there are only {have}")
+                write!(
+                    f,
+                    "the file is cut: an NPY file begins with {need} fixed bytes, but there are only {have}"
+                )
             }
             Self::Truncated { part: Part::Header, need, have } => {
-                write!(f, "the file is cut: the header should end at byte {need}, but the file ends at byte {have}")
+                write!(
+                    f,
+                    "the file is cut: the header should end at byte {need}, but the file ends at byte {have}"
+                )
             }
             Self::Truncated { part: Part::Payload { shape, dtype }, need, have } => write!(
                 f,
@@ -48,7 +54,9 @@ impl fmt::Display for ErrorKind {
                 "{bytes} bytes follow the array, where it should end; ReadOptions::allow_trailing(true) passes over \
                  them"
             ),
-            Self::BadBool { found } => write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is"),
+            Self::BadBool { found } => {
+                write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is")
+            }
             Self::DTypeMismatch { found, wanted, advice } => {
                 write!(f, "the file has {}, but the type to read holds {wanted}; {advice}", Short(found))
             }
@@ -89,10 +97,9 @@ impl fmt::Display for ErrorKind {
 impl Limited {
     fn describe(self, f: &mut fmt::Formatter<'_>, found: u64, limit: u64) -> fmt::Result {
         match self {
-            Self::HeaderBytes => write!(
-                f,
-                "the header has {found} bytes, over the limit of {limit}; Limits::header raises it"
-            ),
+            Self::HeaderBytes => {
+                write!(f, "the header has {found} bytes, over the limit of {limit}; Limits::header raises it")
+            }
             Self::PayloadBytes => write!(
                 f,
                 "the elements take {found} bytes, over the limit of {limit}; Limits::payload raises it"

@@ -7,8 +7,7 @@ pub(crate) mod replace;
 mod zeroed;
 
 pub(crate) use order::order_of;
-pub(crate) use payload::{Payload, check_end, read_header, read_whole};
-#[doc(hidden)]
-pub use payload::{FromPayload, PayloadRef};
+pub use payload::FromPayload;
+pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_whole};
 pub use reader::NpyReader;
 pub(crate) use zeroed::write_zeroed;

@@ -20,8 +20,19 @@ pub(crate) struct Payload<'p, 's> {
 #[doc(hidden)]
 pub struct PayloadRef<'p, 's>(pub(crate) Payload<'p, 's>);
 
-/// What can be read from a payload: arrays. Formats share it, so that each way in is written once.
-#[doc(hidden)]
+/// What can be read behind a header, as by [`NpyReader::read`](super::NpyReader::read): every owned array whose elements
+/// are [`ReadableElement`](crate::ReadableElement)s. Formats share it, so that each way in is written once.
+///
+/// ```
+/// use ndarray_io::{FromPayload, NpyReader};
+///
+/// /// Reads the second array of a stream, as whatever the caller wants.
+/// fn second<T: FromPayload>(stream: &[u8]) -> ndarray_io::Result<Option<T>> {
+///     let mut reader = NpyReader::new(stream)?;
+///     if reader.next()? { reader.read().map(Some) } else { Ok(None) }
+/// }
+/// # assert!(second::<ndarray::Array1<u8>>(b"").is_err());
+/// ```
 pub trait FromPayload: Sized {
     /// Reads all of the payload.
     #[doc(hidden)]
@@ -73,7 +84,8 @@ pub(crate) fn read_whole<T: FromPayload, R: Read>(reader: &mut R, options: &Read
     let (found, _) = read_header(&mut source, options.the_limits())?;
     let header = &found.header;
     // Where the length is known, a surplus is found before anything is read.
-    let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
+    let surplus =
+        source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
     check_surplus(surplus.unwrap_or(0), options)?;
     let array = T::from_payload(PayloadRef(Payload { source: &mut source, header, options }))?;
     check_end(&mut source, options)?;

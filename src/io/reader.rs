@@ -180,7 +180,10 @@ impl<R: Read> NpyReader<R> {
 
     /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
     /// stream has ended here, as it should: right behind an array.
-    #[expect(clippy::should_implement_trait, reason = "an iterator could not be asked to read what it has yielded")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator could not be asked to read what it has yielded"
+    )]
     pub fn next(&mut self) -> Result<bool> {
         if self.state == State::AtPayload {
             self.skip()?;

@@ -10,7 +10,11 @@ use crate::options::WriteOptions;
 
 /// Makes the file at `path` what `write` writes into an empty file. It is written beside its place and renamed into it;
 /// see [`write_npy`](crate::write_npy) for the exceptions.
-pub(crate) fn replace(path: &Path, options: &WriteOptions, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+pub(crate) fn replace(
+    path: &Path,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
     let target = follow_links(path)?;
     let old = match fs::metadata(&target) {
         Ok(metadata) => Some(metadata),
@@ -36,7 +40,11 @@ pub(crate) fn replace(path: &Path, options: &WriteOptions, write: impl FnOnce(&F
 }
 
 /// Makes a file that must not be there yet. It appears when it is complete.
-pub(crate) fn create_new(path: &Path, options: &WriteOptions, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+pub(crate) fn create_new(
+    path: &Path,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Err(ErrorKind::AlreadyExists.into());
     }
@@ -70,7 +78,8 @@ fn follow_links(path: &Path) -> Result<PathBuf> {
             Err(_) => return Ok(target), // no link, or nothing there: whoever opens it will see
         }
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links lead on from one another").into())
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links lead on from one another")
+        .into())
 }
 
 fn cannot(reason: String) -> Error {
@@ -99,8 +108,9 @@ fn keep_owner(new: &File, old: &Metadata) -> Result<()> {
     if (own.uid(), own.gid()) == (old.uid(), old.gid()) {
         return Ok(());
     }
-    fchown(new, Some(old.uid()), Some(old.gid()))
-        .map_err(|_| cannot(format!("it belongs to user {} and group {}, which would be lost", old.uid(), old.gid())))
+    fchown(new, Some(old.uid()), Some(old.gid())).map_err(|_| {
+        cannot(format!("it belongs to user {} and group {}, which would be lost", old.uid(), old.gid()))
+    })
 }
 
 #[cfg(not(unix))]
@@ -118,7 +128,9 @@ struct Draft {
 impl Draft {
     fn beside(target: &Path, is_there: bool) -> Result<Self> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let name = target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+        let name = target
+            .file_name()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
         loop {
             let mut own = std::ffi::OsString::from(".");
             own.push(name);
@@ -154,12 +166,16 @@ impl Draft {
         self.sync(options)?;
         match fs::hard_link(&self.path, target) {
             Ok(()) => sync_folder(target, options), // the other name goes with the draft
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(ErrorKind::AlreadyExists.into())
+            }
             Err(_) => {
                 // A file system without links. The place is taken first, so that nobody else can.
                 let taken = OpenOptions::new().write(true).create_new(true).open(target);
                 match taken {
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(ErrorKind::AlreadyExists.into()),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        Err(ErrorKind::AlreadyExists.into())
+                    }
                     Err(error) => Err(error.into()),
                     Ok(_) => self.rename(target, options),
                 }
@@ -186,7 +202,8 @@ impl Drop for Draft {
 /// Makes a new name survive a loss of power, where a folder can be synced.
 fn sync_folder(target: &Path, options: &WriteOptions) -> Result<()> {
     if options.syncs() && cfg!(unix) {
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()?;
     }
     Ok(())

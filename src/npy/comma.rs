@@ -14,7 +14,9 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
     }
     let mut record = Record::default();
     for (index, code) in items.into_iter().enumerate() {
-        record.push(format!("f{index}"), None, item(code)?).ok_or("the record is larger than NumPy allows")?;
+        record
+            .push(format!("f{index}"), None, item(code)?)
+            .ok_or("the record is larger than NumPy allows")?;
     }
     Ok(record.into())
 }
@@ -55,9 +57,9 @@ fn item(text: &str) -> Result<DType, String> {
     let base = scalar(&format!("{order}{code}"))?;
     match shape {
         None => Ok(base),
-        Some(shape) => {
-            Subarray::new(base, shape).map(DType::from).ok_or_else(|| "a subarray is larger than NumPy allows".into())
-        }
+        Some(shape) => Subarray::new(base, shape)
+            .map(DType::from)
+            .ok_or_else(|| "a subarray is larger than NumPy allows".into()),
     }
 }
 

@@ -56,7 +56,9 @@ fn any(descr: &Value, depth: usize) -> Result<DType, Refusal> {
 /// A type and a shape: a subarray, if the shape is none of the special ones.
 fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
     let length = match shape {
-        Value::Integer(length) => Some(length.to_usize().ok_or("the length of a subarray is negative or too large")?),
+        Value::Integer(length) => {
+            Some(length.to_usize().ok_or("the length of a subarray is negative or too large")?)
+        }
         _ => None,
     };
     let is_sizeless = |scalar: &Scalar| scalar.size() == 0;
@@ -65,7 +67,9 @@ fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
         (Some(scalar), Some(length)) => {
             let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
             let order = scalar.byte_order().unwrap_or(crate::dtype::ByteOrder::NATIVE);
-            return Ok(Scalar::new(scalar.kind(), size, order).ok_or("it is larger than NumPy allows")?.into());
+            return Ok(Scalar::new(scalar.kind(), size, order)
+                .ok_or("it is larger than NumPy allows")?
+                .into());
         }
         (Some(_), None) => return Err("a string without a size has no shape".into()),
         (None, _) => {}

@@ -27,7 +27,10 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
         let key = key.as_string().map(String::as_str);
         let index = KEYS.iter().position(|known| key == Some(known));
         let Some(index) = index else {
-            return Err(Fault::new("there is a key besides 'descr', 'fortran_order' and 'shape'", span.start));
+            return Err(Fault::new(
+                "there is a key besides 'descr', 'fortran_order' and 'shape'",
+                span.start,
+            ));
         };
         if found[index].replace((value, span)).is_some() {
             return Err(Fault::new(format!("the key '{}' stands there twice", KEYS[index]), span.start));

@@ -1,4 +1,4 @@
-//! The NPY format: two pure functions, [`parse`] and [`format`], from bytes to a [`Header`] and back.
+//! The NPY format: two pure functions, [`parse`] and [`format()`], from bytes to a [`Header`] and back.
 //!
 //! They do no I/O. A stream, a slice, a mapping and a member of an archive all drive the same `parse`, and so can
 //! whatever you have that this library does not know. The text of a header goes through the direct path if it is what
@@ -60,6 +60,11 @@ impl Version {
             (3, 0) => Ok(Self::V3),
             _ => Err(ErrorKind::BadVersion { major, minor }.into()),
         }
+    }
+
+    /// The longest text that the version's field for it can state.
+    fn longest_header(self) -> usize {
+        if self == Self::V1 { u16::MAX.into() } else { u32::MAX as usize }
     }
 
     /// How many bytes stand before the text of the header.

@@ -55,7 +55,15 @@ pub(super) fn normalize(text: &str, python2: bool) -> Result<Normal, Fault> {
     if let Some(at) = text.find('\0') {
         return Err(Fault::new("there is a NUL", at));
     }
-    let mut scanner = Scanner { text, at: 0, out: String::with_capacity(text.len() + 16), frames: Vec::new(), python2, values: Vec::new(), had_dict: false };
+    let mut scanner = Scanner {
+        text,
+        at: 0,
+        out: String::with_capacity(text.len() + 16),
+        frames: Vec::new(),
+        python2,
+        values: Vec::new(),
+        had_dict: false,
+    };
     scanner.run()?;
     Ok(Normal { text: scanner.out, values: scanner.values })
 }
@@ -167,7 +175,13 @@ impl Scanner<'_> {
         if open == b'{' && std::mem::replace(&mut self.had_dict, true) {
             return Err(self.fault("only the header itself is a dict"));
         }
-        self.frames.push(Frame { open, out_at: self.out.len(), has_comma: false, has_item: false, value_from: None });
+        self.frames.push(Frame {
+            open,
+            out_at: self.out.len(),
+            has_comma: false,
+            has_item: false,
+            value_from: None,
+        });
         self.out.push(char::from(open));
         self.at += 1;
         Ok(())
@@ -269,7 +283,9 @@ impl Scanner<'_> {
         };
         // Python lets a radix be followed by an underscore, and no number begin with one.
         let digits = if radix == 10 { digits } else { digits.strip_prefix('_').unwrap_or(digits) };
-        let is_sound = digits.split('_').all(|group| !group.is_empty() && group.chars().all(|char| char.is_digit(radix)));
+        let is_sound = digits
+            .split('_')
+            .all(|group| !group.is_empty() && group.chars().all(|char| char.is_digit(radix)));
         let significant = digits.trim_start_matches(['0', '_']);
         let has_leading_zero = radix == 10 && significant.len() < digits.len() && !significant.is_empty();
         if !is_sound || has_leading_zero {

@@ -98,7 +98,9 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
 
 fn hex(rest: &str, digits: usize, out: &mut String) -> Result<usize, String> {
     match rest.get(1..1 + digits) {
-        Some(text) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => numbered(text, 16, 2 + digits, out),
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            numbered(text, 16, 2 + digits, out)
+        }
         _ => Err(format!("an escape \\{} needs {digits} hexadecimal digits", &rest[..1])),
     }
 }

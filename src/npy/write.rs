@@ -1,5 +1,7 @@
 //! From a header to bytes: what NumPy writes, to the byte.
 
+use std::fmt::Write;
+
 use super::{MAGIC, Version};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -9,6 +11,8 @@ use crate::shape::Order;
 const ALIGN: usize = 64;
 /// The room that NumPy leaves for the growing axis: as many digits as a 64-bit length can have, and one more.
 const GROWTH_DIGITS: usize = 21;
+/// Room for a small payload behind the header, so that both can be written in one go.
+const SPARE: usize = 128;
 
 /// The header as bytes, equal to what NumPy writes for it: in the lowest version that can hold it, or in the one asked
 /// for.
@@ -26,9 +30,17 @@ const GROWTH_DIGITS: usize = 21;
 /// ```
 pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
     let text = text(header);
-    let is_latin1 = text.chars().all(|char| u32::from(char) <= 0xFF);
-    let utf8_fits = |version| is_latin1 || version == Version::V3;
-    let fits = |version| utf8_fits(version) && length_bytes(version, padded_len(&text, version)).is_some();
+    let is_ascii = text.is_ascii();
+    let is_latin1 = is_ascii || text.chars().all(|char| u32::from(char) <= 0xFF);
+    let length_in = |version| match version {
+        Version::V3 => text.len(),
+        _ if is_ascii => text.len(),
+        _ => text.chars().count(),
+    };
+    let fits = |version| {
+        let has_letters = is_latin1 || version == Version::V3;
+        has_letters && padded_len(length_in(version), version) <= version.longest_header()
+    };
     let needed = [Version::V1, Version::V2, Version::V3].into_iter().find(|&version| fits(version));
     let Some(needed) = needed else {
         return Err(ErrorKind::Overflow { what: format!("a header of {} bytes", text.len()) }.into());
@@ -38,14 +50,19 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
         return Err(ErrorKind::VersionTooLow { wanted: version.numbers(), needed: needed.numbers() }.into());
     }
 
-    let padded = padded_len(&text, version);
+    let padded = padded_len(length_in(version), version);
     let end = version.preamble_len() + padded;
-    let mut bytes = Vec::with_capacity(end);
+    let mut bytes = Vec::with_capacity(end + SPARE);
     let (major, minor) = version.numbers();
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&[major, minor]);
-    bytes.extend_from_slice(&length_bytes(version, padded).unwrap_or_default());
-    push_encoded(&mut bytes, &text, version);
+    // The length has been found to fit.
+    bytes.extend_from_slice(&(padded as u32).to_le_bytes()[..version.preamble_len() - bytes.len()]);
+    if is_ascii || version == Version::V3 {
+        bytes.extend_from_slice(text.as_bytes());
+    } else {
+        bytes.extend(text.chars().map(|char| u32::from(char) as u8));
+    }
     bytes.resize(end - 1, b' ');
     bytes.push(b'\n');
     Ok(bytes)
@@ -56,35 +73,19 @@ fn text(header: &Header) -> String {
         Order::C => ("False", header.shape().dims().first()),
         Order::Fortran => ("True", header.shape().dims().last()),
     };
-    let dtype = header.dtype();
-    let mut text = format!("{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {}, }}", header.shape());
+    let (dtype, shape) = (header.dtype(), header.shape());
+    let mut text = String::with_capacity(128);
+    // Writing into a string never fails.
+    let _ = write!(text, "{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");
     if let Some(growing) = growing {
-        let digits = growing.to_string().len();
-        text.extend(std::iter::repeat_n(' ', GROWTH_DIGITS - digits)); // usize has at most 20 digits
+        let digits = growing.checked_ilog10().unwrap_or(0) as usize + 1;
+        text.extend(std::iter::repeat_n(' ', GROWTH_DIGITS - digits)); // a usize has at most 20 digits
     }
     text
 }
 
-/// The length of the text with its padding, so that the payload is aligned. There is at least one space, as in NumPy.
-fn padded_len(text: &str, version: Version) -> usize {
-    let length = if version == Version::V3 { text.len() } else { text.chars().count() };
+/// The length with the padding that aligns the payload, of which there is at least one space, and the line end.
+fn padded_len(length: usize, version: Version) -> usize {
     let unpadded = version.preamble_len() + length + 1;
     length + 1 + (ALIGN - unpadded % ALIGN)
-}
-
-/// The length as the version stores it; `None` if it does not fit.
-fn length_bytes(version: Version, length: usize) -> Option<Vec<u8>> {
-    match version {
-        Version::V1 => Some(u16::try_from(length).ok()?.to_le_bytes().to_vec()),
-        Version::V2 | Version::V3 => Some(u32::try_from(length).ok()?.to_le_bytes().to_vec()),
-    }
-}
-
-fn push_encoded(bytes: &mut Vec<u8>, text: &str, version: Version) {
-    if version == Version::V3 || text.is_ascii() {
-        bytes.extend_from_slice(text.as_bytes());
-    } else {
-        // Only text in Latin-1 comes here: other text does not fit this version.
-        bytes.extend(text.chars().map(|char| u32::from(char) as u8));
-    }
 }

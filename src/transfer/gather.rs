@@ -4,7 +4,7 @@
 //! rows lie together, and else tile by tile, so that each line of the cache is fetched once and used whole. One element
 //! at a time would fetch the lines of a transposed array again for every element in them.
 
-use ndarray::{ArrayViewD, Axis, Slice};
+use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, Slice, s};
 
 use crate::element::cast::PlainOut;
 
@@ -12,9 +12,11 @@ use crate::element::cast::PlainOut;
 const BLOCK: usize = 1 << 20;
 /// How large a block may become so that a transposed array's cache lines are used whole.
 const LARGEST_BLOCK: usize = 16 << 20;
-/// How many bytes of the axis that lies together a tile takes: a line of the cache, but at least a few elements.
-const TILE_BYTES: usize = 64;
-const TILE_MIN: usize = 8;
+/// A transposed array is turned round in squares of so many elements,
+const TILE: usize = 8;
+/// and a block of it has at least two of them and so many bytes along the axis that lies together: a few whole lines of
+/// the cache.
+const TOGETHER: usize = 128;
 
 /// An array cut into blocks, in C order of its axes.
 pub(super) struct Plan<'a, T> {
@@ -35,7 +37,7 @@ impl<'a, T> Plan<'a, T> {
         let mut axis = (0..last).find(|&axis| inner(axis) <= BLOCK).unwrap_or(last);
         let mut step = (BLOCK / inner(axis)).max(1);
         let together = closest_axis(&view);
-        let wanted = tile_width(item);
+        let wanted = (TOGETHER / item.max(1)).max(2 * TILE);
         let transposed = together < axis || (together == axis && together < last && step < wanted);
         if transposed && inner(together).saturating_mul(wanted) <= LARGEST_BLOCK {
             (axis, step) = (together, wanted);
@@ -97,10 +99,6 @@ fn closest_axis<T>(view: &ArrayViewD<'_, T>) -> usize {
     strides.rev().min_by_key(|(_, stride)| stride.unsigned_abs()).map_or(view.ndim() - 1, |(axis, _)| axis)
 }
 
-fn tile_width(item: usize) -> usize {
-    (TILE_BYTES / item.max(1)).max(TILE_MIN)
-}
-
 /// Fills `into` with the bytes of the elements, in C order. It has just their size.
 pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: PlainOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
@@ -144,7 +142,6 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: PlainOut<T>, in
     let row = steps[together];
     let outer: Vec<usize> = (0..last).filter(|&axis| axis != together).collect();
     let planes: usize = outer.iter().map(|&axis| block.len_of(Axis(axis))).product();
-    let width = tile_width(size);
 
     for plane in 0..planes {
         let (mut rest, mut at) = (plane, 0);
@@ -158,16 +155,67 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: PlainOut<T>, in
         for &axis in outer.iter().rev() {
             view.index_axis_inplace(Axis(axis), 0);
         }
-        // Two axes are left, the one that lies together and then the last.
-        for (number, tile) in view.axis_chunks_iter(Axis(0), width).enumerate() {
-            let at = at + number * width * row;
-            for (column, items) in tile.columns().into_iter().enumerate() {
-                let mut at = at + column * size;
-                for item in items {
-                    into[at..at + size].copy_from_slice(out.bytes(std::slice::from_ref(item)));
-                    at += row;
-                }
+        // The axis that lies together comes first of the two that are left.
+        let Ok(plane) = view.into_dimensionality::<Ix2>() else { unreachable!("two axes are left") };
+        transpose_plane(plane, out, &mut into[at..], row);
+    }
+}
+
+/// Gathers a plane whose first axis lies together; its rows stand `row` bytes apart in the file.
+fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: PlainOut<T>, into: &mut [u8], row: usize) {
+    match size_of::<T>() {
+        1 => transpose_tiles::<T, 1>(plane, out, into, row),
+        2 => transpose_tiles::<T, 2>(plane, out, into, row),
+        4 => transpose_tiles::<T, 4>(plane, out, into, row),
+        8 => transpose_tiles::<T, 8>(plane, out, into, row),
+        16 => transpose_tiles::<T, 16>(plane, out, into, row),
+        _ => scatter(plane, out, into, row),
+    }
+}
+
+/// Turns tiles round in registers and puts their rows in their places as long as they are: one element at a time, the
+/// rows would push one another out of the cache, because rows that far apart often share its lines.
+fn transpose_tiles<T, const SIZE: usize>(
+    plane: ArrayView2<'_, T>,
+    out: PlainOut<T>,
+    into: &mut [u8],
+    row: usize,
+) {
+    for (number, columns) in plane.axis_chunks_iter(Axis(1), TILE).enumerate() {
+        let into = &mut into[number * TILE * SIZE..];
+        let mut lanes: [&[[u8; SIZE]]; TILE] = [&[]; TILE];
+        let mut is_tiled = columns.ncols() == TILE;
+        for (lane, items) in lanes.iter_mut().zip(columns.columns()) {
+            match items.to_slice() {
+                Some(items) => *lane = out.bytes(items).as_chunks().0,
+                None => is_tiled = false,
             }
         }
+        if !is_tiled {
+            scatter(columns, out, into, row);
+            continue;
+        }
+        let whole = columns.nrows() / TILE * TILE;
+        for from in (0..whole).step_by(TILE) {
+            let mut tile = [[[0; SIZE]; TILE]; TILE];
+            for (column, lane) in lanes.iter().enumerate() {
+                for (line, item) in lane[from..from + TILE].iter().enumerate() {
+                    tile[line][column] = *item;
+                }
+            }
+            for (line, items) in tile.iter().enumerate() {
+                into[(from + line) * row..][..TILE * SIZE].copy_from_slice(items.as_flattened());
+            }
+        }
+        if whole < columns.nrows() {
+            scatter(columns.slice(s![whole.., ..]), out, &mut into[whole * row..], row);
+        }
+    }
+}
+
+/// Puts the elements of a plane in their places one by one.
+fn scatter<T>(plane: ArrayView2<'_, T>, out: PlainOut<T>, into: &mut [u8], row: usize) {
+    for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
+        copy_each(line.iter(), out, into);
     }
 }

@@ -51,7 +51,9 @@ pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
-        let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else { return Ok(()) };
+        let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
+            return Ok(());
+        };
         // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
         let result = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, at, length) };
         if result != 0 {

@@ -86,7 +86,8 @@ mod tests {
         for threads in 1..4 {
             let taken = ordered(100, threads, |_, _| Ok(()), |_| Err(fail()));
             assert_eq!(taken.unwrap_err().to_string(), "full");
-            let made = ordered(100, threads, |index, _| if index == 50 { Err(fail()) } else { Ok(()) }, |_| Ok(()));
+            let made =
+                ordered(100, threads, |index, _| if index == 50 { Err(fail()) } else { Ok(()) }, |_| Ok(()));
             assert_eq!(made.unwrap_err().to_string(), "full");
         }
     }

@@ -165,7 +165,12 @@ fn load_all(
     }
 }
 
-fn load_stream(source: &mut Source<'_>, header: &Header, mut part: MemoryPart<'_>, touches: bool) -> Result<()> {
+fn load_stream(
+    source: &mut Source<'_>,
+    header: &Header,
+    mut part: MemoryPart<'_>,
+    touches: bool,
+) -> Result<()> {
     let most = if touches { BLOCK } else { usize::MAX };
     while !part.is_done() {
         let at = part.at();
@@ -206,7 +211,7 @@ fn load_parts(
         return work();
     }
     thread::scope(|scope| {
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (0..helpers).map_while(spawn).collect();
         let own = work();
         helpers.into_iter().fold(own, |result, helper| {
@@ -233,11 +238,9 @@ fn each_block(
     while done < bytes {
         let length = (per_block * item).min(bytes - done);
         load_block(source, header, &mut block, length, done)?;
-        take(&mut block).map_err(|error| {
-            match error.element() {
-                Some(index) => error.at_element(done / item + index),
-                None => error,
-            }
+        take(&mut block).map_err(|error| match error.element() {
+            Some(index) => error.at_element(done / item + index),
+            None => error,
         })?;
         done += length;
     }
@@ -245,7 +248,13 @@ fn each_block(
 }
 
 /// Fills `block` with the next bytes. An item may be large, and the source lie: so room grows with what arrives.
-fn load_block(source: &mut Source<'_>, header: &Header, block: &mut Vec<u8>, length: usize, done: usize) -> Result<()> {
+fn load_block(
+    source: &mut Source<'_>,
+    header: &Header,
+    block: &mut Vec<u8>,
+    length: usize,
+    done: usize,
+) -> Result<()> {
     block.truncate(length);
     let mut filled = 0;
     while filled < length {

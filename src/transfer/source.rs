@@ -118,7 +118,9 @@ impl Positioned<'_> {
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         match self {
             Self::Bytes(bytes) => fill(into, |rest, at| Ok(read_slice(rest, bytes, from + at))),
-            Self::File(file) => fill(into, |rest, at| os::read_at(file.file, rest, file.at + (from + at) as u64)),
+            Self::File(file) => {
+                fill(into, |rest, at| os::read_at(file.file, rest, file.at + (from + at) as u64))
+            }
         }
     }
 }
@@ -138,7 +140,8 @@ fn fill(into: &mut [u8], mut read: impl FnMut(&mut [u8], usize) -> io::Result<us
         match read(rest, filled) {
             Ok(0) => break,
             Ok(count) if count > rest.len() => {
-                let text = format!("the reader claims to have put {count} bytes into a buffer of {}", rest.len());
+                let text =
+                    format!("the reader claims to have put {count} bytes into a buffer of {}", rest.len());
                 return Err(io::Error::other(text).into());
             }
             Ok(count) => filled += count,

@@ -3,7 +3,7 @@
 use ndarray::ArrayViewD;
 
 use super::gather::{Plan, gather};
-use super::{Sink, pipeline};
+use super::{Sink, os, pipeline};
 use crate::element::Emit;
 use crate::error::Result;
 use crate::header::Header;
@@ -44,7 +44,9 @@ pub(crate) fn write<T: Send + Sync>(
 ) -> Result<()> {
     sink.expect(head.len().saturating_add(header.payload_len().unwrap_or_default()))?;
     match (emit, items) {
-        (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => write_both(sink, head, out.bytes(items))?,
+        (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => {
+            write_both(sink, head, out.bytes(items))?
+        }
         (Emit::Plain(out), items) => {
             write_blocks(sink, head, header, items, options, |block, bytes| {
                 gather(block, out, bytes);
@@ -91,7 +93,12 @@ fn write_blocks<T: Send + Sync>(
     sink.write(&head)?;
     let make = |index: usize, bytes: &mut Vec<u8>| {
         let block = plan.block(index);
-        bytes.resize(block.len() * plan.item(), 0);
+        let length = block.len() * plan.item();
+        if bytes.capacity() < length {
+            *bytes = vec![0; length]; // memory that nobody has touched yet
+            os::advise_huge_pages((bytes.as_ptr(), length));
+        }
+        bytes.resize(length, 0);
         fill(&block, bytes)
     };
     pipeline::ordered(plan.count(), options.thread_count(), make, |bytes| sink.write(bytes))

@@ -43,7 +43,11 @@ impl Facts {
 
 pub(crate) fn cases(folder: &Path) -> Vec<Case> {
     let manifest = std::fs::read_to_string(folder.join("manifest.jsonl")).expect("a manifest");
-    manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).filter_map(|line| case(folder, line)).collect()
+    manifest
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .filter_map(|line| case(folder, line))
+        .collect()
 }
 
 pub(crate) fn testdata() -> PathBuf {
@@ -57,15 +61,22 @@ fn case(folder: &Path, line: Value) -> Option<Case> {
     let path = folder.join(line["file"].as_str().expect("a file"));
     let bytes = std::fs::read(&path).expect("the case's file");
     let strings = |value: &Value| -> Vec<String> {
-        value.as_array().expect("a list").iter().map(|item| item.as_str().expect("a string").to_owned()).collect()
+        value
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|item| item.as_str().expect("a string").to_owned())
+            .collect()
     };
     let expect = line["expect"].as_str().expect("a class").to_owned();
     let mut allowed = strings(&line["also"]);
     allowed.push(expect.clone());
     let entries = line["arrays"].as_array().expect("a list").clone();
-    let starts: Vec<usize> = entries.iter().map(|entry| entry["start"].as_u64().unwrap_or(0) as usize).collect();
+    let starts: Vec<usize> =
+        entries.iter().map(|entry| entry["start"].as_u64().unwrap_or(0) as usize).collect();
     let ends = starts.iter().skip(1).copied().chain([bytes.len()]).collect::<Vec<_>>();
-    let arrays = entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| Facts { json, start, end });
+    let arrays =
+        entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| Facts { json, start, end });
     let id = line["id"].as_str().expect("a name").to_owned();
     Some(Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line })
 }

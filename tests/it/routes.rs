@@ -5,7 +5,8 @@ use std::path::Path;
 
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
 use ndarray_io::{
-    ByteOrder, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, ViewMutElement, ViewMutNpyExt, ViewNpyExt,
+    ByteOrder, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, ViewMutElement, ViewMutNpyExt,
+    ViewNpyExt,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,9 @@ where
         Route::OneByte if bytes.len() > 100_000 => return None, // it takes its time
         Route::OneByte => ArrayD::read_npy(Chunks::new(bytes, |_| 1)),
         Route::Chunks => ArrayD::read_npy(Chunks::new(bytes, |call| 1 + call * 7919 % 50_021)),
-        Route::Interrupted => ArrayD::read_npy(Chunks::new(bytes, |call| if call % 3 == 1 { 0 } else { 65_521 })),
+        Route::Interrupted => {
+            ArrayD::read_npy(Chunks::new(bytes, |call| if call % 3 == 1 { 0 } else { 65_521 }))
+        }
         Route::OneThread => ArrayD::read_npy_with(file().reopen().unwrap(), &ReadOptions::new().threads(1)),
         Route::File => ArrayD::read_npy(file().reopen().unwrap()),
         Route::FileBorrowed => borrowed_file(bytes),
@@ -98,7 +101,9 @@ where
         Route::Reader => NpyReader::new(bytes).and_then(|mut reader| reader.read()),
         Route::Path => ndarray_io::read_npy(file().path()),
         Route::View => ArrayView::<A, IxDyn>::view_npy(&Aligned::new(bytes)).map(|view| view.to_owned()),
-        Route::ViewMut => ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut Aligned::new(bytes)).map(|view| view.to_owned()),
+        Route::ViewMut => {
+            ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut Aligned::new(bytes)).map(|view| view.to_owned())
+        }
         #[cfg(feature = "mmap")]
         Route::Map => map::<A>(file().path()),
         #[cfg(feature = "mmap")]
@@ -172,7 +177,8 @@ fn into<A: ViewMutElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<Ar
 
 /// Reads into every second element along each axis, from the end.
 fn into_strided<A: ViewMutElement + Copy + Default>(bytes: &[u8], shape: &[usize]) -> Result<ArrayD<A>> {
-    let wide: Vec<usize> = shape.iter().map(|length| if shape.len() > 8 { *length } else { 2 * length }).collect();
+    let wide: Vec<usize> =
+        shape.iter().map(|length| if shape.len() > 8 { *length } else { 2 * length }).collect();
     let mut array = Array::<A, IxDyn>::default(wide);
     let mut view = array.view_mut();
     for axis in 0..view.ndim() {

@@ -1,0 +1,135 @@
+//! Races: several programs do the same work in turn, round by round, in one run.
+//!
+//! The usual harnesses measure one function to the end and then the next, and know nothing of another process. These
+//! machines are shared, and their speed drifts within seconds, so that only what was measured in turn can be compared;
+//! and NumPy is one of the runners. So this is a harness of its own: in each round every runner works once (small work
+//! many times), and what is reported are the medians and their ratios to ours.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// NumPy's side: a Python process that works on demand and says how long it took.
+pub struct NumPy {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    pub version: String,
+}
+
+impl NumPy {
+    /// Starts `numpy_side.py` with the interpreter that `PYTHON` names, else `python3`. `None` if it has no NumPy.
+    pub fn start() -> Option<Self> {
+        let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/numpy_side.py");
+        let mut command = Command::new(python);
+        command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let (to, from) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut numpy = Self { child, to, from, version: String::new() };
+        numpy.version = numpy.answer().filter(|version| !version.is_empty())?;
+        Some(numpy)
+    }
+
+    fn answer(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.from.read_line(&mut line).ok()?;
+        Some(line.trim().to_owned())
+    }
+
+    /// Lets NumPy do a work so many times; returns the time that one took.
+    pub fn time(&mut self, work: &str, times: u32) -> Duration {
+        writeln!(self.to, "{times} {work}").expect("NumPy's side listens");
+        let seconds: f64 = self.answer().expect("NumPy's side answers").parse().expect("it answers a number");
+        Duration::from_secs_f64(seconds / f64::from(times))
+    }
+}
+
+impl Drop for NumPy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The time that a work takes, without that of dropping what it gives.
+pub fn timed<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    let made = black_box(work());
+    let time = start.elapsed();
+    drop(made);
+    time
+}
+
+/// The mean time of small work, done many times.
+pub fn timed_small<T>(mut work: impl FnMut() -> T) -> Duration {
+    const TIMES: u32 = 20_000;
+    timed(|| (0..TIMES).for_each(|_| drop(black_box(work())))) / TIMES
+}
+
+type Runner<'a> = (&'static str, Box<dyn FnMut() -> Duration + 'a>);
+
+/// A work and those who do it. The first is ours.
+pub struct Race<'a> {
+    work: String,
+    runners: Vec<Runner<'a>>,
+}
+
+impl<'a> Race<'a> {
+    pub fn new(work: impl Into<String>) -> Self {
+        Self { work: work.into(), runners: Vec::new() }
+    }
+
+    pub fn runner(mut self, name: &'static str, run: impl FnMut() -> Duration + 'a) -> Self {
+        self.runners.push((name, Box::new(run)));
+        self
+    }
+
+    /// Runs so many rounds after one that is not counted, and prints a row of a Markdown table for each runner.
+    pub fn run(mut self, rounds: usize) {
+        if std::env::args().nth(1).is_some_and(|filter| filter != "--bench" && !self.work.contains(&filter)) {
+            return;
+        }
+        let mut times = vec![Vec::new(); self.runners.len()];
+        for round in 0..=rounds {
+            // Who comes first changes, since what a runner leaves behind weighs on the next.
+            for place in 0..self.runners.len() {
+                let index = (round + if round % 2 == 0 { place } else { self.runners.len() - 1 - place })
+                    % self.runners.len();
+                let time = (self.runners[index].1)();
+                if round > 0 {
+                    times[index].push(time);
+                }
+            }
+        }
+        let medians: Vec<Duration> = times
+            .iter_mut()
+            .map(|times| {
+                times.sort();
+                times[times.len() / 2]
+            })
+            .collect();
+        for (((name, _), times), median) in self.runners.iter().zip(&times).zip(&medians) {
+            let mut row = String::new();
+            let ratio = median.as_secs_f64() / medians[0].as_secs_f64();
+            let _ = write!(row, "| {} | {name} | {} | {} | ", self.work, shown(times[0]), shown(*median));
+            println!("{row}{ratio:.2} × |");
+        }
+    }
+}
+
+fn shown(time: Duration) -> String {
+    match time.as_nanos() {
+        0..10_000 => format!("{} ns", time.as_nanos()),
+        10_000..1_000_000 => format!("{:.1} µs", time.as_secs_f64() * 1e6),
+        _ => format!("{:.2} ms", time.as_secs_f64() * 1e3),
+    }
+}
+
+/// The head of the table that the races print.
+pub fn print_head(numpy: Option<&NumPy>) {
+    println!("NumPy {}\n", numpy.map_or("is not there", |numpy| &numpy.version));
+    println!("| work | who | least | median | of ours |\n|---|---|---|---|---|");
+}

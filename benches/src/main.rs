@@ -1,2 +1,0 @@
-//! Races.
-fn main() {}
