@@ -1,2 +1,149 @@
-//! Memory.
-fn main() {}
+//! The rule of growth, measured with an allocator that counts: the peak of memory while an array is read.
+//!
+//! One thread, so that nobody else's memory is counted: the tests are one function.
+#![allow(unsafe_code)] // an allocator is unsafe by its trait
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ndarray::{Array1, ArrayD};
+use ndarray_io::{Casting, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+fn count(size: usize) {
+    let now = NOW.fetch_add(size, Ordering::Relaxed) + size;
+    PEAK.fetch_max(now, Ordering::Relaxed);
+    LARGEST.fetch_max(size, Ordering::Relaxed);
+}
+
+// SAFETY: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MIB: usize = 1 << 20;
+
+/// The peak of memory above what there was, and the largest single allocation.
+fn measured<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    LARGEST.store(0, Ordering::Relaxed);
+    let made = work();
+    (PEAK.load(Ordering::Relaxed) - before, LARGEST.load(Ordering::Relaxed), made)
+}
+
+/// A stream of zeros behind a header, cut after so many bytes.
+struct Stream {
+    head: Vec<u8>,
+    left: usize,
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if !self.head.is_empty() {
+            let length = into.len().min(self.head.len());
+            into[..length].copy_from_slice(&self.head[..length]);
+            self.head.drain(..length);
+            return Ok(length);
+        }
+        let length = into.len().min(self.left);
+        into[..length].fill(0);
+        self.left -= length;
+        Ok(length)
+    }
+}
+
+fn head(descr: &str, shape: &str) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut head = format!("\u{93}NUMPY\u{1}\u{0}\u{76}\u{0}{text:<117}\n")
+        .chars()
+        .map(|char| char as u8)
+        .collect::<Vec<_>>();
+    assert_eq!(head.len(), 128);
+    head.reserve_exact(0);
+    head
+}
+
+#[test]
+fn memory_is_in_proportion() {
+    // A whole array: its size, 1/64 of it, and a little.
+    for (descr, item) in [("<f8", 8), (">f8", 8)] {
+        for mib in [3, 40, 130] {
+            let bytes = mib * MIB;
+            let array_and_more = bytes + bytes / 64 + 8 * MIB;
+            let stream = || Stream { head: head(descr, &format!("({},)", bytes / item)), left: bytes };
+            let (peak, _, array) = measured(|| Array1::<f64>::read_npy(stream()).unwrap());
+            assert_eq!(array.len(), bytes / item);
+            assert!(peak <= array_and_more, "{mib} MiB from a stream took {peak} bytes");
+            drop(array);
+
+            let mut file = tempfile::tempfile().unwrap();
+            io::copy(&mut stream(), &mut file).unwrap();
+            io::Seek::rewind(&mut file).unwrap();
+            let (peak, _, array) = measured(|| Array1::<f64>::read_npy(&file).unwrap());
+            assert!(peak <= bytes + 8 * MIB, "{mib} MiB from a file took {peak} bytes");
+            drop(array);
+            io::Seek::rewind(&mut file).unwrap();
+            let mut array = Array1::<f64>::zeros(bytes / item);
+            let (peak, _, ()) = measured(|| array.read_npy_into(&file).unwrap());
+            assert!(peak <= MIB, "reading {mib} MiB into an array took {peak} bytes");
+            // Strided writes have blocks under way, and no copy of the array.
+            let (peak, _, ()) = measured(|| array.slice(ndarray::s![..;-1]).write_npy(io::sink()).unwrap());
+            assert!(peak <= 12 * MIB, "writing {mib} MiB took {peak} bytes");
+        }
+    }
+
+    // Converted: the array of the new type and a block.
+    let stream = Stream { head: head("<i2", "(10000000,)"), left: 20_000_000 };
+    let options = ReadOptions::new().casting(Casting::Safe);
+    let (peak, _, array) = measured(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
+    assert!(peak <= 80_000_000 / 64 * 65 + 8 * MIB, "converting took {peak} bytes");
+    drop(array);
+
+    // What a header promises and the source does not keep.
+    for elements in ["(268435456,)", "(68719476736,)", "(1000000, 1000000)"] {
+        for (left, most) in [(0, 2 * MIB), (MIB + 1, 70 * MIB), (3 * MIB, 200 * MIB)] {
+            let stream = Stream { head: head("<f8", elements), left };
+            let (_, largest, read) = measured(|| ArrayD::<f64>::read_npy(stream));
+            assert!(read.is_err());
+            assert!(largest <= most, "{elements} of which {left} bytes came: {largest} bytes at once");
+        }
+        let bytes = head("<f8", elements);
+        let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head: bytes.clone(), left: 0 }));
+        assert!(read.is_err() && peak <= 2 * MIB, "{peak}");
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut file, &bytes).unwrap();
+        let (peak, _, read) = measured(|| ndarray_io::read_npy::<_, ArrayD<f64>>(file.path()));
+        assert!(read.is_err() && peak <= MIB, "{peak}");
+    }
+
+    // A header of 4 GiB that is not there.
+    let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
+    let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
+    assert!(read.is_err() && peak <= MIB / 8, "{peak}");
+}

@@ -30,9 +30,20 @@ pub(crate) fn read<T: Send + Sync>(
         How::Plain(plain) => read_plain(source, header, &plain, header.len(), bytes, options),
         How::Coded(decode) => {
             let mut items = Vec::new();
-            let first = limits::room_for(0, bytes) / header.dtype().item_size().max(1);
-            reserve(&mut items, if source.remaining().is_some() { header.len() } else { first })?;
-            each_block(source, header, |block| decode.decode(block, &mut items))?;
+            if source.remaining().is_some() {
+                reserve(&mut items, header.len())?;
+            }
+            let item = header.dtype().item_size().max(1);
+            each_block(source, header, |block| {
+                let more = block.len() / item;
+                if items.capacity() - items.len() < more {
+                    let arrived = (items.len() + more) * item;
+                    let room = limits::room_for(arrived, bytes).div_ceil(item);
+                    let missing = room - items.len();
+                    reserve(&mut items, missing)?;
+                }
+                decode.decode(block, &mut items)
+            })?;
             Ok(items)
         }
         How::Whole(_) => unreachable!("it was taken above"),

@@ -1,1 +1,113 @@
+//! The public names of `ndarray-npy` 0.10, used as its documentation uses them. A user of that crate changes the name of
+//! the crate in these lines and nothing else.
 
+use std::fs::{File, OpenOptions};
+use std::io;
+
+use ndarray::{Array0, Array2, Array3, ArrayD, ArrayView2, ArrayViewMut2, Dimension, array};
+use ndarray_io::{
+    ReadNpyError, ReadNpyExt, ReadableElement, ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyError,
+    ViewNpyExt, WritableElement, WriteNpyError, WriteNpyExt, create_new_npy, read_npy, write_npy,
+    write_zeroed_npy,
+};
+
+use crate::routes::Aligned;
+
+#[test]
+fn paths() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("array.npy");
+    let arr: Array2<i32> = array![[1, 2, 3], [4, 5, 6]];
+    write_npy(&path, &arr)?;
+    let arr2: Array2<i32> = read_npy(&path)?;
+    assert_eq!(arr, arr2);
+    let arr3 = read_npy::<_, ArrayD<i32>>(path.to_str().unwrap())?;
+    assert_eq!(arr.into_dyn(), arr3);
+    let new = folder.path().join("new.npy");
+    create_new_npy(&new, &arr2)?;
+    assert!(create_new_npy(&new, &arr2).is_err());
+    Ok(())
+}
+
+#[test]
+fn readers_and_writers() -> Result<(), Box<dyn std::error::Error>> {
+    let arr: Array2<f64> = array![[1., 2.], [3., 4.]];
+    let file = tempfile::tempfile()?;
+    arr.write_npy(&file)?;
+    arr.view().write_npy(io::BufWriter::new(Vec::new()))?;
+    let mut bytes = Vec::new();
+    arr.write_npy(&mut bytes)?;
+    assert_eq!(Array2::<f64>::read_npy(&bytes[..])?, arr);
+    assert_eq!(Array2::<f64>::read_npy(io::Cursor::new(&bytes))?, arr);
+    Ok(())
+}
+
+#[test]
+fn zeroed() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("array.npy");
+    let file = File::create(&path)?;
+    write_zeroed_npy::<f64, _>(&file, (2, 3, 4))?;
+    assert_eq!(read_npy::<_, Array3<f64>>(&path)?, Array3::<f64>::zeros((2, 3, 4)));
+    write_zeroed_npy::<u8, _>(&File::create(&path)?, ())?;
+    assert_eq!(read_npy::<_, Array0<u8>>(&path)?, Array0::<u8>::zeros(()));
+    // As there, what stood behind the position in the file is gone.
+    let file = OpenOptions::new().write(true).open(&path)?;
+    file.set_len(10_000)?;
+    write_zeroed_npy::<u8, _>(&file, 5)?;
+    assert_eq!(file.metadata()?.len(), 128 + 5);
+    Ok(())
+}
+
+#[test]
+fn views() -> Result<(), Box<dyn std::error::Error>> {
+    let mut bytes = Vec::new();
+    array![[1.0, 2.0], [3.0, 4.0]].write_npy(&mut bytes)?;
+    let mut bytes = Aligned::new(&bytes);
+    assert_eq!(ArrayView2::<f64>::view_npy(&bytes)?[[1, 0]], 3.0);
+    ArrayViewMut2::<f64>::view_mut_npy(&mut bytes)?[[1, 0]] = 5.0;
+    assert_eq!(ArrayView2::<f64>::view_npy(&bytes)?[[1, 0]], 5.0);
+    Ok(())
+}
+
+#[test]
+fn errors_convert() {
+    #[derive(Debug)]
+    enum Failure {
+        Read(ReadNpyError),
+    }
+    impl From<ReadNpyError> for Failure {
+        fn from(error: ReadNpyError) -> Self {
+            Self::Read(error)
+        }
+    }
+    fn load() -> Result<Array2<f64>, Failure> {
+        Ok(read_npy("no such file")?)
+    }
+    let Failure::Read(error) = load().unwrap_err();
+    assert!(error.is_io());
+    let _: (Option<WriteNpyError>, Option<ViewNpyError>) = (None, None);
+    let _: (Option<ndarray_io::ReadNpzError>, Option<ndarray_io::WriteNpzError>) = (None, None);
+}
+
+/// Generic code over the four element traits.
+fn there_and_back<A, D>(
+    array: ndarray::Array<A, D>,
+) -> Result<ndarray::Array<A, D>, Box<dyn std::error::Error>>
+where
+    A: ReadableElement + WritableElement + ViewElement + ViewMutElement + Copy,
+    D: Dimension,
+{
+    let mut bytes = Vec::new();
+    array.write_npy(&mut bytes)?;
+    ndarray::ArrayView::<A, D>::view_npy(&Aligned::new(&bytes))?;
+    Ok(ndarray::Array::read_npy(&bytes[..])?)
+}
+
+#[test]
+fn generic_code() {
+    let array = array![[true, false]];
+    assert_eq!(there_and_back(array.clone()).unwrap(), array);
+    let complex = array![num_complex::Complex::new(1f32, -2.0)];
+    assert_eq!(there_and_back(complex.clone()).unwrap(), complex);
+}

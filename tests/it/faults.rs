@@ -1,1 +1,154 @@
+//! Files that are cut, and readers and writers that fail, lie or take their time.
 
+use std::io::{self, Read, Write};
+
+use ndarray::{Array2, ArrayD, ArrayView2, Axis, arr2};
+use ndarray_io::{ErrorKind, Part, ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
+
+use crate::routes::{Aligned, Chunks, temporary};
+
+fn file() -> (Array2<f64>, Vec<u8>) {
+    let array = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    let mut bytes = Vec::new();
+    array.write_npy(&mut bytes).unwrap();
+    (array, bytes)
+}
+
+#[test]
+fn a_file_cut_anywhere_says_what_is_missing() {
+    let (_, bytes) = file();
+    for length in 0..bytes.len() {
+        let cut = &bytes[..length];
+        let reads: [Result<Array2<f64>>; 4] = [
+            Array2::read_npy(cut),
+            Array2::read_npy(Chunks::new(cut, |call| call % 2 * 7)),
+            ndarray_io::read_npy(temporary(cut, 0).path()),
+            ArrayView2::view_npy(&Aligned::new(cut)).map(|view| view.to_owned()),
+        ];
+        for read in reads {
+            let error = read.unwrap_err();
+            let expected = match length {
+                0..10 => (10, length),
+                10..128 => (128, length),
+                _ => (48, length - 128),
+            };
+            let ErrorKind::Truncated { part, need, have } = error.kind() else { panic!("{length}: {error}") };
+            assert_eq!((*need as usize, *have as usize), expected);
+            assert_eq!(matches!(part, Part::Payload { .. }), length >= 128);
+            assert_eq!(io::Error::from(error).kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+}
+
+#[test]
+fn the_message_counts_what_is_missing() {
+    let (_, bytes) = file();
+    let cut = temporary(&bytes[..150], 0);
+    let error = ndarray_io::read_npy::<_, Array2<f64>>(cut.path()).unwrap_err();
+    let expected = format!(
+        "{}: the header promises 2 × 3 elements of '<f8' (48 bytes), but only 22 bytes follow",
+        cut.path().display()
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+/// Gives some bytes and then fails or lies.
+struct Broken<'a> {
+    bytes: &'a [u8],
+    end: fn(&mut [u8]) -> io::Result<usize>,
+}
+
+impl Read for Broken<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.bytes.is_empty() {
+            true => (self.end)(into),
+            false => self.bytes.read(into),
+        }
+    }
+}
+
+#[test]
+fn a_failing_reader_is_an_error() {
+    let (_, bytes) = file();
+    for length in [0, 5, 10, 60, 128, 150] {
+        let would_block = Broken { bytes: &bytes[..length], end: |_| Err(io::ErrorKind::WouldBlock.into()) };
+        let error = Array2::<f64>::read_npy(would_block).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Io(inner) if inner.kind() == io::ErrorKind::WouldBlock),
+            "{error}"
+        );
+        let liar = Broken { bytes: &bytes[..length], end: |into| Ok(into.len() + 1) };
+        assert!(Array2::<f64>::read_npy(liar).unwrap_err().is_io());
+    }
+}
+
+/// Takes so many bytes a call, and does something else at one of the calls.
+struct Writer {
+    most: usize,
+    calls: usize,
+    fault: (usize, fn(usize) -> io::Result<usize>),
+    written: Vec<u8>,
+    is_flushed: bool,
+}
+
+impl Writer {
+    fn new(most: usize, fault: (usize, fn(usize) -> io::Result<usize>)) -> Self {
+        Self { most, calls: 0, fault, written: Vec::new(), is_flushed: false }
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.calls += 1;
+        self.is_flushed = false;
+        if self.calls == self.fault.0 {
+            return (self.fault.1)(bytes.len());
+        }
+        let length = self.most.min(bytes.len());
+        self.written.extend_from_slice(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.is_flushed = true;
+        Ok(())
+    }
+}
+
+#[test]
+fn writers_may_take_their_time() {
+    let (array, bytes) = file();
+    let strided = array.view().permuted_axes([1, 0]).slice_move(ndarray::s![..;-1, ..]);
+    let mut expected = Vec::new();
+    strided.write_npy(&mut expected).unwrap();
+    for most in [1, 7, 100, 1000] {
+        let interrupted: fn(usize) -> io::Result<usize> = |_| Err(io::ErrorKind::Interrupted.into());
+        let mut writer = Writer::new(most, (2, interrupted));
+        array.write_npy(&mut writer).unwrap();
+        assert!(writer.written == bytes && writer.is_flushed);
+        let mut writer = Writer::new(most, (1, interrupted));
+        strided.write_npy(&mut writer).unwrap();
+        assert!(writer.written == expected && writer.is_flushed);
+    }
+}
+
+#[test]
+fn a_failing_writer_is_an_error_at_every_call() {
+    let large = ArrayD::from_shape_fn(vec![300, 200, 10], |index| index[0] as f64);
+    let strided = large.view().permuted_axes(vec![2, 1, 0]);
+    let faults: [fn(usize) -> io::Result<usize>; 3] =
+        [|_| Ok(0), |length| Ok(length + 1), |_| Err(io::ErrorKind::StorageFull.into())];
+    for fault in faults {
+        for call in 1..=5 {
+            let error = large.write_npy(Writer::new(1 << 20, (call, fault))).unwrap_err();
+            assert!(error.is_io());
+            assert!(
+                large
+                    .slice(ndarray::s![.., ..;-1, ..])
+                    .write_npy(Writer::new(1 << 20, (call, fault)))
+                    .is_err()
+            );
+            assert!(strided.index_axis(Axis(0), 0).write_npy(Writer::new(100_000, (call, fault))).is_err());
+        }
+    }
+}

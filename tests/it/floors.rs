@@ -1,1 +1,69 @@
+//! The floors of `ARCHITECTURE.md`: a file imports only from floors below its own, or from its own folder.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What stands on which floor, from the ground up.
+const FLOORS: &[&[&str]] = &[
+    &["shape"],
+    &["dtype"],
+    &["error"],
+    &["limits", "header"],
+    &["npy"],
+    &["options"],
+    &["element"],
+    &["transfer"],
+    &["io"],
+    &["array", "path", "mmap"],
+    &["lib"],
+];
+
+/// `limits` and `header` are one floor, and `header` checks limits; `path` and `mmap` use the traits of `array`.
+const NEIGHBOURS: &[(&str, &str)] = &[("header", "limits"), ("path", "array"), ("mmap", "array")];
+
+fn floor(room: &str) -> usize {
+    FLOORS
+        .iter()
+        .position(|rooms| rooms.contains(&room))
+        .unwrap_or_else(|| panic!("'{room}' stands on no floor"))
+}
+
+/// The files of a folder and those below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn imports_point_down() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for path in
+        files(&source).iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+    {
+        let inner = path.strip_prefix(&source).unwrap();
+        let room = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
+        for line in fs::read_to_string(path).unwrap().lines() {
+            let Some((_, import)) =
+                line.split_once("crate::").filter(|_| !line.trim_start().starts_with("//"))
+            else {
+                continue;
+            };
+            let target: String =
+                import.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
+            if target.is_empty() || target.starts_with(char::is_uppercase) {
+                continue; // a list (rustfmt gives each room its own line), or a name that lib.rs exports
+            }
+            seen += 1;
+            let is_allowed = room == target
+                || floor(&target) < floor(room)
+                || NEIGHBOURS.contains(&(room, target.as_str()));
+            if !is_allowed {
+                wrong.push(format!("{}: {}", inner.display(), line.trim()));
+            }
+        }
+    }
+    assert!(seen > 50, "the test has found only {seen} imports");
+    assert!(wrong.is_empty(), "imports that run up or sideways:\n{}", wrong.join("\n"));
+}

@@ -1,1 +1,178 @@
+//! What `HOSTILE.md` asks for and no file of `testdata` shows: messages, places, and what must not take long.
 
+use ndarray::{Array1, Array2, ArrayD, ArrayView1};
+use ndarray_io::{ErrorKind, Limited, Limits, NpyReader, ReadNpyExt, ReadOptions, ViewNpyExt, WriteNpyExt};
+
+use crate::routes::Aligned;
+
+/// A file of version 1.0 or 2.0 with this header and payload.
+pub(crate) fn file(header: &str, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY".to_vec();
+    let padding = 63 - (header.len() + 12) % 64;
+    let length = header.len() + padding + 1;
+    bytes.extend([2, 0]);
+    bytes.extend((length as u32).to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.extend(std::iter::repeat_n(b' ', padding));
+    bytes.push(b'\n');
+    bytes.extend(payload);
+    bytes
+}
+
+fn header(descr: &str, shape: &str) -> String {
+    format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}")
+}
+
+fn message(bytes: &[u8]) -> String {
+    Array1::<f32>::read_npy(bytes).unwrap_err().to_string()
+}
+
+#[test]
+fn messages_say_what_was_found_and_what_to_do() {
+    let cases: [(Vec<u8>, &[&str]); 10] = [
+        (b"PK\x03\x04and so on".to_vec(), &["PK\\x03\\x04an", "\\x93NUMPY"]),
+        (b"\x93NUMPY\x07\x00rest".to_vec(), &["7.0", "1.0, 2.0 or 3.0"]),
+        (file(&header("'<f8'", "(1,)"), &[0; 8]), &["'<f8'", "'<f4'", "f64", "ReadOptions::casting"]),
+        (file(&header("'<U3'", "(1,)"), &[0; 12]), &["'<U3'", "'<f4'", "NpyReader::read_bytes"]),
+        (file(&header("'<f4'", "(1, 1)"), &[0; 4]), &["(1, 1)", "1 axes", "ArrayD"]),
+        (file(&header("'<x4'", "(1,)"), &[0; 4]), &["'<x4'", "'x'"]),
+        (file(&header("'<f4'", "(np.int64(1),)"), &[0; 4]), &["numpy issue 28334", "at byte 63"]),
+        (
+            file(&header("'<f4'", "(1099511627776, 1099511627776)"), &[]),
+            &["(1099511627776, 1099511627776)", "'<f4'"],
+        ),
+        (file(&header("'<f4'", "(1, 2)").replace("{", "{'x': 1, "), &[]), &["besides 'descr'", "at byte 18"]),
+        (file(&header("[('a', '<f4'), ('a', '<f4')]", "(1,)"), &[0; 8]), &["field name 'a'", "twice"]),
+    ];
+    for (bytes, parts) in cases {
+        let message = message(&bytes);
+        for part in parts {
+            assert!(message.contains(part), "{part:?} is not in: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_bool_is_named_by_its_element_on_every_way() {
+    let mut payload = vec![1; 600_000];
+    payload[412_345] = 2;
+    let bytes = file(&header("'|b1'", "(600000,)"), &payload);
+    let mut target = Array1::from_elem(600_000, false);
+    let mut flipped = Array1::from_elem(600_000, false);
+    let temporary = crate::routes::temporary(&bytes, 0);
+    let errors = [
+        Array1::<bool>::read_npy(&bytes[..]).unwrap_err(),
+        Array1::<bool>::read_npy(temporary.reopen().unwrap()).unwrap_err(),
+        ArrayView1::<bool>::view_npy(&bytes).unwrap_err(),
+        ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *target, &bytes[..]).unwrap_err(),
+        ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *flipped.slice_mut(ndarray::s![..;-1]), &bytes[..])
+            .unwrap_err(),
+    ];
+    for error in errors {
+        assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2 }), "{error}");
+        assert_eq!(error.element(), Some(412_345));
+    }
+}
+
+#[test]
+fn casting_names_a_bad_bool_too() {
+    let mut payload = vec![1; 600_000];
+    payload[512_345] = 7;
+    let bytes = file(&header("'|b1'", "(600000,)"), &payload);
+    let options = ReadOptions::new().casting(ndarray_io::Casting::Safe);
+    let error = Array1::<f32>::read_npy_with(&bytes[..], &options).unwrap_err();
+    assert_eq!(error.element(), Some(512_345));
+}
+
+#[test]
+fn limits_stop_what_they_should() {
+    let bytes = file(&header("'<f4'", "(1000,)"), &[0; 4000]);
+    let limited = |limits| Array1::<f32>::read_npy_with(&bytes[..], &ReadOptions::new().limits(limits));
+    assert!(limited(Limits::default().header(200).payload(4000)).is_ok());
+    let error = limited(Limits::default().header(100)).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Limit { limited: Limited::HeaderBytes, found: 116, limit: 100 }),
+        "{error:?}"
+    );
+    let error = limited(Limits::default().payload(3999)).unwrap_err();
+    assert!(error.is_limit() && error.to_string().contains("Limits::payload"), "{error}");
+    // Nobody asks for more than 1 MiB of header unless told so.
+    let long = file(&format!("{}{}", header("'<f4'", "(0,)"), " ".repeat(2 << 20)), &[]);
+    assert!(Array1::<f32>::read_npy(&long[..]).unwrap_err().is_limit());
+    let options = ReadOptions::new().limits(Limits::default().header(4 << 20));
+    assert!(Array1::<f32>::read_npy_with(&long[..], &options).is_ok());
+}
+
+/// Each of these would take a parser that is not linear for ever; the test is that the suite ends.
+#[test]
+fn long_headers_are_read_in_linear_time() {
+    let many = |item: &str, length: usize| item.repeat(length / item.len());
+    let descrs = [
+        format!("[{}]", many("('a', '<f4'),", 1_000_000)),
+        format!("[{}]", (0..40_000).map(|field| format!("('f{field}', '<f4'),")).collect::<String>()),
+        format!("({}'<f4')", many("('a'),", 900_000)),
+        many("'<'", 900_000),
+        format!("'{}'", many("\\x41", 900_000)),
+        format!("'<f4' {}", many("#\n", 900_000)),
+        format!("[('a', '<f4', ({}))]", many("1,", 900_000)),
+        format!("'{}'", many("i4,", 900_000)),
+        format!("'{}'", many("(1)i4,", 900_000)),
+        many("(", 128),
+        format!("{}'a'{}", many("[", 120), many("]", 120)),
+        format!("{}1{}", many("((1),", 300), many(")", 60)),
+    ];
+    for descr in descrs {
+        let _ = NpyReader::new(&file(&header(&descr, "(0,)"), &[])[..]);
+    }
+    let numbers =
+        [many("9", 900_000), many("0", 900_000), many("1_", 900_000), format!("0x{}", many("f", 900_000))];
+    for number in numbers {
+        assert!(
+            NpyReader::new(&file(&header("'<f4'", &format!("({number},)")), &[])[..]).is_err()
+                || number.starts_with('0')
+        );
+    }
+}
+
+#[test]
+fn records_nest_as_deep_as_they_may() {
+    let nested = |depth: usize| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));
+    assert!(NpyReader::new(&file(&header(&nested(32), "(0,)"), &[])[..]).is_ok());
+    let error = NpyReader::new(&file(&header(&nested(33), "(0,)"), &[])[..]).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Limit { limited: Limited::RecordNesting, limit: 32, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn views_say_what_to_do_instead() {
+    let mut bytes = Vec::new();
+    ndarray::arr1(&[1.0, 2.0]).write_npy(&mut bytes).unwrap();
+    let mut shifted = vec![0];
+    shifted.extend(&bytes);
+    let shifted = Aligned::new(&shifted);
+    let error = ArrayView1::<f64>::view_npy(&shifted[1..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Misaligned { wanted: 8, off_by: 1 }), "{error:?}");
+    assert!(error.is_mismatch());
+
+    let mut foreign = Vec::new();
+    let other = match ndarray_io::ByteOrder::NATIVE {
+        ndarray_io::ByteOrder::Little => ndarray_io::ByteOrder::Big,
+        ndarray_io::ByteOrder::Big => ndarray_io::ByteOrder::Little,
+    };
+    let options = ndarray_io::WriteOptions::new().byte_order(other);
+    ndarray::arr1(&[1.0, 2.0]).write_npy_with(&mut foreign, &options).unwrap();
+    let error = ArrayView1::<f64>::view_npy(&Aligned::new(&foreign)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ForeignByteOrder { .. }), "{error:?}");
+    assert!(error.to_string().contains("read it instead"), "{error}");
+}
+
+#[test]
+fn nothing_is_lost_in_an_error() {
+    let error = Array2::<f32>::read_npy(&file(&header("'<f8'", "(1,)"), &[0; 8])[..]).unwrap_err();
+    assert!(std::error::Error::source(&error).is_none());
+    let error = ndarray_io::read_npy::<_, ArrayD<f32>>("no/such/file").unwrap_err();
+    assert!(std::error::Error::source(&error).is_some());
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::NotFound);
+}

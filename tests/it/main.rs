@@ -3,7 +3,6 @@
 
 mod compat;
 mod corpus;
-mod dtypes;
 mod faults;
 mod floors;
 mod hostile;

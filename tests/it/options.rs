@@ -1,1 +1,125 @@
+//! Options: casting, versions, orders, byte orders.
 
+use ndarray::{Array1, Array2, ArrayD, ShapeBuilder, arr1, arr2};
+use ndarray_io::{
+    ByteOrder, Casting, ErrorKind, NpyReader, Order, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Version,
+    WritableElement, WriteNpyExt, WriteOptions,
+};
+use num_complex::Complex;
+
+fn written<A: WritableElement>(array: &Array1<A>, order: ByteOrder) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy_with(&mut file, &WriteOptions::new().byte_order(order)).unwrap();
+    file
+}
+
+fn cast<A: ndarray_io::ReadableElement>(file: &[u8], casting: Casting) -> ndarray_io::Result<Array1<A>> {
+    Array1::read_npy_with(file, &ReadOptions::new().casting(casting))
+}
+
+#[test]
+fn numbers_are_converted_as_by_as() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let floats = written(&arr1(&[1.9, -1.9, 300.0, -1e30, f64::NAN, f64::INFINITY]), order);
+        assert_eq!(cast::<u8>(&floats, Casting::Unsafe).unwrap(), arr1(&[1, 0, 255, 0, 0, 255]));
+        assert_eq!(
+            cast::<i64>(&floats, Casting::Unsafe).unwrap(),
+            arr1(&[1, -1, 300, i64::MIN, 0, i64::MAX])
+        );
+        assert!(cast::<i64>(&floats, Casting::SameKind).is_err());
+        let singles = cast::<f32>(&floats, Casting::SameKind).unwrap();
+        assert!(singles[4].is_nan() && singles[5] == f32::INFINITY && singles[0] == 1.9f32);
+        assert!(cast::<f32>(&floats, Casting::Safe).is_err());
+
+        let integers = written(&arr1(&[-1i16, 300]), order);
+        assert_eq!(cast::<f32>(&integers, Casting::Safe).unwrap(), arr1(&[-1.0, 300.0]));
+        assert_eq!(
+            cast::<Complex<f32>>(&integers, Casting::Safe).unwrap(),
+            arr1(&[(-1.0).into(), 300.0.into()])
+        );
+        assert_eq!(cast::<i8>(&integers, Casting::SameKind).unwrap(), arr1(&[-1, 44]));
+        assert_eq!(cast::<u16>(&integers, Casting::Unsafe).unwrap(), arr1(&[65535, 300]));
+
+        let complex = written(&arr1(&[Complex::new(1.5, 2.0)]), order);
+        assert_eq!(
+            cast::<Complex<f32>>(&complex, Casting::SameKind).unwrap(),
+            arr1(&[Complex::new(1.5, 2.0)])
+        );
+        assert_eq!(cast::<f64>(&complex, Casting::Unsafe).unwrap(), arr1(&[1.5]));
+        assert!(
+            cast::<f64>(&complex, Casting::SameKind).unwrap_err().to_string().contains("Casting::Unsafe")
+        );
+        let bools = written(&arr1(&[true, false]), order);
+        assert_eq!(cast::<i64>(&bools, Casting::Safe).unwrap(), arr1(&[1, 0]));
+        assert!(cast::<bool>(&integers, Casting::Unsafe).unwrap_err().is_mismatch());
+    }
+}
+
+#[test]
+fn large_arrays_are_converted_block_by_block_on_every_way() {
+    let array = ndarray::Array2::from_shape_fn((1000, 301).f(), |(row, column)| (row * 31 + column) as i32);
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    let expected = array.mapv(f64::from);
+    let options = ReadOptions::new().casting(Casting::Safe);
+    assert_eq!(Array2::<f64>::read_npy_with(&file[..], &options).unwrap(), expected);
+    assert_eq!(Array2::<f64>::read_npy_with(std::io::Cursor::new(&file), &options).unwrap(), expected);
+    let temporary = crate::routes::temporary(&file, 0);
+    assert_eq!(Array2::<f64>::read_npy_with(temporary.reopen().unwrap(), &options).unwrap(), expected);
+    for shape in [(1000, 301).f(), (1000, 301).set_f(false)] {
+        let mut target = Array2::<f64>::zeros(shape);
+        target.read_npy_into_with(&file[..], &options).unwrap();
+        assert_eq!(target, expected);
+    }
+    let error = Array2::<f64>::read_npy_with(&file[..file.len() - 3], &options).unwrap_err();
+    let missing = ErrorKind::Truncated {
+        part: ndarray_io::Part::Payload {
+            shape: [1000, 301].into(),
+            dtype: NpyReader::new(&file[..]).unwrap().dtype().clone(),
+        },
+        need: 1_204_000,
+        have: 1_203_997,
+    };
+    assert_eq!(error.kind().to_string(), missing.to_string());
+}
+
+#[test]
+fn versions_are_forced() {
+    for (version, numbers) in [(Version::V1, (1, 0)), (Version::V2, (2, 0)), (Version::V3, (3, 0))] {
+        let mut file = Vec::new();
+        arr1(&[1u8]).write_npy_with(&mut file, &WriteOptions::new().version(version)).unwrap();
+        assert_eq!((file[6], file[7]), numbers);
+        assert_eq!(NpyReader::new(&file[..]).unwrap().version(), version);
+    }
+}
+
+#[test]
+fn a_version_may_be_too_low() {
+    let header = |name: String| {
+        let mut record = ndarray_io::Record::default();
+        let byte = ndarray_io::Scalar::new(ndarray_io::Kind::Uint, 1, ByteOrder::Little).unwrap();
+        record.push(name, None, byte.into()).unwrap();
+        ndarray_io::Header::new(record.into(), Order::C, [1].into()).unwrap()
+    };
+    // The longest name that NumPy writes in version 1.0 has 65,439 letters.
+    let long = header("n".repeat(65_440));
+    assert_eq!(ndarray_io::npy::format(&header("n".repeat(65_439)), None).unwrap()[6], 1);
+    assert_eq!(ndarray_io::npy::format(&long, None).unwrap()[6], 2);
+    let error = ndarray_io::npy::format(&long, Some(Version::V1)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::VersionTooLow { wanted: (1, 0), needed: (2, 0) }), "{error}");
+    let greek = header("λ".into());
+    assert_eq!(ndarray_io::npy::format(&greek, None).unwrap()[6], 3);
+    assert!(ndarray_io::npy::format(&greek, Some(Version::V2)).unwrap_err().is_usage());
+    assert_eq!(ndarray_io::npy::format(&header("é".into()), None).unwrap()[6], 1);
+}
+
+#[test]
+fn orders_are_forced() {
+    let array = arr2(&[[1u8, 2, 3], [4, 5, 6]]);
+    for (order, expected) in [(Order::C, [1, 2, 3, 4, 5, 6]), (Order::Fortran, [1, 4, 2, 5, 3, 6])] {
+        let mut file = Vec::new();
+        array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+        assert!(file.ends_with(&expected));
+        assert_eq!(ArrayD::<u8>::read_npy(&file[..]).unwrap(), array.clone().into_dyn());
+    }
+}

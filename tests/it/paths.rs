@@ -1,1 +1,156 @@
+//! Files by their paths: replaced whole or not at all.
 
+use std::fs;
+use std::path::Path;
+
+use ndarray::{Array1, Array2, arr1, arr2};
+use ndarray_io::{
+    ErrorKind, ReadOptions, WriteOptions, create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with,
+};
+
+fn only_file(folder: &Path) -> String {
+    let names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    names[0].to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_file_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    for sync in [false, true] {
+        write_npy(&path, &Array1::<u8>::zeros(1000)).unwrap();
+        write_npy_with(&path, &arr1(&[1u8, 2]), &WriteOptions::new().sync(sync)).unwrap();
+        assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1, 2]));
+        assert_eq!(only_file(folder.path()), "a.npy");
+    }
+}
+
+#[test]
+fn who_has_the_old_file_open_keeps_it() {
+    use std::io::Read;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write_npy(file.path(), &arr1(&[1u8, 2])).unwrap();
+    let mut old = fs::File::open(file.path()).unwrap();
+    write_npy(file.path(), &arr1(&[3u8, 4])).unwrap();
+    let mut bytes = Vec::new();
+    old.read_to_end(&mut bytes).unwrap();
+    assert!(bytes.ends_with(&[1, 2]));
+}
+
+#[test]
+fn trailing_bytes_are_counted() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write_npy(file.path(), &arr1(&[1u8, 2])).unwrap();
+    let mut bytes = fs::read(file.path()).unwrap();
+    bytes.extend([0; 7]);
+    fs::write(file.path(), bytes).unwrap();
+    let error = read_npy::<_, Array1<u8>>(file.path()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 7 }), "{error}");
+    assert!(error.to_string().contains("allow_trailing"));
+    let options = ReadOptions::new().allow_trailing(true);
+    assert_eq!(read_npy_with::<_, Array1<u8>>(file.path(), &options).unwrap(), arr1(&[1, 2]));
+}
+
+#[test]
+fn a_new_file_must_be_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    create_new_npy(&path, &arr1(&[1u8])).unwrap();
+    let error = create_new_npy(&path, &arr1(&[2u8])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1]));
+    assert_eq!(only_file(folder.path()), "a.npy");
+}
+
+#[test]
+fn a_failure_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    let options = WriteOptions::new().version(ndarray_io::Version::V1);
+    // A shape that no header of version 1.0 can hold does not exist; but one with too many axes is refused by all.
+    let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
+    assert!(write_npy_with(&path, &many, &options).unwrap_err().is_limit());
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1]));
+    assert_eq!(only_file(folder.path()), "a.npy");
+    let error = write_npy(folder.path().join("no/folder/a.npy"), &arr1(&[1u8])).unwrap_err();
+    assert!(error.is_io() && error.path().is_some());
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let target = inner.join("target.npy");
+        write_npy(&target, &arr1(&[1u8])).unwrap();
+        symlink("inner/target.npy", folder.path().join("one.npy")).unwrap();
+        symlink("one.npy", folder.path().join("two.npy")).unwrap();
+        write_npy(folder.path().join("two.npy"), &arr1(&[2u8])).unwrap();
+        assert_eq!(read_npy::<_, Array1<u8>>(&target).unwrap(), arr1(&[2]));
+        assert!(fs::symlink_metadata(folder.path().join("two.npy")).unwrap().is_symlink());
+        // A link to a file that is not there yet makes it.
+        symlink("inner/new.npy", folder.path().join("three.npy")).unwrap();
+        write_npy(folder.path().join("three.npy"), &arr1(&[3u8])).unwrap();
+        assert_eq!(read_npy::<_, Array1<u8>>(inner.join("new.npy")).unwrap(), arr1(&[3]));
+        // A circle is an error.
+        symlink("b", folder.path().join("a")).unwrap();
+        symlink("a", folder.path().join("b")).unwrap();
+        assert!(write_npy(folder.path().join("a"), &arr1(&[3u8])).unwrap_err().is_io());
+    }
+
+    #[test]
+    fn permissions_are_kept() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for mode in [0o600, 0o640, 0o755] {
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+            write_npy(file.path(), &arr1(&[1u8])).unwrap();
+            assert_eq!(fs::metadata(file.path()).unwrap().mode() & 0o777, mode);
+        }
+    }
+
+    #[test]
+    fn hard_links_need_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one.npy"), folder.path().join("two.npy"));
+        write_npy(&one, &arr1(&[1u8, 1, 1])).unwrap();
+        fs::hard_link(&one, &two).unwrap();
+        let error = write_npy(&one, &arr1(&[2u8])).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::CannotReplace { .. }), "{error}");
+        assert!(error.is_usage() && error.to_string().contains("in_place(true)"), "{error}");
+        assert_eq!(read_npy::<_, Array1<u8>>(&two).unwrap(), arr1(&[1, 1, 1]));
+        write_npy_with(&one, &arr1(&[2u8]), &WriteOptions::new().in_place(true).sync(true)).unwrap();
+        assert_eq!(read_npy::<_, Array1<u8>>(&two).unwrap(), arr1(&[2]));
+    }
+
+    #[test]
+    fn a_pipe_is_written_and_read_directly() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let array = Array2::from_shape_fn((500, 700), |(row, column)| (row * column) as f64);
+        let written = array.clone();
+        let target = path.clone();
+        let writer = std::thread::spawn(move || write_npy(target, &written).unwrap());
+        let read: Array2<f64> = read_npy(&path).unwrap();
+        writer.join().unwrap();
+        assert_eq!(read, array);
+        assert!(!fs::metadata(&path).unwrap().is_file(), "the pipe is still one");
+    }
+
+    #[test]
+    fn a_bare_name_is_beside_nothing() {
+        // The folder of a bare name is the current one; the test must not write there, so it asks for an error.
+        let error = write_npy("..", &arr2(&[[1u8]])).unwrap_err();
+        assert!(error.is_io(), "{error}");
+        assert!(write_npy("", &arr2(&[[1u8]])).unwrap_err().is_io());
+    }
+}
