@@ -2,6 +2,8 @@
 //!
 //! With a file, it says what is in it. Without one, it writes, reads, views and maps an array of its own.
 
+#![allow(unsafe_code)] // opening a map is unsafe: the example promises that its file is its own
+
 use std::fs::File;
 use std::path::Path;
 
