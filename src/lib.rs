@@ -86,7 +86,10 @@ pub use limits::Limits;
 pub use mmap::{NpyMmap, NpyMmapMut};
 pub use npy::{NpyHeader, Version};
 pub use options::{Casting, ReadOptions, WriteOptions};
-pub use path::{create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with, write_zeroed_npy};
+pub use path::{
+    create_new_npy, create_new_npy_with, read_npy, read_npy_with, write_npy, write_npy_with,
+    write_zeroed_npy, write_zeroed_npy_with,
+};
 pub use shape::{Order, Shape};
 
 /// The name that `ndarray-npy` has for [`Error`].

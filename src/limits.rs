@@ -68,7 +68,7 @@ pub(crate) fn room_for(arrived: usize, total: usize) -> usize {
     const FIRST: usize = 1 << 20;
     const STEP: usize = 64;
     let most = arrived.saturating_mul(STEP).max(FIRST);
-    if most >= total { total } else { most.min((total / STEP).max(FIRST).max(arrived + 1)) }
+    if most >= total { total } else { most.min(total.div_ceil(STEP).max(FIRST)).max(arrived + 1) }
 }
 
 #[cfg(test)]
@@ -77,15 +77,18 @@ mod tests {
 
     #[test]
     fn room_grows_in_proportion_and_little_stands_twice() {
-        for total in [0, 1, 1 << 20, (1 << 20) + 1, 3 << 20, 64 << 20, 128 << 20, 5 << 30, 1 << 40] {
+        for total in [0, 1, 1 << 20, (1 << 20) + 1, 3 << 20, 64 << 20, 128 << 20, 1 << 30, usize::MAX / 65] {
             let (mut arrived, mut before) = (0, 0);
             while arrived < total {
                 let room = room_for(arrived, total);
                 assert!(room > arrived && room <= total);
-                assert!(room <= (arrived * 64).max(1 << 20), "{room} bytes of room for {arrived}");
+                assert!(
+                    room <= arrived.saturating_mul(64).max(1 << 20),
+                    "{room} bytes of room for {arrived}"
+                );
                 (before, arrived) = (arrived, room);
             }
-            assert!(before <= (total / 64).max(1 << 20), "{before} of {total} bytes stood twice");
+            assert!(before <= total.div_ceil(64).max(1 << 20), "{before} of {total} bytes stood twice");
         }
     }
 }

@@ -9,9 +9,9 @@ use memmap2::{Mmap, MmapMut, MmapOptions};
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use crate::array::{Place, locate};
-use crate::dtype::DType;
+use crate::dtype::{ByteOrder, DType};
 use crate::element::{ViewElement, ViewMutElement, WritableElement};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::{self, replace};
 use crate::npy::Version;
 use crate::options::{ReadOptions, WriteOptions};
@@ -131,7 +131,7 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
             let mapped = Mapped::check(&map, options)?;
             Ok(Self { map, mapped })
         };
-        map().map_err(|error: crate::Error| error.at_path(path))
+        map().map_err(|error: Error| error.at_path(path))
     }
 
     /// The array. This costs nothing.
@@ -217,19 +217,29 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// As for [`NpyMmap::open`]: nobody may change or cut the file. Other maps may read it.
     pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::open_cow_with(path, &ReadOptions::new()) }
+    }
+
+    /// Maps a file copy-on-write, with options: of them, the limits have an effect.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open_cow`].
+    pub unsafe fn open_cow_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
             // SAFETY: the caller promises that the file does not change; what is changed here is private.
             let map = unsafe { MmapOptions::new().map_copy(&file)? };
-            Self::over(map, &ReadOptions::new())
+            Self::over(map, options)
         };
         map().map_err(|error| error.at_path(path))
     }
 
     /// Makes a file full of zeros and maps it. Where the file system can, it takes no room on the disk before it is
-    /// filled. A file that is there is replaced; under its name the new one appears at its full length, so that nobody
-    /// maps a shorter one.
+    /// filled; if there is none when it is, the process is killed (SIGBUS), as with every sparse file. A file that is
+    /// there is replaced; under its name the new one appears at its full length, so that nobody maps a shorter one.
     ///
     /// # Safety
     ///
@@ -256,6 +266,10 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
         A: WritableElement,
     {
         let path = path.as_ref();
+        if options.the_byte_order() != ByteOrder::NATIVE {
+            let reason = "a map is in this machine's byte order".into();
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
+        }
         let mut made = None;
         let make = |file: &File| {
             io::write_zeroed::<A, D>(file, shape.into_shape_with_order(), options)?;
@@ -289,7 +303,8 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
         unsafe { ArrayViewMut::from_shape_ptr(self.mapped.shape(), first) }
     }
 
-    /// Waits until all changes are on the disk. Without it, the system writes them when it sees fit.
+    /// Waits until all changes are on the disk. Without it, the system writes them when it sees fit; those of a
+    /// copy-on-write map, never.
     pub fn flush(&self) -> Result<()> {
         Ok(self.map.flush()?)
     }

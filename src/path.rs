@@ -56,9 +56,10 @@ where
 ///
 /// The array is written to a new file beside the old one, which then takes its place: if the process dies or the disk
 /// is full, the old file is as it was; who has the old file open or mapped keeps it; and an array that views the file
-/// can be written back to it. Symbolic links are followed, permissions and owner kept. Where that is impossible (a file
-/// with several hard links, a directory that cannot be written) nothing happens, and the error names
-/// [`WriteOptions::in_place`]. What is no regular file, as a pipe, is written directly.
+/// can be written back to it. Symbolic links are followed; permissions, owner and (on Linux) extended attributes are
+/// kept. Where that is impossible (a file with several hard links, a directory that cannot be written) nothing happens,
+/// and the error names [`WriteOptions::in_place`]. What is no regular file, as a pipe or `/dev/stdout`, is written
+/// directly.
 ///
 /// ```
 /// use ndarray::arr2;
@@ -111,17 +112,35 @@ where
     P: AsRef<Path>,
     T: WriteNpyExt + ?Sized,
 {
+    create_new_npy_with(path, array, &WriteOptions::new())
+}
+
+/// Writes an NPY file that must not be there yet, with options. See [`create_new_npy`].
+///
+/// ```
+/// use ndarray::arr1;
+/// use ndarray_io::WriteOptions;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("new.npy");
+/// ndarray_io::create_new_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn create_new_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
+where
+    P: AsRef<Path>,
+    T: WriteNpyExt + ?Sized,
+{
     let path = path.as_ref();
-    let options = WriteOptions::new();
-    replace::create_new(path, &options, |file| array.write_npy_with(file, &options))
+    replace::create_new(path, options, |file| array.write_npy_with(file, options))
         .map_err(|error| error.at_path(path))
 }
 
 /// Writes an NPY file full of zeros at the file's position, and cuts off what follows. Where the file system can, the
 /// file takes no room on the disk before it is filled.
 ///
-/// This is for arrays larger than memory. [`NpyMmapMut::create`](crate::NpyMmapMut::create) does the same by path,
-/// safely beside others that open the file, and maps it.
+/// This is for arrays larger than memory. `NpyMmapMut::create` does the same by path, safely beside others that open the
+/// file, and maps it.
 ///
 /// ```
 /// use ndarray::Array3;
@@ -138,5 +157,22 @@ where
     A: WritableElement,
     D: ShapeBuilder,
 {
-    io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), &WriteOptions::new())
+    write_zeroed_npy_with::<A, D>(file, shape, &WriteOptions::new())
+}
+
+/// Writes an NPY file full of zeros, with options. See [`write_zeroed_npy`].
+///
+/// ```
+/// use ndarray_io::{Order, WriteOptions, write_zeroed_npy_with};
+///
+/// let file = tempfile::tempfile()?;
+/// write_zeroed_npy_with::<f64, _>(&file, (2, 3), &WriteOptions::new().order(Order::Fortran))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_zeroed_npy_with<A, D>(file: &File, shape: D, options: &WriteOptions) -> Result<()>
+where
+    A: WritableElement,
+    D: ShapeBuilder,
+{
+    io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), options)
 }

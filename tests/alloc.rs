@@ -89,6 +89,15 @@ fn head(descr: &str, shape: &str) -> Vec<u8> {
     head
 }
 
+/// A header of version 2.0 without padding.
+fn long_header(descr: &str, shape: &str) -> Vec<u8> {
+    let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
+    let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
+    bytes.extend((text.len() as u32).to_le_bytes());
+    bytes.extend(text.bytes());
+    bytes
+}
+
 #[test]
 fn memory_is_in_proportion() {
     // A whole array: its size, 1/64 of it, and a little.
@@ -141,6 +150,26 @@ fn memory_is_in_proportion() {
         let (peak, _, read) = measured(|| ndarray_io::read_npy::<_, ArrayD<f64>>(file.path()));
         assert!(read.is_err() && peak <= MIB, "{peak}");
     }
+
+    // Headers of 1 MiB: what is refused is refused before it is taken apart, and fields are read one after another.
+    let many = |item: &str| item.repeat((1 << 20) / item.len() - 8);
+    let refused = [many("1,"), many("[],"), many("((1),"), format!("{}{}", "[".repeat(120), many("[],"))];
+    let headers = refused.iter().flat_map(|items| {
+        [
+            ("'<f4'".to_owned(), format!("({items})")),
+            (format!("[{items}]"), "()".into()),
+            (format!("('<f4', ({items}))"), "()".into()),
+        ]
+    });
+    for (descr, shape) in headers {
+        let (peak, _, read) =
+            measured(|| ndarray_io::NpyReader::new(&long_header(&descr, &shape)[..]).map(drop));
+        assert!(read.is_err() && peak <= 8 * MIB, "{:.20}… {:.20}… took {peak} bytes", descr, shape);
+    }
+    let fields: String = (0..60_000).map(|field| format!("('f{field}','f4'),")).collect();
+    let (peak, _, read) =
+        measured(|| ndarray_io::NpyReader::new(&long_header(&format!("[{fields}]"), "()")[..]).map(drop));
+    assert!(read.is_ok() && peak <= 40 * MIB, "60,000 fields took {peak} bytes");
 
     // A header of 4 GiB that is not there.
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();

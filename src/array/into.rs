@@ -54,8 +54,9 @@ impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
     fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()> {
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header(&mut source, options.the_limits())?;
-        read_into(self, Payload { source: &mut source, header: &found.header, options })?;
-        source.settle()
+        let result = read_into(self, Payload { source: &mut source, header: &found.header, options });
+        source.settle()?;
+        result
     }
 }
 

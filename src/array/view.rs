@@ -25,7 +25,7 @@ use crate::transfer::{self, Source};
 /// ```
 ///
 /// The elements have to be in this machine's byte order and aligned; the error says what to do where they are not. To
-/// view a file, map it with [`NpyMmap`](crate::NpyMmap), which owns the mapping, or with a crate of your choice.
+/// view a file, map it with `NpyMmap`, which owns the mapping, or with a crate of your choice.
 pub trait ViewNpyExt<'a>: Sized + Sealed {
     /// Views a whole file. Bytes behind the array are an error.
     fn view_npy(bytes: &'a [u8]) -> Result<Self> {
@@ -120,7 +120,8 @@ pub(crate) fn locate<A: ReadableElement, D: Dimension>(
     bytes: &[u8],
     options: &ReadOptions,
 ) -> Result<Place<D>> {
-    let mut source = Source::Bytes(bytes);
+    let mut rest = bytes;
+    let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header(&mut source, options.the_limits())?;
     let header = &found.header;
     let dim = dimension(header.shape())?;
@@ -129,7 +130,7 @@ pub(crate) fn locate<A: ReadableElement, D: Dimension>(
         _ => return Err(ErrorKind::ForeignByteOrder { found: header.dtype().clone() }.into()),
     }
     let length = transfer::check_length(&source, header, options)?;
-    source.advance(length);
+    source.advance(length as u64);
     io::check_end(&mut source, options)?;
     let is_fortran = header.order() == Order::Fortran;
     Ok(Place { dim, is_fortran, payload: start..start + length, found })

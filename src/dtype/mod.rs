@@ -39,7 +39,8 @@ pub enum DType {
 }
 
 impl DType {
-    /// How many bytes one element takes in the file. Objects have no size of their own: their payload is one unit.
+    /// How many bytes one element takes. Of objects it is what NumPy counts on 64-bit machines, which says nothing of
+    /// the file: their payload is one unit ([`Header::payload_len`](crate::Header::payload_len) is `None`).
     ///
     /// ```
     /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
@@ -51,7 +52,7 @@ impl DType {
             Self::Scalar(scalar) => scalar.size(),
             Self::Subarray(subarray) => subarray.size(),
             Self::Record(record) => record.size(),
-            Self::Object => 0,
+            Self::Object => 8,
         }
     }
 

@@ -82,7 +82,9 @@ impl Kind {
             Self::Complex => matches!(size, 8 | 16 | 32),
             Self::Bytes | Self::Void => size <= MAX_ITEM_SIZE,
             Self::Text => size <= MAX_ITEM_SIZE && size.is_multiple_of(4),
-            Self::Datetime(_) | Self::Timedelta(_) => size == 8,
+            Self::Datetime(step) | Self::Timedelta(step) => {
+                size == 8 && (1..=i32::MAX as u32).contains(&step.count)
+            }
         }
     }
 }
@@ -165,10 +167,16 @@ impl TimeUnit {
     }
 }
 
-/// What one tick of a time means: `count` times `unit`, as `[25s]`.
+/// What one tick of a time means: so many of a unit, as `[25s]`.
+///
+/// ```
+/// use ndarray_io::{TimeStep, TimeUnit};
+/// assert_eq!(TimeStep::new(25, TimeUnit::Second).count, 25);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct TimeStep {
-    /// How many units one tick is; at least 1.
+    /// How many units one tick is, from 1 to 2³¹ − 1.
     pub count: u32,
     /// The unit.
     pub unit: TimeUnit,
@@ -176,7 +184,12 @@ pub struct TimeStep {
 
 impl TimeStep {
     /// A bare count without a unit.
-    pub const GENERIC: Self = Self { count: 1, unit: TimeUnit::Generic };
+    pub const GENERIC: Self = Self::new(1, TimeUnit::Generic);
+
+    /// So many of a unit.
+    pub const fn new(count: u32, unit: TimeUnit) -> Self {
+        Self { count, unit }
+    }
 }
 
 /// A scalar dtype: its kind, its size in bytes, and its byte order where it has one.

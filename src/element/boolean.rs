@@ -23,7 +23,7 @@ impl ReadableElement for bool {
         match found.as_scalar().map(Scalar::kind) {
             Some(Kind::Bool) => Ok(How::Plain(plain())),
             // Converting to bool would ask what is true: nothing that casting could answer by a rule of `as`.
-            _ => Err(mismatch(found, dtype())),
+            _ => Err(mismatch(found, dtype(), false)),
         }
     }
 }

@@ -15,16 +15,17 @@ use crate::options::Casting;
 /// The gate for a file of another type than `T`.
 pub(super) fn accept<T: Convert>(found: &Scalar, casting: Casting, wanted: DType) -> Result<How<T>> {
     let decoder = T::decoder(found);
-    let is_allowed = wanted.as_scalar().is_some_and(|wanted| allows(casting, found, wanted));
+    let is_allowed = |casting| wanted.as_scalar().is_some_and(|wanted| allows(casting, found, wanted));
     match decoder {
-        Some(decoder) if is_allowed => Ok(How::Coded(decoder)),
+        Some(decoder) if is_allowed(casting) => Ok(How::Coded(decoder)),
         Some(_) => {
+            let weakest = if is_allowed(Casting::SameKind) { Casting::SameKind } else { Casting::Unsafe };
             let advice = format!(
-                "Casting::{casting:?} does not allow that conversion; Casting::Unsafe does, by the rules of Rust's `as`"
+                "Casting::{casting:?} does not allow that conversion; Casting::{weakest:?} does, by the rules of `as`"
             );
             Err(ErrorKind::DTypeMismatch { found: (*found).into(), wanted, advice }.into())
         }
-        None => Err(mismatch(&(*found).into(), wanted)),
+        None => Err(mismatch(&(*found).into(), wanted, false)),
     }
 }
 
@@ -206,7 +207,21 @@ conversions! {
 
 #[cfg(feature = "half")]
 conversions! {
-    half::f16: half::f16, |re, _| re;
+    // By way of f64, which all the others become without a loss that would matter here.
+    half::f16: f64, |re, _| half::f16::from_f32(narrowed_to_odd(re));
+}
+
+/// The neighbour of a number in `f32` whose last bit is set, if it has two. Rounding that again gives what rounding the
+/// number at once would give; of the nearest neighbour, as `half` takes it, some numbers would be rounded twice.
+#[cfg(feature = "half")]
+fn narrowed_to_odd(number: f64) -> f32 {
+    let nearest = number as f32;
+    let is_exact = f64::from(nearest) == number;
+    match nearest.to_bits() % 2 {
+        0 if nearest.is_finite() && !is_exact && f64::from(nearest) < number => nearest.next_up(),
+        0 if nearest.is_finite() && !is_exact => nearest.next_down(),
+        _ => nearest,
+    }
 }
 
 #[cfg(test)]

@@ -168,12 +168,14 @@ fn rust_type(dtype: &DType) -> Option<&'static str> {
         .map(|(_, _, name)| name)
 }
 
-/// The error for a dtype that a type does not hold, with what to call instead.
-fn mismatch(found: &DType, wanted: DType) -> Error {
+/// The error for a dtype that a type does not hold, with what to call instead; `can_convert` says whether an option would
+/// help.
+fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
     let advice = match (found, rust_type(found)) {
-        (_, Some(name)) => {
-            format!("read it as {name}, or let ReadOptions::casting convert it")
+        (_, Some(name)) if can_convert => {
+            format!("read it as {name}, or let ReadOptions::casting convert it on reading")
         }
+        (_, Some(name)) => format!("read it as {name}"),
         (DType::Object, _) => {
             "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into()
         }

@@ -28,7 +28,8 @@ pub(super) fn accept<T: Number>(dtype: &DType, options: &ReadOptions) -> Result<
             return convert::accept(scalar, casting, self::dtype::<T>(ByteOrder::NATIVE));
         }
     }
-    Err(mismatch(dtype, self::dtype::<T>(ByteOrder::NATIVE)))
+    let can_convert = dtype.as_scalar().is_some_and(|scalar| T::decoder(scalar).is_some());
+    Err(mismatch(dtype, self::dtype::<T>(ByteOrder::NATIVE), can_convert))
 }
 
 /// Gives number types the four traits.

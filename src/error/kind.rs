@@ -12,17 +12,20 @@ pub enum ErrorKind {
     /// The system failed.
     Io(io::Error),
     /// The allocator has no room for the array.
+    #[non_exhaustive]
     OutOfMemory {
         /// How many bytes were asked for.
         bytes: usize,
     },
 
     /// The first bytes are not those of an NPY file.
+    #[non_exhaustive]
     BadMagic {
         /// The first bytes, at most six.
         found: Vec<u8>,
     },
     /// A format version that is none of 1.0, 2.0 and 3.0.
+    #[non_exhaustive]
     BadVersion {
         /// The number before the dot.
         major: u8,
@@ -30,6 +33,7 @@ pub enum ErrorKind {
         minor: u8,
     },
     /// The file or stream ends too early.
+    #[non_exhaustive]
     Truncated {
         /// In which part it ends.
         part: Part,
@@ -40,6 +44,7 @@ pub enum ErrorKind {
     },
     /// The header is no text in the encoding of its version, or not the literal of a dict with the three keys and
     /// values of the right types.
+    #[non_exhaustive]
     BadHeader {
         /// What is wrong, in words.
         reason: String,
@@ -47,6 +52,7 @@ pub enum ErrorKind {
         offset: Option<usize>,
     },
     /// The header is sound, but its `descr` names no type of NumPy's.
+    #[non_exhaustive]
     UnsupportedDType {
         /// The text of `descr`, or the part of it that is at fault.
         descr: String,
@@ -54,22 +60,28 @@ pub enum ErrorKind {
         reason: String,
     },
     /// The shape or the size of the payload passes what this machine can address.
+    #[non_exhaustive]
     Overflow {
         /// What overflows: the header's shape with its dtype, or a number in the header.
         what: String,
     },
     /// More bytes follow where the array should be the last thing.
+    #[non_exhaustive]
     Trailing {
-        /// How many, as far as they were counted: of a stream only the first ones are.
+        /// How many.
         bytes: u64,
+        /// Whether there may be more: of a stream only the first ones are counted.
+        at_least: bool,
     },
     /// A bool that is neither 0 nor 1.
+    #[non_exhaustive]
     BadBool {
         /// The byte.
         found: u8,
     },
 
     /// The file's dtype is none that the Rust type can hold.
+    #[non_exhaustive]
     DTypeMismatch {
         /// The file's dtype.
         found: DType,
@@ -79,6 +91,7 @@ pub enum ErrorKind {
         advice: String,
     },
     /// The file's array has another number of axes than the Rust type.
+    #[non_exhaustive]
     RankMismatch {
         /// The file's shape.
         found: Shape,
@@ -86,6 +99,7 @@ pub enum ErrorKind {
         wanted: usize,
     },
     /// The file's array has another shape than the array that it should be read into.
+    #[non_exhaustive]
     ShapeMismatch {
         /// The file's shape.
         found: Shape,
@@ -93,11 +107,13 @@ pub enum ErrorKind {
         wanted: Shape,
     },
     /// A view needs the other byte order.
+    #[non_exhaustive]
     ForeignByteOrder {
         /// The file's dtype.
         found: DType,
     },
     /// A view needs its data at a multiple of its alignment, and they are not.
+    #[non_exhaustive]
     Misaligned {
         /// The alignment that the type needs, in bytes.
         wanted: usize,
@@ -106,6 +122,7 @@ pub enum ErrorKind {
     },
 
     /// A limit was passed.
+    #[non_exhaustive]
     Limit {
         /// Which one.
         limited: Limited,
@@ -116,6 +133,7 @@ pub enum ErrorKind {
     },
 
     /// The header does not fit the format version that was asked for.
+    #[non_exhaustive]
     VersionTooLow {
         /// The version that was asked for.
         wanted: (u8, u8),
@@ -125,11 +143,13 @@ pub enum ErrorKind {
     /// The file that should be made is there already.
     AlreadyExists,
     /// A file cannot be replaced as a whole without losing something that belongs to it.
+    #[non_exhaustive]
     CannotReplace {
         /// What stands in the way, in words.
         reason: String,
     },
     /// Options that contradict each other, or the call.
+    #[non_exhaustive]
     BadOption {
         /// What is wrong, in words.
         reason: String,
@@ -145,6 +165,7 @@ pub enum Part {
     /// The header.
     Header,
     /// The elements.
+    #[non_exhaustive]
     Payload {
         /// The shape that the header promises.
         shape: Shape,

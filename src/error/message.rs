@@ -49,10 +49,11 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the header's dtype {} is none of NumPy's: {reason}", Short(descr))
             }
             Self::Overflow { what } => write!(f, "{what}: that is more than this machine can address"),
-            Self::Trailing { bytes } => write!(
+            Self::Trailing { bytes, at_least } => write!(
                 f,
-                "{bytes} bytes follow the array, where it should end; ReadOptions::allow_trailing(true) passes over \
-                 them"
+                "{}{bytes} bytes follow the array, where it should end; ReadOptions::allow_trailing(true) passes over \
+                 them",
+                if *at_least { "at least " } else { "" }
             ),
             Self::BadBool { found } => {
                 write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is")
@@ -62,8 +63,8 @@ impl fmt::Display for ErrorKind {
             }
             Self::RankMismatch { found, wanted } => write!(
                 f,
-                "the file's array has the shape {found}, but the type to read has {wanted} axes; ArrayD takes any \
-                 number"
+                "the file's array has the shape {found}, but the type to read has {}; ArrayD takes any number",
+                Axes(*wanted)
             ),
             Self::ShapeMismatch { found, wanted } => {
                 write!(f, "the file's array has the shape {found}, but the array to read into has {wanted}")
@@ -109,6 +110,18 @@ impl Limited {
             Self::Dimensions => {
                 write!(f, "the array has {found} axes; NumPy and this library go up to {limit}")
             }
+        }
+    }
+}
+
+/// A number of axes.
+struct Axes(usize);
+
+impl fmt::Display for Axes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("1 axis"),
+            number => write!(f, "{number} axes"),
         }
     }
 }

@@ -42,7 +42,7 @@ impl Error {
     /// # use ndarray::Array1;
     /// # use ndarray_io::{ErrorKind, ReadNpyExt};
     /// let error = Array1::<f64>::read_npy(&b"\x93NUMPY\x09\x00"[..]).unwrap_err();
-    /// assert!(matches!(error.kind(), ErrorKind::BadVersion { major: 9, minor: 0 }));
+    /// assert!(matches!(error.kind(), ErrorKind::BadVersion { major: 9, minor: 0, .. }));
     /// ```
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
@@ -165,6 +165,10 @@ impl From<io::Error> for Error {
 /// Keeps the kind of an I/O error; a cut file is `UnexpectedEof` and every other fault of the file `InvalidData`.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
+        let error = match *error.0 {
+            Inner { kind: ErrorKind::Io(inner), path: None, .. } => return inner,
+            inner => Error(Box::new(inner)),
+        };
         let kind = match error.kind() {
             ErrorKind::Io(inner) => inner.kind(),
             ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
@@ -180,7 +184,8 @@ impl From<Error> for io::Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
-            ErrorKind::Io(error) => Some(error),
+            // The message shows the system's error itself; what is behind it is behind this one.
+            ErrorKind::Io(error) => error.source(),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::header::Header;
 use crate::limits::Limits;
 use crate::npy::{self, NpyHeader, Parsed};
 use crate::options::ReadOptions;
-use crate::transfer::Source;
+use crate::transfer::{Positioned, Source};
 
 /// What an array is read from.
 pub(crate) struct Payload<'p, 's> {
@@ -49,12 +49,12 @@ pub(crate) fn read_header(source: &mut Source<'_>, limits: &Limits) -> Result<(N
 
 /// Reads the header of the next array; `None` if the source ends here.
 pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Option<(NpyHeader, usize)>> {
-    if let Source::Bytes(bytes) = *source {
+    if let Some(Positioned::Bytes(bytes)) = source.positioned() {
         return match npy::parse_with(bytes, limits)? {
             Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
             Parsed::NeedMore(need) => Err(npy::truncated(bytes.len(), need)),
             Parsed::Done(header, used) => {
-                source.advance(used);
+                source.advance(used as u64);
                 Ok(Some((header, used)))
             }
         };
@@ -86,7 +86,7 @@ pub(crate) fn read_whole<T: FromPayload, R: Read>(reader: &mut R, options: &Read
     // Where the length is known, a surplus is found before anything is read.
     let surplus =
         source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
-    check_surplus(surplus.unwrap_or(0), options)?;
+    check_surplus(surplus.unwrap_or(0), false, options)?;
     let array = T::from_payload(PayloadRef(Payload { source: &mut source, header, options }))?;
     check_end(&mut source, options)?;
     Ok(array)
@@ -94,14 +94,22 @@ pub(crate) fn read_whole<T: FromPayload, R: Read>(reader: &mut R, options: &Read
 
 /// An error if anything follows an array of which it is the last thing.
 pub(crate) fn check_end(source: &mut Source<'_>, options: &ReadOptions) -> Result<()> {
+    /// Of a stream the end may never come.
+    const MOST: u64 = 64 << 10;
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
         None if options.allows_trailing() => 0,
-        None => source.skip(1 << 16)?, // of a stream the end may never come
+        None => {
+            let bytes = source.skip(MOST)?;
+            return check_surplus(bytes, bytes == MOST, options);
+        }
     };
-    check_surplus(surplus, options)
+    check_surplus(surplus, false, options)
 }
 
-fn check_surplus(bytes: u64, options: &ReadOptions) -> Result<()> {
-    if bytes > 0 && !options.allows_trailing() { Err(ErrorKind::Trailing { bytes }.into()) } else { Ok(()) }
+fn check_surplus(bytes: u64, at_least: bool, options: &ReadOptions) -> Result<()> {
+    if bytes > 0 && !options.allows_trailing() {
+        return Err(ErrorKind::Trailing { bytes, at_least }.into());
+    }
+    Ok(())
 }

@@ -129,7 +129,8 @@ impl<R: Read> NpyReader<R> {
     pub fn trailing_len(&mut self) -> Option<u64> {
         let pending = match self.state {
             State::AtPayload => self.payload_len()? as u64,
-            _ => 0,
+            State::AtEnd => 0,
+            State::Lost => return None,
         };
         Source::of(&mut self.reader).remaining()?.checked_sub(pending)
     }
@@ -169,8 +170,8 @@ impl<R: Read> NpyReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn skip(&mut self) -> Result<()> {
-        self.take(|Payload { source, header, options }| match header.payload_len() {
-            None => transfer::read_bytes(source, header, options).map(drop),
+        self.take(|Payload { source, header, .. }| match header.payload_len() {
+            None => source.skip(u64::MAX).map(drop),
             Some(bytes) => match source.skip(bytes as u64)? {
                 skipped if skipped < bytes as u64 => Err(transfer::truncated(header, skipped)),
                 _ => Ok(()),
@@ -220,8 +221,10 @@ impl<R: Read> NpyReader<R> {
                 source.settle()?;
                 self.state = State::AtEnd;
             }
-            // The type is asked before the payload is touched, so that another one can be tried.
+            // Type and limits are asked before the payload is touched, so that another way can be tried. (A payload
+            // that says itself where it ends may pass a limit half way.)
             Err(error) if error.is_mismatch() => self.state = State::AtPayload,
+            Err(error) if error.is_limit() && self.payload_len().is_some() => self.state = State::AtPayload,
             Err(_) => {}
         }
         taken

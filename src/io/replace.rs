@@ -1,12 +1,13 @@
 //! Files that are replaced whole or not at all: written beside their place, and renamed into it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
+use crate::transfer::os;
 
 /// Makes the file at `path` what `write` writes into an empty file. It is written beside its place and renamed into it;
 /// see [`write_npy`](crate::write_npy) for the exceptions.
@@ -15,26 +16,36 @@ pub(crate) fn replace(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    let target = follow_links(path)?;
+    let target = match follow_links(path)? {
+        Place::File(target) => target,
+        Place::Open(file) => return write(&file),
+    };
     let old = match fs::metadata(&target) {
         Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
     };
-    let is_special = old.as_ref().is_some_and(|old| !old.is_file());
-    if is_special || options.is_in_place() {
-        return overwrite(&target, options, is_special, write);
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        // A pipe, a terminal: it cannot be cut, synced or replaced.
+        return write(&OpenOptions::new().write(true).open(&target)?);
+    }
+    if options.is_in_place() {
+        return overwrite(&target, options, old.is_none(), write);
     }
     if let Some(old) = &old {
         check_links(old)?;
         // Renaming needs no leave to write the file itself; but who took that leave away meant it.
-        OpenOptions::new().write(true).open(&target)?;
-    }
-    let draft = Draft::beside(&target, old.is_some())?;
-    if let Some(old) = &old {
+        let old_file = OpenOptions::new().write(true).open(&target)?;
+        let draft = Draft::beside(&target, true)?;
         keep_owner(&draft.file, old)?;
-        draft.file.set_permissions(old.permissions())?;
+        os::copy_attributes(&old_file, &draft.file).map_err(|error| {
+            cannot(format!("its extended attributes (an access list, a label) would be lost: {error}"))
+        })?;
+        keep_permissions(&draft.file, old)?;
+        write(&draft.file)?;
+        return draft.rename(&target, options);
     }
+    let draft = Draft::beside(&target, false)?;
     write(&draft.file)?;
     draft.rename(&target, options)
 }
@@ -53,33 +64,70 @@ pub(crate) fn create_new(
     draft.link(path, options)
 }
 
-/// Writes over what is there. What is no regular file (a pipe, a terminal) cannot be cut or synced.
+/// Writes over what is there, and cuts it only behind what has been written: a call that fails before it writes
+/// changes nothing. The file is opened for reading, too, since it may be mapped.
 fn overwrite(
     target: &Path,
     options: &WriteOptions,
-    is_special: bool,
+    is_new: bool,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    let file = OpenOptions::new().write(true).create(!is_special).truncate(!is_special).open(target)?;
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(target)?;
     write(&file)?;
-    if options.syncs() && !is_special {
+    let end = file.stream_position()?;
+    file.set_len(end)?;
+    if options.syncs() {
         file.sync_all()?;
+        if is_new {
+            sync_folder(target, options)?;
+        }
     }
     Ok(())
 }
 
-/// Where a path leads in the end, be it to a file that is not there yet.
-fn follow_links(path: &Path) -> Result<PathBuf> {
+/// Where a path leads in the end.
+enum Place {
+    /// A file by its name, be it one that is not there yet.
+    File(PathBuf),
+    /// What a descriptor of this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written as the
+    /// descriptor would be, at its position.
+    Open(File),
+}
+
+fn follow_links(path: &Path) -> Result<Place> {
     const MOST: usize = 40; // as Linux has it
     let mut target = path.to_owned();
     for _ in 0..MOST {
+        if let Some(file) = open_descriptor(&target)? {
+            return Ok(Place::Open(file));
+        }
         match fs::read_link(&target) {
             Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            Err(_) => return Ok(target), // no link, or nothing there: whoever opens it will see
+            Err(_) => return Ok(Place::File(target)), // no link, or nothing there: whoever opens it will see
         }
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links lead on from one another")
         .into())
+}
+
+/// The file behind the name of a descriptor. Its link, if it is one, leads to no name that could be opened (`pipe:[7]`),
+/// or to one that another file may have by now.
+#[cfg(unix)]
+fn open_descriptor(path: &Path) -> Result<Option<File>> {
+    let own = std::process::id();
+    let folders =
+        ["/dev/fd".into(), "/proc/self/fd".into(), format!("/proc/{own}/fd"), "/proc/thread-self/fd".into()];
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    let is_descriptor = folders.iter().any(|known| folder == Path::new(known));
+    match name.to_str().and_then(|name| name.parse().ok()) {
+        Some(descriptor) if is_descriptor => Ok(Some(os::duplicate(descriptor)?)),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(not(unix))]
+fn open_descriptor(_: &Path) -> Result<Option<File>> {
+    Ok(None)
 }
 
 fn cannot(reason: String) -> Error {
@@ -118,6 +166,14 @@ fn keep_owner(_: &File, _: &Metadata) -> Result<()> {
     Ok(())
 }
 
+fn keep_permissions(new: &File, old: &Metadata) -> Result<()> {
+    if new.metadata()?.permissions() == old.permissions() {
+        return Ok(());
+    }
+    new.set_permissions(old.permissions())
+        .map_err(|error| cannot(format!("its permissions would be lost: {error}")))
+}
+
 /// A new file beside the place that it is for. If it is dropped before it has taken that place, it is removed.
 struct Draft {
     file: File,
@@ -126,17 +182,22 @@ struct Draft {
 }
 
 impl Draft {
+    /// If there is an old file, which may be private, nobody else can open the new one before it has its permissions.
     fn beside(target: &Path, is_there: bool) -> Result<Self> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let name = target
-            .file_name()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+        if target.file_name().is_none() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file").into());
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        if is_there {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
         loop {
-            let mut own = std::ffi::OsString::from(".");
-            own.push(name);
-            own.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
-            let path = target.with_file_name(own);
-            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let path = target.with_file_name(format!(".ndarray-io.{}-{number}.tmp", std::process::id()));
+            match options.open(&path) {
                 Ok(file) => return Ok(Self { file, path, is_placed: false }),
                 // Left behind by a process of the same number that died.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -149,12 +210,13 @@ impl Draft {
     }
 
     fn rename(mut self, target: &Path, options: &WriteOptions) -> Result<()> {
+        use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
         self.sync(options)?;
         match fs::rename(&self.path, target) {
             Ok(()) => self.is_placed = true,
-            // Windows does not replace a file that somebody has mapped.
-            Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
-                return Err(cannot("it is mapped or open elsewhere".into()));
+            // The target is a mount of its own, or (on Windows) somebody has it mapped.
+            Err(error) if matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied) => {
+                return Err(cannot(format!("the system does not let another one take its place: {error}")));
             }
             Err(error) => return Err(error.into()),
         }
@@ -171,13 +233,14 @@ impl Draft {
             }
             Err(_) => {
                 // A file system without links. The place is taken first, so that nobody else can.
-                let taken = OpenOptions::new().write(true).create_new(true).open(target);
-                match taken {
+                match OpenOptions::new().write(true).create_new(true).open(target) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Err(ErrorKind::AlreadyExists.into())
                     }
                     Err(error) => Err(error.into()),
-                    Ok(_) => self.rename(target, options),
+                    Ok(_) => self.rename(target, options).inspect_err(|_| {
+                        let _ = fs::remove_file(target); // the empty file that held the place
+                    }),
                 }
             }
         }

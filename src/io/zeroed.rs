@@ -1,7 +1,7 @@
 //! Files full of zeros, which take no room on the disk before they are filled.
 
 use std::fs::File;
-use std::io::{Seek, Write};
+use std::io::{Seek, SeekFrom, Write};
 
 use ndarray::Dimension;
 
@@ -31,5 +31,6 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
     };
     file.set_len(start)?; // so that nothing of what was there shines through
     file.set_len(end)?;
+    file.seek(SeekFrom::Start(end))?;
     Ok(())
 }

@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use num_traits::ToPrimitive;
 use py_literal::Value;
 
-use super::alias;
-use super::dict::dims;
 use super::scan::Fault;
-use crate::dtype::{DType, Kind, Record, Scalar, Subarray, Title};
+use super::{alias, dict};
+use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
 use crate::error::{ErrorKind, Limited};
 use crate::limits::{self, Limits};
 use crate::shape::Shape;
 
-/// The dtype that a `descr` means. `text` is its spelling, for errors.
-pub(super) fn dtype(descr: &Value, text: &str) -> Result<DType, Fault> {
-    any(descr, 0).map_err(|fault| match fault {
+/// The dtype that a `descr` in normal form means, with the pieces of its lists. `text` is its spelling, for errors.
+pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
+    let parsed = dict::value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
+    parsed.map_err(|fault| match fault {
         Refusal::Reason(reason) => ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into(),
         Refusal::Other(fault) => fault,
     })
@@ -40,16 +40,65 @@ impl From<&str> for Refusal {
     }
 }
 
-/// The tokenizer has bounded the depth of brackets, so that the recursion is bounded, too.
-fn any(descr: &Value, depth: usize) -> Result<DType, Refusal> {
-    match descr {
-        Value::String(code) => Ok(alias::dtype(code)?),
-        Value::Tuple(pair) => match pair.as_slice() {
-            [base, shape] => shaped(any(base, depth)?, shape),
-            _ => Err(Refusal::from("a subarray is a pair of a type and a shape")),
-        },
-        Value::List(fields) => record(fields, depth + 1).map(DType::from),
-        _ => Err(Refusal::from("it is no string, pair or list")),
+/// What is known while a `descr` is read: the items of its lists.
+struct Descr<'a> {
+    lists: &'a [Vec<String>],
+}
+
+impl Descr<'_> {
+    /// The tokenizer has bounded the depth of brackets, so that the recursion is bounded, too.
+    fn any(&self, descr: &Value, depth: usize) -> Result<DType, Refusal> {
+        match descr {
+            Value::String(code) => Ok(alias::dtype(code)?),
+            Value::Tuple(pair) => match pair.as_slice() {
+                [base, shape] => shaped(self.any(base, depth)?, shape),
+                _ => Err(Refusal::from("a subarray is a pair of a type and a shape")),
+            },
+            Value::List(number) => self.record(number, depth + 1).map(DType::from),
+            _ => Err(Refusal::from("it is no string, pair or list")),
+        }
+    }
+
+    /// The record whose fields are the items of a list, which are read one after another.
+    fn record(&self, number: &[Value], depth: usize) -> Result<Record, Refusal> {
+        let nesting = limits::check(Limited::RecordNesting, depth as u64, Limits::RECORD_NESTING as u64);
+        nesting.map_err(|error| Refusal::Other(error.into()))?;
+        let pieces = match number {
+            [Value::Integer(number)] => number.to_usize().and_then(|number| self.lists.get(number)),
+            _ => None,
+        };
+        let mut record = Record::default();
+        let mut names = HashSet::new();
+        // The tokenizer has put a number that it knows in the place of each list.
+        for piece in pieces.into_iter().flatten() {
+            let Value::Tuple(parts) = dict::value(piece).map_err(Refusal::Other)? else {
+                return Err("a field is no tuple".into());
+            };
+            let (name, dtype) = match parts.as_slice() {
+                [name, descr] => (name, self.any(descr, depth)?),
+                [name, descr, shape] => (name, shaped(self.any(descr, depth)?, shape)?),
+                _ => return Err("a field has a name, a type and perhaps a shape".into()),
+            };
+            let (name, title) = self::name(name)?;
+            let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
+                record.pad(dtype.item_size())
+            } else {
+                let title_text = match &title {
+                    Some(Title::Text(text)) => Some(text.as_str()),
+                    _ => None,
+                };
+                for name in std::iter::once(name).chain(title_text) {
+                    if !names.insert(name.to_owned()) {
+                        return Err(
+                            format!("the field name '{}' stands there twice", name.escape_debug()).into()
+                        );
+                    }
+                }
+                record.push(name.to_owned(), title, dtype)
+            };
+            pushed.ok_or("the record is larger than NumPy allows")?;
+        }
+        Ok(record)
     }
 }
 
@@ -61,66 +110,26 @@ fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
         }
         _ => None,
     };
-    let is_sizeless = |scalar: &Scalar| scalar.size() == 0;
-    match (base.as_scalar().filter(|scalar| is_sizeless(scalar)), length) {
+    let sizeless = base.as_scalar().filter(|scalar| scalar.size() == 0);
+    let shape = match (sizeless, length, shape) {
         // Behind a string without a size, NumPy takes a number for the size.
-        (Some(scalar), Some(length)) => {
+        (Some(scalar), Some(length), _) => {
             let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
-            let order = scalar.byte_order().unwrap_or(crate::dtype::ByteOrder::NATIVE);
+            let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
             return Ok(Scalar::new(scalar.kind(), size, order)
                 .ok_or("it is larger than NumPy allows")?
                 .into());
         }
-        (Some(_), None) => return Err("a string without a size has no shape".into()),
-        (None, _) => {}
-    }
-    let shape = match (shape, length) {
-        (_, Some(length)) => Shape::from([length]),
-        (Value::Tuple(lengths) | Value::List(lengths), _) => dims(lengths)?,
+        (Some(_), None, _) => return Err("a string without a size has no shape".into()),
+        (None, Some(length), _) => Shape::from([length]),
+        (None, None, Value::Tuple(lengths)) => dict::dims(lengths)?,
         _ => return Err("the shape of a subarray is no tuple".into()),
     };
     if shape.ndim() == 0 {
         return Ok(base);
     }
-    let axes = limits::check(Limited::Dimensions, shape.ndim() as u64, Limits::DIMENSIONS as u64);
-    axes.map_err(|error| Refusal::Other(error.into()))?;
     let subarray = Subarray::new(base, shape).ok_or("a subarray is larger than NumPy allows")?;
     Ok(subarray.into())
-}
-
-fn record(fields: &[Value], depth: usize) -> Result<Record, Refusal> {
-    let nesting = limits::check(Limited::RecordNesting, depth as u64, Limits::RECORD_NESTING as u64);
-    nesting.map_err(|error| Refusal::Other(error.into()))?;
-    let mut record = Record::default();
-    let mut names = HashSet::new();
-    for field in fields {
-        let (Value::Tuple(parts) | Value::List(parts)) = field else {
-            return Err("a field is no tuple".into());
-        };
-        let (name, dtype) = match parts.as_slice() {
-            [name, descr] => (name, any(descr, depth)?),
-            [name, descr, shape] => (name, shaped(any(descr, depth)?, shape)?),
-            _ => return Err("a field has a name, a type and perhaps a shape".into()),
-        };
-        let (name, title) = self::name(name)?;
-        let size = dtype.item_size();
-        let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
-            record.pad(size)
-        } else {
-            let title_text = match &title {
-                Some(Title::Text(text)) => Some(text.as_str()),
-                _ => None,
-            };
-            for name in std::iter::once(name).chain(title_text) {
-                if !names.insert(name.to_owned()) {
-                    return Err(format!("the field name '{}' stands there twice", name.escape_debug()).into());
-                }
-            }
-            record.push(name.to_owned(), title, dtype)
-        };
-        pushed.ok_or("the record is larger than NumPy allows")?;
-    }
-    Ok(record)
 }
 
 /// A name, or a pair of a title and a name.
@@ -143,7 +152,7 @@ fn name(name: &Value) -> Result<(&str, Option<Title>), Refusal> {
 fn is_padding(dtype: &DType) -> bool {
     match dtype {
         DType::Scalar(scalar) => scalar.kind() == Kind::Void,
-        DType::Subarray(_) => true,
+        DType::Subarray(subarray) => !subarray.base().has_object(),
         _ => false,
     }
 }

@@ -14,47 +14,43 @@ const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
 /// Reads a header of any form that NumPy takes.
 pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
     let normal = scan::normalize(text, version != Version::V3)?;
-    let value: Value = normal.text.parse().map_err(|error| {
-        // The normal form is made so that this never happens; if it does, nothing is lost but the place.
-        Fault::new(format!("the literal is not understood: {error}"), None)
-    })?;
-    let Value::Dict(items) = value else {
-        return Err(Fault::new("it is no dict", 0));
-    };
-
     let mut found = [const { None }; 3];
-    for ((key, value), span) in items.iter().zip(&normal.values) {
-        let key = key.as_string().map(String::as_str);
-        let index = KEYS.iter().position(|known| key == Some(known));
+    for item in &normal.items {
+        let key = value(&item.key)?;
+        let index = KEYS.iter().position(|known| key.as_string().is_some_and(|key| key == known));
         let Some(index) = index else {
-            return Err(Fault::new(
-                "there is a key besides 'descr', 'fortran_order' and 'shape'",
-                span.start,
-            ));
+            let reason = "there is a key besides 'descr', 'fortran_order' and 'shape'";
+            return Err(Fault::new(reason, item.key_at));
         };
-        if found[index].replace((value, span)).is_some() {
-            return Err(Fault::new(format!("the key '{}' stands there twice", KEYS[index]), span.start));
+        if found[index].replace(item).is_some() {
+            return Err(Fault::new(format!("the key '{}' stands there twice", KEYS[index]), item.key_at));
         }
     }
     let missing = |index: usize| Fault::new(format!("the key '{}' is missing", KEYS[index]), None);
     let [descr, order, shape] = found;
-    let (descr, descr_span) = descr.ok_or_else(|| missing(0))?;
-    let (order, order_span) = order.ok_or_else(|| missing(1))?;
-    let (shape, shape_span) = shape.ok_or_else(|| missing(2))?;
+    let descr = descr.ok_or_else(|| missing(0))?;
+    let order = order.ok_or_else(|| missing(1))?;
+    let shape = shape.ok_or_else(|| missing(2))?;
 
-    let order = match order {
+    let order = match value(&order.value)? {
         Value::Boolean(false) => Order::C,
         Value::Boolean(true) => Order::Fortran,
-        _ => return Err(Fault::new("'fortran_order' is neither True nor False", order_span.start)),
+        _ => return Err(Fault::new("'fortran_order' is neither True nor False", order.source.start)),
     };
-    let shape = match shape {
-        Value::Tuple(lengths) => dims(lengths).map_err(|reason| Fault::new(reason, shape_span.start))?,
-        _ => return Err(Fault::new("'shape' is no tuple", shape_span.start)),
+    let shape = match value(&shape.value)? {
+        Value::Tuple(lengths) => dims(&lengths).map_err(|reason| Fault::new(reason, shape.source.start))?,
+        _ => return Err(Fault::new("'shape' is no tuple", shape.source.start)),
     };
-    let descr_text = &text[descr_span.clone()];
-    let dtype = descr::dtype(descr, descr_text)?;
+    let descr_text = &text[descr.source.clone()];
+    let dtype = descr::dtype(&descr.value, &normal.lists, descr_text)?;
     let header = Header::new(dtype, order, shape)?;
     Ok(NpyHeader { header, version, descr: descr_text.to_owned() })
+}
+
+/// The value of a piece in normal form.
+pub(super) fn value(piece: &str) -> Result<Value, Fault> {
+    // The normal form is made so that this never fails; if it does, nothing is lost but the place.
+    piece.parse().map_err(|error| Fault::new(format!("the literal is not understood: {error}"), None))
 }
 
 /// The lengths of axes.
@@ -70,7 +66,7 @@ pub(super) fn dims(lengths: &[Value]) -> Result<Shape, String> {
 }
 
 impl Fault {
-    /// With its place in the file, for a text that begins `start` bytes behind the magic.
+    /// With its place in the file, for a text that begins `start` bytes behind the beginning of the array.
     pub(super) fn into_error(self, text: &str, version: Version, start: usize) -> Error {
         let reason = match self.what {
             What::Other(error) => return error,

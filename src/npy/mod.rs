@@ -5,7 +5,6 @@
 //! NumPy writes for numbers, and else through the tokenizer in `scan`, which makes it safe for `py_literal`.
 
 mod alias;
-mod comma;
 mod descr;
 mod dict;
 mod direct;
@@ -30,6 +29,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// assert!(Version::V1 < Version::V3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Version {
     /// 1.0: headers up to 65,535 bytes, in Latin-1.
     V1,
@@ -147,7 +147,7 @@ pub(crate) fn truncated(have: usize, need: usize) -> Error {
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
 }
 
-/// Reads the text of a header that begins `start` bytes behind the magic.
+/// Reads the text of a header that begins `start` bytes behind the beginning of the array.
 fn parse_text(text: &[u8], version: Version, start: usize) -> Result<NpyHeader> {
     match direct::parse(text) {
         Some(direct) => direct.into_header(version),

@@ -4,13 +4,13 @@
 //! last item, knows no comments, line ends, joined strings, raw strings or redundant parentheses, and calculates sums,
 //! which Python refuses. So this pass refuses what Python refuses, bounds the depth, and writes the rest anew: no line
 //! ends, comments, prefixes, suffixes or redundant parentheses, numbers in decimal, strings in one piece with few
-//! escapes, and a comma after every last item. On the way it keeps where the values of the dict stand in the text.
+//! escapes, and a comma after every last item. On the way it takes the dict and its lists to pieces.
 
 use std::ops::Range;
 
 use super::string;
 use crate::error::{Error, ErrorKind, Limited};
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 
 /// What is wrong, and where in the text.
 pub(super) struct Fault {
@@ -43,29 +43,43 @@ impl From<ErrorKind> for Fault {
     }
 }
 
-/// A literal in normal form.
+/// A dict in normal form. Its values, and the items of each list within them, are pieces of their own, so that one after
+/// another can be read: a value of `py_literal` takes hundreds of times the memory of its text.
+#[derive(Default)]
 pub(super) struct Normal {
-    pub(super) text: String,
-    /// Where the values of the dict stand in the original, in their order.
-    pub(super) values: Vec<Range<usize>>,
+    pub(super) items: Vec<Item>,
+    /// The items of each list. In the piece that it is a part of, a list stands as `[number,]`.
+    pub(super) lists: Vec<Vec<String>>,
 }
 
-/// Brings a literal into normal form. `python2` allows the `L` behind long integers.
+/// A key and its value.
+pub(super) struct Item {
+    pub(super) key: String,
+    pub(super) value: String,
+    /// Where the key begins in the original.
+    pub(super) key_at: usize,
+    /// Where the value stands in the original.
+    pub(super) source: Range<usize>,
+}
+
+/// Brings a dict into normal form. `python2` allows the `L` behind long integers.
 pub(super) fn normalize(text: &str, python2: bool) -> Result<Normal, Fault> {
     if let Some(at) = text.find('\0') {
         return Err(Fault::new("there is a NUL", at));
     }
+    let outs = vec![String::new()];
     let mut scanner = Scanner {
         text,
         at: 0,
-        out: String::with_capacity(text.len() + 16),
+        outs,
         frames: Vec::new(),
         python2,
-        values: Vec::new(),
         had_dict: false,
+        normal: Normal::default(),
     };
     scanner.run()?;
-    Ok(Normal { text: scanner.out, values: scanner.values })
+    let is_dict = scanner.had_dict && scanner.outs == [""];
+    if is_dict { Ok(scanner.normal) } else { Err(Fault::new("it is no dict", 0)) }
 }
 
 /// An open bracket.
@@ -73,22 +87,27 @@ struct Frame {
     open: u8,
     /// Where in the output it stands.
     out_at: usize,
+    /// How many items are complete.
+    items: usize,
     /// Whether a comma has come.
     has_comma: bool,
-    /// Whether an item stands behind the last comma (or the bracket).
-    has_item: bool,
-    /// In a dict: where the value behind the last colon begins.
-    value_from: Option<usize>,
+    /// Where the item behind the last comma (or the bracket) begins, if there is one.
+    item_at: Option<usize>,
+    /// The number of a list.
+    list: usize,
+    /// In a dict: the key before the last colon, and where the value behind it begins.
+    key: Option<(String, usize)>,
 }
 
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    out: String,
+    /// The piece that is being written, behind those that it is a part of.
+    outs: Vec<String>,
     frames: Vec<Frame>,
     python2: bool,
-    values: Vec<Range<usize>>,
     had_dict: bool,
+    normal: Normal,
 }
 
 impl Scanner<'_> {
@@ -99,16 +118,18 @@ impl Scanner<'_> {
             self.skip_blanks()?;
             let Some(byte) = self.peek() else { break };
             match byte {
-                b')' | b']' | b'}' if !self.frames.is_empty() => {
-                    if wants_value && self.frames.last().is_some_and(|frame| frame.value_from.is_some()) {
+                b')' | b']' | b'}' => {
+                    let Some(frame) = self.frames.pop() else { return Err(self.unexpected()) };
+                    if wants_value && frame.key.is_some() {
                         return Err(self.fault("a value is missing"));
                     }
-                    self.close(byte, end_of_token)?;
+                    self.close(frame, byte, end_of_token)?;
                     wants_value = false;
                 }
                 _ if wants_value => wants_value = self.value(byte)?,
-                b',' if !self.frames.is_empty() => {
-                    self.comma(end_of_token)?;
+                b',' => {
+                    let Some(frame) = self.frames.pop() else { return Err(self.unexpected()) };
+                    self.comma(frame, end_of_token)?;
                     wants_value = true;
                 }
                 b':' if !self.frames.is_empty() => {
@@ -125,10 +146,16 @@ impl Scanner<'_> {
         }
     }
 
+    /// The piece that is being written.
+    fn out(&mut self) -> &mut String {
+        // The first is never taken away: each that is pushed by a bracket is popped by its end.
+        self.outs.last_mut().expect("there is always a piece")
+    }
+
     /// Takes a value, or the bracket that begins one; says whether a value is still wanted.
     fn value(&mut self, byte: u8) -> Result<bool, Fault> {
         if let Some(frame) = self.frames.last_mut() {
-            frame.has_item = true;
+            frame.item_at.get_or_insert(self.at);
         }
         match byte {
             b'(' | b'[' | b'{' => {
@@ -137,58 +164,61 @@ impl Scanner<'_> {
             }
             b'0'..=b'9' => self.number()?,
             b'+' | b'-' => self.signed_number()?,
-            _ if string::begins(&self.text[self.at..]) => {
-                self.at += string::normalize(&self.text[self.at..], &mut self.out)
-                    .map_err(|(reason, offset)| Fault::new(reason, self.at + offset))?;
-                self.joined_strings()?;
-            }
+            _ if string::begins(&self.text[self.at..]) => self.strings()?,
             _ => self.word()?,
         }
         Ok(false)
     }
 
-    /// Appends the strings that follow a string to it.
-    fn joined_strings(&mut self) -> Result<(), Fault> {
+    /// Takes a string and those that follow it, as one.
+    fn strings(&mut self) -> Result<(), Fault> {
+        let mut joined = String::new();
         loop {
-            let before = self.at;
+            let from = self.at;
+            let mut next = String::new();
+            self.at += string::normalize(&self.text[from..], &mut next)
+                .map_err(|(reason, offset)| Fault::new(reason, from + offset))?;
+            if joined.is_empty() {
+                joined = next;
+            } else if joined.starts_with('b') || next.starts_with('b') {
+                return Err(Fault::new("bytes and strings are not joined in a header", from));
+            } else {
+                joined.pop(); // the closing quote: every string in normal form has the same
+                joined.push_str(&next[1..]);
+            }
+            let end = self.at;
             self.skip_blanks()?;
             if !string::begins(&self.text[self.at..]) {
-                self.at = before;
+                self.at = end;
+                self.out().push_str(&joined);
                 return Ok(());
             }
-            let mut next = String::new();
-            self.at += string::normalize(&self.text[self.at..], &mut next)
-                .map_err(|(reason, offset)| Fault::new(reason, self.at + offset))?;
-            if next.starts_with('b') {
-                return Err(self.fault("bytes and strings are not joined in a header"));
-            }
-            self.out.pop(); // the closing quote: every string in normal form has the same
-            self.out.push_str(&next[1..]);
         }
     }
 
     fn open(&mut self, open: u8) -> Result<(), Fault> {
-        if self.frames.len() >= Limits::NESTING {
-            let (found, limit) = (Limits::NESTING as u64 + 1, Limits::NESTING as u64);
-            return Err(ErrorKind::Limit { limited: Limited::Nesting, found, limit }.into());
-        }
+        let (found, limit) = (self.frames.len() as u64 + 1, Limits::NESTING as u64);
+        limits::check(Limited::Nesting, found, limit)?;
         if open == b'{' && std::mem::replace(&mut self.had_dict, true) {
             return Err(self.fault("only the header itself is a dict"));
         }
-        self.frames.push(Frame {
-            open,
-            out_at: self.out.len(),
-            has_comma: false,
-            has_item: false,
-            value_from: None,
-        });
-        self.out.push(char::from(open));
+        let list = self.normal.lists.len();
+        let out_at = self.out().len();
+        match open {
+            b'(' => self.out().push('('),
+            b'[' => {
+                self.out().push_str(&format!("[{list},]"));
+                self.normal.lists.push(Vec::new());
+                self.outs.push(String::new());
+            }
+            _ => self.outs.push(String::new()),
+        }
+        self.frames.push(Frame { open, out_at, items: 0, has_comma: false, item_at: None, list, key: None });
         self.at += 1;
         Ok(())
     }
 
-    fn close(&mut self, close: u8, end_of_token: usize) -> Result<(), Fault> {
-        let frame = self.frames.pop().expect("the caller has seen that a bracket is open");
+    fn close(&mut self, mut frame: Frame, close: u8, end_of_token: usize) -> Result<(), Fault> {
         let wanted = match frame.open {
             b'(' => b')',
             b'[' => b']',
@@ -201,61 +231,73 @@ impl Scanner<'_> {
                 char::from(close)
             )));
         }
-        self.end_item(&frame, end_of_token)?;
+        let has_last = frame.item_at.is_some();
+        self.end_item(&mut frame, end_of_token)?;
         self.at += 1;
-        let is_group = frame.open == b'(' && frame.has_item && !frame.has_comma;
-        if is_group {
-            self.out.remove(frame.out_at);
-            return Ok(());
+        if frame.open != b'(' {
+            self.outs.pop();
+        } else if has_last && !frame.has_comma {
+            self.out().remove(frame.out_at); // parentheses around one value mean nothing
+        } else {
+            self.out().push_str(if has_last { ",)" } else { ")" });
         }
-        if frame.has_item {
-            self.out.push(',');
-        }
-        self.out.push(char::from(close));
         Ok(())
     }
 
-    fn comma(&mut self, end_of_token: usize) -> Result<(), Fault> {
-        let mut frame = self.frames.pop().expect("the caller has seen that a bracket is open");
-        self.end_item(&frame, end_of_token)?;
+    fn comma(&mut self, mut frame: Frame, end_of_token: usize) -> Result<(), Fault> {
+        self.end_item(&mut frame, end_of_token)?;
+        if frame.open == b'(' {
+            self.out().push(',');
+        }
         frame.has_comma = true;
-        frame.has_item = false;
-        frame.value_from = None;
         self.frames.push(frame);
-        self.out.push(',');
         self.at += 1;
         Ok(())
     }
 
-    /// In a dict, an item ends behind its value.
-    fn end_item(&mut self, frame: &Frame, end_of_token: usize) -> Result<(), Fault> {
-        match frame.value_from {
-            Some(from) => self.values.push(from..end_of_token),
-            None if frame.open == b'{' && frame.has_item => return Err(self.fault("a key has no value")),
-            None => {}
+    /// Takes note of the item that ends here, if there is one.
+    fn end_item(&mut self, frame: &mut Frame, end_of_token: usize) -> Result<(), Fault> {
+        /// Far more keys than a header has; which of them are wrong is for others to say.
+        const MOST_KEYS: usize = 16;
+        let Some(key_at) = frame.item_at.take() else { return Ok(()) };
+        frame.items += 1;
+        match (frame.open, frame.key.take()) {
+            // Shapes are the longest tuples.
+            (b'(', _) => limits::check(Limited::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
+            (b'[', _) => {
+                let piece = std::mem::take(self.out());
+                self.normal.lists[frame.list].push(piece);
+            }
+            (_, None) => return Err(self.fault("a key has no value")),
+            (_, Some(_)) if frame.items > MOST_KEYS => {
+                return Err(Fault::new("there are too many keys", key_at));
+            }
+            (_, Some((key, value_at))) => {
+                let value = std::mem::take(self.out());
+                self.normal.items.push(Item { key, value, key_at, source: value_at..end_of_token });
+            }
         }
         Ok(())
     }
 
     fn colon(&mut self) -> Result<(), Fault> {
+        let at = self.at;
         self.at += 1;
-        let before = self.at;
         self.skip_blanks()?;
-        let value_from = self.at;
-        self.at = before;
+        let value_at = self.at;
+        let key = std::mem::take(self.out());
         match self.frames.last_mut() {
-            Some(frame) if frame.open == b'{' && frame.value_from.is_none() => {
-                frame.value_from = Some(value_from);
-                self.out.push(':');
+            Some(frame) if frame.open == b'{' && frame.key.is_none() => {
+                frame.key = Some((key, value_at));
                 Ok(())
             }
-            _ => Err(Fault::new("a colon stands where none belongs", before - 1)),
+            _ => Err(Fault::new("a colon stands where none belongs", at)),
         }
     }
 
     fn signed_number(&mut self) -> Result<(), Fault> {
         if self.peek() == Some(b'-') {
-            self.out.push('-');
+            self.out().push('-');
         }
         self.at += 1;
         self.skip_blanks()?;
@@ -293,8 +335,8 @@ impl Scanner<'_> {
             return Err(Fault::new(format!("'{shown}' is no whole number"), from));
         }
         match u64::from_str_radix(&significant.replace('_', ""), radix) {
-            Ok(number) => self.out.push_str(&number.to_string()),
-            Err(_) if significant.is_empty() => self.out.push('0'),
+            Ok(number) => self.out().push_str(&number.to_string()),
+            Err(_) if significant.is_empty() => self.out().push('0'),
             Err(_) => {
                 let what = format!("a number of {} digits", significant.len());
                 return Err(ErrorKind::Overflow { what }.into());
@@ -307,7 +349,7 @@ impl Scanner<'_> {
         for word in ["True", "False", "None"] {
             let Some(rest) = self.text[self.at..].strip_prefix(word) else { continue };
             if !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_') {
-                self.out.push_str(word);
+                self.out().push_str(word);
                 self.at += word.len();
                 return Ok(());
             }

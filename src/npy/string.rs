@@ -123,7 +123,8 @@ fn push(out: &mut String, char: char) {
             out.push('\\');
             out.push(char);
         }
-        '\0'..='\x1f' | '\x7f' => out.push_str(&format!("\\x{:02x}", u32::from(char))),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
         _ => out.push(char),
     }
 }

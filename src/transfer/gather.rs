@@ -80,7 +80,7 @@ impl<'a, T> Plan<'a, T> {
 /// Joins the axes that follow one another in memory as they do in the file, and drops those of length 1. At least one
 /// axis stays.
 fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
-    for axis in (1..view.ndim()).rev() {
+    for axis in 1..view.ndim() {
         view.merge_axes(Axis(axis - 1), Axis(axis));
     }
     for axis in (0..view.ndim()).rev() {

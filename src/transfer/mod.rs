@@ -5,7 +5,7 @@
 //! operating system in its own words.
 
 mod gather;
-mod os;
+pub(crate) mod os;
 mod pipeline;
 mod read;
 mod sink;
@@ -14,7 +14,7 @@ mod write;
 
 pub(crate) use read::{Target, check_length, read, read_bytes, read_into, truncated};
 pub(crate) use sink::Sink;
-pub(crate) use source::Source;
+pub(crate) use source::{Positioned, Source};
 pub(crate) use write::{Items, write};
 
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.

@@ -26,6 +26,119 @@ pub(super) fn as_file<R>(stream: &mut R) -> Option<&File> {
     }
 }
 
+/// Whether a reader is a slice of bytes.
+pub(super) fn is_slice<R>() -> bool {
+    let id = typeid::of::<R>();
+    id == typeid::of::<&[u8]>() || id == typeid::of::<&mut &[u8]>()
+}
+
+/// The slice of bytes that a reader is, if it is one.
+pub(super) fn as_slice<R>(stream: &mut R) -> Option<SliceReader<'_>> {
+    let id = typeid::of::<R>();
+    let pointer = std::ptr::from_mut(stream);
+    if id == typeid::of::<&[u8]>() {
+        // SAFETY: R is a slice, of a lifetime that is at least as long as the borrow of the stream. That the result
+        // claims it to be shorter is sound, because a SliceReader never puts another slice in its place.
+        Some(SliceReader(unsafe { &mut *pointer.cast::<&[u8]>() }))
+    } else if id == typeid::of::<&mut &[u8]>() {
+        // SAFETY: as before; the stream is borrowed mutably, and with it the slice that it leads to.
+        Some(SliceReader(unsafe { &mut **pointer.cast::<&mut &[u8]>() }))
+    } else {
+        None
+    }
+}
+
+/// A slice that is read by making it shorter.
+pub(crate) struct SliceReader<'a>(&'a mut &'a [u8]);
+
+impl<'a> SliceReader<'a> {
+    /// What is left.
+    pub(super) fn get(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Passes over bytes, at most over all.
+    pub(super) fn advance(&mut self, bytes: usize) {
+        *self.0 = &self.0[bytes.min(self.0.len())..];
+    }
+}
+
+/// Another handle for an open descriptor, which shares its position: what `/dev/stdout` means.
+#[cfg(unix)]
+pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
+    use std::os::fd::BorrowedFd;
+    if descriptor < 0 {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    // SAFETY: the number is no invented resource: it is only handed to the system to be duplicated, which refuses one
+    // that is not open.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    Ok(borrowed.try_clone_to_owned()?.into())
+}
+
+/// Gives one file the extended attributes of another: access lists, labels, and what users have put there. On systems
+/// without a call for it here, files are taken to have none.
+pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    for name in attribute_names(from)? {
+        let value = attribute(from, &name)?;
+        // A label is often there already, and not everybody may set one.
+        if attribute(to, &name).is_ok_and(|own| own == value) {
+            continue;
+        }
+        let (to, value) = (std::os::fd::AsRawFd::as_raw_fd(to), value.as_slice());
+        // SAFETY: the descriptor is open, the name ends in a NUL, and the length is that of the value.
+        let result = unsafe { libc::fsetxattr(to, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (from, to);
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn attribute_names(file: &File) -> io::Result<Vec<std::ffi::CString>> {
+    let file = std::os::fd::AsRawFd::as_raw_fd(file);
+    let list = filled(|buffer, length| {
+        // SAFETY: the descriptor is open, and the buffer has the length that is told.
+        unsafe { libc::flistxattr(file, buffer.cast(), length) }
+    });
+    match list {
+        Ok(list) => {
+            let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+            names.map(|name| std::ffi::CString::new(name).map_err(io::Error::from)).collect()
+        }
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn attribute(file: &File, name: &std::ffi::CStr) -> io::Result<Vec<u8>> {
+    let file = std::os::fd::AsRawFd::as_raw_fd(file);
+    filled(|buffer, length| {
+        // SAFETY: the descriptor is open, the name ends in a NUL, and the buffer has the length that is told.
+        unsafe { libc::fgetxattr(file, name.as_ptr(), buffer.cast(), length) }
+    })
+}
+
+/// What a call puts into a buffer that it asks the size of first.
+#[cfg(target_os = "linux")]
+fn filled(call: impl Fn(*mut u8, usize) -> isize) -> io::Result<Vec<u8>> {
+    let length = |result: isize| usize::try_from(result).map_err(|_| io::Error::last_os_error());
+    let mut buffer = vec![0; length(call(std::ptr::null_mut(), 0))?];
+    if !buffer.is_empty() {
+        let filled = length(call(buffer.as_mut_ptr(), buffer.len()))?;
+        buffer.truncate(filled);
+    }
+    Ok(buffer)
+}
+
+/// Whether several threads can read one file at once, each at a position of its own.
+pub(super) const READS_ANYWHERE: bool = cfg!(any(unix, windows));
+
 /// Asks for huge pages behind memory that has not been touched yet: they make the first touch several times cheaper.
 pub(super) fn advise_huge_pages((start, length): (*const u8, usize)) {
     /// Below this the pages that do not fill a huge one outweigh the gain.
@@ -35,7 +148,7 @@ pub(super) fn advise_huge_pages((start, length): (*const u8, usize)) {
     }
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 4096;
+        const PAGE: usize = 64 << 10; // the largest that a kernel has, so that the range suits every one
         let first = start.addr().next_multiple_of(PAGE);
         let length = (start.addr() + length - first) / PAGE * PAGE;
         // SAFETY: the range lies within memory that the caller owns, and the advice changes none of its contents. If
@@ -81,5 +194,29 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
         let mut file = file;
         file.seek(SeekFrom::Start(at))?;
         file.read(into)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_copied() {
+        let (from, to) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let set = |name: &std::ffi::CStr, value: &[u8]| {
+            let file = std::os::fd::AsRawFd::as_raw_fd(&from);
+            // SAFETY: the descriptor is open, the name ends in a NUL, and the length is that of the value.
+            unsafe { libc::fsetxattr(file, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) }
+        };
+        copy_attributes(&from, &to).unwrap();
+        if set(c"user.note", b"kept") != 0 {
+            return; // a file system that has none
+        }
+        set(c"user.empty", b"");
+        copy_attributes(&from, &to).unwrap();
+        assert_eq!(attribute(&to, c"user.note").unwrap(), b"kept");
+        assert_eq!(attribute(&to, c"user.empty").unwrap(), b"");
+        assert!(attribute(&to, c"user.other").is_err());
     }
 }

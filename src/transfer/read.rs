@@ -1,6 +1,7 @@
 //! Payloads into memory: one loop for each of the three ways.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::source::{Positioned, Source};
@@ -169,7 +170,7 @@ fn load_all(
         Some(positioned) => {
             let piece = if bytes < 2 * PIECE { usize::MAX } else { PIECE };
             load_parts(positioned, header, part.split(piece), touches, options.thread_count())?;
-            source.advance(bytes);
+            source.advance(bytes as u64);
             Ok(())
         }
         None => load_stream(source, header, part, touches),
@@ -182,10 +183,20 @@ fn load_stream(
     mut part: MemoryPart<'_>,
     touches: bool,
 ) -> Result<()> {
+    load_part(&mut part, header, touches, |block, _| source.fill(block))
+}
+
+/// Loads one part; `fill` gets each block and where in the payload it belongs, and says how many bytes came.
+fn load_part(
+    part: &mut MemoryPart<'_>,
+    header: &Header,
+    touches: bool,
+    mut fill: impl FnMut(&mut [u8], usize) -> Result<usize>,
+) -> Result<()> {
     let most = if touches { BLOCK } else { usize::MAX };
     while !part.is_done() {
         let at = part.at();
-        part.load(most, |block| match source.fill(block)? {
+        part.load(most, |block| match fill(block, at)? {
             filled if filled < block.len() => Err(truncated(header, (at + filled) as u64)),
             _ => Ok(()),
         })?;
@@ -195,6 +206,9 @@ fn load_stream(
 
 /// Loads parts from a source that can be read anywhere, on up to so many threads, each of which takes the next part
 /// that is left. Where the system gives no thread, the caller does the work.
+///
+/// After a fault no further part is taken. Those before it have been taken then and are finished, so that the fault that
+/// lies first in the file is the one that is returned.
 fn load_parts(
     source: Positioned<'_>,
     header: &Header,
@@ -202,34 +216,43 @@ fn load_parts(
     touches: bool,
     threads: usize,
 ) -> Result<()> {
-    let most = if touches { BLOCK } else { usize::MAX };
+    let threads = if os::READS_ANYWHERE { threads } else { 1 };
     let helpers = threads.min(parts.len()).saturating_sub(1); // the caller is one of the threads
     let queue = Mutex::new(parts.into_iter());
-    let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-    let work = || -> Result<()> {
+    let has_failed = AtomicBool::new(false);
+    let next = || match has_failed.load(Ordering::Relaxed) {
+        true => None,
+        false => queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next(),
+    };
+    let work = || -> Result<(), (usize, Error)> {
         while let Some(mut part) = next() {
-            while !part.is_done() {
-                let at = part.at();
-                part.load(most, |block| match source.fill_at(block, at)? {
-                    filled if filled < block.len() => Err(truncated(header, (at + filled) as u64)),
-                    _ => Ok(()),
-                })?;
-            }
+            let from = part.at();
+            load_part(&mut part, header, touches, |block, at| source.fill_at(block, at)).map_err(
+                |error| {
+                    has_failed.store(true, Ordering::Relaxed);
+                    (from, error)
+                },
+            )?;
         }
         Ok(())
     };
-    if helpers == 0 {
-        return work();
-    }
-    thread::scope(|scope| {
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-        let helpers: Vec<_> = (0..helpers).map_while(spawn).collect();
-        let own = work();
-        helpers.into_iter().fold(own, |result, helper| {
-            let theirs = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            result.and(theirs)
+    let results: Vec<_> = if helpers == 0 {
+        vec![work()]
+    } else {
+        thread::scope(|scope| {
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let helpers: Vec<_> = (0..helpers).map_while(spawn).collect();
+            let own = work();
+            let join = |helper: thread::ScopedJoinHandle<'_, _>| {
+                helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            helpers.into_iter().map(join).chain([own]).collect()
         })
-    })
+    };
+    match results.into_iter().filter_map(Result::err).min_by_key(|(from, _)| *from) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
 }
 
 /// Reads a payload of items block by block, in memory of one block.
@@ -302,19 +325,21 @@ fn read_whole<T>(
 }
 
 /// All that is left of a source, within the limit for payloads.
-pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
+fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut payload = Vec::new();
+    if let Some(remaining) = source.remaining() {
+        options.the_limits().check_payload(remaining)?;
+    }
     loop {
         let arrived = payload.len();
         let known = source.remaining().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let more = known.unwrap_or(BLOCK.max(arrived));
-        options.the_limits().check_payload(arrived as u64)?;
         reserve(&mut payload, more)?;
         payload.resize(arrived + more, 0);
         let came = source.fill(&mut payload[arrived..])?;
         payload.truncate(arrived + came);
+        options.the_limits().check_payload(payload.len() as u64)?;
         if came < more || known.is_some() {
-            options.the_limits().check_payload(payload.len() as u64)?;
             return Ok(payload);
         }
     }

@@ -60,9 +60,15 @@ impl<'a> Sink<'a> {
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
-        match self {
-            Self::File(file) => Ok(file.flush()?),
-            Self::Stream(stream) => Ok(stream.flush()?),
+        loop {
+            let flushed = match self {
+                Self::File(file) => file.flush(),
+                Self::Stream(stream) => stream.flush(),
+            };
+            match flushed {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                flushed => return Ok(flushed?),
+            }
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::os;
+use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
 
 /// A source of bytes, standing at some place. Of the first two the length is known, and they can be read anywhere.
 pub(crate) enum Source<'a> {
-    Bytes(&'a [u8]),
+    Bytes(SliceReader<'a>),
     File(FileSource<'a>),
     Stream(&'a mut dyn Read),
 }
@@ -22,8 +22,11 @@ pub(crate) struct FileSource<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A file is recognised and read by position; anything else is a stream.
+    /// A slice and a file are recognised, so that their length is known; anything else is a stream.
     pub(crate) fn of<R: Read>(reader: &'a mut R) -> Self {
+        if os::is_slice::<R>() {
+            return os::as_slice(reader).map_or_else(|| unreachable!("it was recognised above"), Self::Bytes);
+        }
         let Some((at, len)) = os::as_file(reader).and_then(regular_file) else {
             return Self::Stream(reader);
         };
@@ -36,7 +39,7 @@ impl<'a> Source<'a> {
     /// How many bytes there are to the end, if that is known.
     pub(crate) fn remaining(&self) -> Option<u64> {
         match self {
-            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::Bytes(slice) => Some(slice.get().len() as u64),
             Self::File(file) => Some(file.len.saturating_sub(file.at)),
             Self::Stream(_) => None,
         }
@@ -44,19 +47,19 @@ impl<'a> Source<'a> {
 
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
-        let filled = match self {
-            Self::Bytes(bytes) => fill(into, |rest, at| Ok(read_slice(rest, bytes, at)))?,
-            Self::File(file) => fill(into, |rest, at| os::read_at(file.file, rest, file.at + at as u64))?,
-            Self::Stream(stream) => fill(into, |rest, _| stream.read(rest))?,
+        let filled = match (self.positioned(), &mut *self) {
+            (None, Self::Stream(stream)) => return fill(into, |rest, _| stream.read(rest)),
+            (Some(positioned), _) => positioned.fill_at(into, 0)?,
+            (None, _) => unreachable!("only a stream has no positions"),
         };
-        self.advance(filled);
+        self.advance(filled as u64);
         Ok(filled)
     }
 
     /// A source of known length, for reading at many places at once.
     pub(crate) fn positioned(&self) -> Option<Positioned<'a>> {
         match self {
-            Self::Bytes(bytes) => Some(Positioned::Bytes(bytes)),
+            Self::Bytes(slice) => Some(Positioned::Bytes(slice.get())),
             Self::File(file) => Some(Positioned::File(*file)),
             Self::Stream(_) => None,
         }
@@ -66,27 +69,28 @@ impl<'a> Source<'a> {
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
         if let Some(remaining) = self.remaining() {
             let skipped = bytes.min(remaining);
-            self.advance(usize::try_from(skipped).unwrap_or(usize::MAX));
+            self.advance(skipped);
             return Ok(skipped);
         }
-        let mut scratch = vec![0; super::BLOCK.min(usize::try_from(bytes).unwrap_or(usize::MAX))];
+        let most = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(super::BLOCK);
+        let mut scratch = vec![0; most(bytes)];
         let mut skipped = 0;
         while skipped < bytes {
-            let most = scratch.len().min(usize::try_from(bytes - skipped).unwrap_or(usize::MAX));
-            let filled = self.fill(&mut scratch[..most])?;
+            let wanted = most(bytes - skipped);
+            let filled = self.fill(&mut scratch[..wanted])?;
             skipped += filled as u64;
-            if filled < most {
+            if filled < wanted {
                 break;
             }
         }
         Ok(skipped)
     }
 
-    /// Moves on by bytes that were read by position (or that `fill` has just taken).
-    pub(crate) fn advance(&mut self, bytes: usize) {
+    /// Moves on by bytes that were read by position. A stream has moved by being read.
+    pub(crate) fn advance(&mut self, bytes: u64) {
         match self {
-            Self::Bytes(slice) => *slice = &slice[bytes.min(slice.len())..],
-            Self::File(file) => file.at += bytes as u64,
+            Self::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
+            Self::File(file) => file.at += bytes,
             Self::Stream(_) => {}
         }
     }
@@ -117,19 +121,17 @@ impl Positioned<'_> {
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         match self {
-            Self::Bytes(bytes) => fill(into, |rest, at| Ok(read_slice(rest, bytes, from + at))),
+            Self::Bytes(bytes) => {
+                let bytes = bytes.get(from..).unwrap_or_default();
+                let length = bytes.len().min(into.len());
+                into[..length].copy_from_slice(&bytes[..length]);
+                Ok(length)
+            }
             Self::File(file) => {
                 fill(into, |rest, at| os::read_at(file.file, rest, file.at + (from + at) as u64))
             }
         }
     }
-}
-
-fn read_slice(into: &mut [u8], bytes: &[u8], at: usize) -> usize {
-    let from = bytes.get(at..).unwrap_or_default();
-    let length = from.len().min(into.len());
-    into[..length].copy_from_slice(&from[..length]);
-    length
 }
 
 /// The one loop that reads: again after an interruption and a short read, and distrustful of what a reader claims.

@@ -32,7 +32,9 @@ fn a_file_cut_anywhere_says_what_is_missing() {
                 10..128 => (128, length),
                 _ => (48, length - 128),
             };
-            let ErrorKind::Truncated { part, need, have } = error.kind() else { panic!("{length}: {error}") };
+            let ErrorKind::Truncated { part, need, have, .. } = error.kind() else {
+                panic!("{length}: {error}")
+            };
             assert_eq!((*need as usize, *have as usize), expected);
             assert_eq!(matches!(part, Part::Payload { .. }), length >= 128);
             assert_eq!(io::Error::from(error).kind(), io::ErrorKind::UnexpectedEof);
@@ -40,6 +42,7 @@ fn a_file_cut_anywhere_says_what_is_missing() {
     }
 }
 
+#[cfg(target_endian = "little")] // the message shows the file's dtype
 #[test]
 fn the_message_counts_what_is_missing() {
     let (_, bytes) = file();

@@ -46,7 +46,7 @@ fn trailing_bytes_are_counted() {
     bytes.extend([0; 7]);
     fs::write(file.path(), bytes).unwrap();
     let error = read_npy::<_, Array1<u8>>(file.path()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 7 }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 7, .. }), "{error}");
     assert!(error.to_string().contains("allow_trailing"));
     let options = ReadOptions::new().allow_trailing(true);
     assert_eq!(read_npy_with::<_, Array1<u8>>(file.path(), &options).unwrap(), arr1(&[1, 2]));
@@ -144,6 +144,54 @@ mod unix {
         writer.join().unwrap();
         assert_eq!(read, array);
         assert!(!fs::metadata(&path).unwrap().is_file(), "the pipe is still one");
+    }
+
+    /// What `/dev/stdout` is: another name of an open file, written at its position.
+    #[test]
+    fn a_descriptor_is_written_as_it_is() {
+        use std::io::{Read, Write};
+        use std::os::fd::AsRawFd;
+        let mut expected = Vec::new();
+        ndarray_io::WriteNpyExt::write_npy(&arr1(&[1u8, 2]), &mut expected).unwrap();
+
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        write_npy(format!("/dev/fd/{}", writer.as_raw_fd()), &arr1(&[1u8, 2])).unwrap();
+        drop(writer);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, expected);
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut file = fs::File::create(&path).unwrap();
+        file.write_all(b"before ").unwrap();
+        symlink(format!("/dev/fd/{}", file.as_raw_fd()), folder.path().join("link")).unwrap();
+        write_npy(folder.path().join("link"), &arr1(&[1u8, 2])).unwrap();
+        file.write_all(b" after").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), [b"before ", &expected[..], b" after"].concat());
+        assert!(write_npy("/dev/fd/987", &arr1(&[1u8])).unwrap_err().is_io());
+    }
+
+    #[test]
+    fn a_failure_in_place_changes_nothing_before_it_writes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write_npy(file.path(), &Array1::<u8>::ones(100)).unwrap();
+        let in_place = WriteOptions::new().in_place(true);
+        let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
+        assert!(write_npy_with(file.path(), &many, &in_place).unwrap_err().is_limit());
+        assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), Array1::<u8>::ones(100));
+        // And a shorter one leaves nothing of the longer one behind.
+        write_npy_with(file.path(), &arr1(&[1u8]), &in_place).unwrap();
+        assert_eq!(fs::metadata(file.path()).unwrap().len(), 129);
+    }
+
+    #[test]
+    fn names_may_be_as_long_as_they_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("{}.npy", "x".repeat(251)));
+        create_new_npy(&path, &arr1(&[1u8])).unwrap();
+        write_npy(&path, &arr1(&[2u8])).unwrap();
+        assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[2]));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
-use ndarray_io::{ErrorKind, NpyReader, Order, Part, ReadNpyExt, ReadNpyIntoExt, Version, WriteNpyExt};
+use ndarray_io::{
+    ErrorKind, Limits, NpyReader, Order, Part, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Version, WriteNpyExt,
+};
 
 use crate::manifest;
 use crate::routes::Chunks;
@@ -79,7 +81,7 @@ fn an_error_loses_the_place() {
     let mut reader = NpyReader::new(&bytes[..140]).unwrap();
     let error = reader.read::<Array2<f32>>().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: Part::Payload { .. }, need: 24, have: 12 }),
+        matches!(error.kind(), ErrorKind::Truncated { part: Part::Payload { .. }, need: 24, have: 12, .. }),
         "{error}"
     );
     assert!(reader.next().unwrap_err().is_usage());
@@ -94,7 +96,7 @@ fn what_follows_has_to_be_an_array() {
     let mut reader = NpyReader::new(Cursor::new(bytes)).unwrap();
     let error = reader.next().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: Part::Preamble, need: 10, have: 4 }),
+        matches!(error.kind(), ErrorKind::Truncated { part: Part::Preamble, need: 10, have: 4, .. }),
         "{error}"
     );
 }
@@ -120,4 +122,39 @@ fn into_needs_the_shape() {
     let error = Array2::<u8>::zeros((4, 1)).read_npy_into(&file[..]).unwrap_err();
     assert!(error.is_mismatch());
     assert!(error.to_string().contains("(2, 2)") && error.to_string().contains("(4, 1)"), "{error}");
+}
+
+#[test]
+fn what_is_over_a_limit_can_be_passed_over() {
+    let bytes = two_arrays();
+    let options = ReadOptions::new().limits(Limits::default().payload(10));
+    let mut reader = NpyReader::with_options(&bytes[..], &options).unwrap();
+    assert!(reader.read::<Array2<f32>>().unwrap_err().is_limit());
+    assert!(reader.next().unwrap());
+    assert_eq!(reader.read::<Array1<i16>>().unwrap().len(), 3);
+}
+
+#[test]
+fn objects_are_bound_by_the_limit_too() {
+    let path = manifest::testdata().join("dtype-object.npy");
+    let file = std::fs::File::open(&path).unwrap();
+    let length = file.metadata().unwrap().len() - 128;
+    let options = |most| ReadOptions::new().limits(Limits::default().payload(most));
+    assert!(
+        NpyReader::with_options(&file, &options(length - 1)).unwrap().read_bytes().unwrap_err().is_limit()
+    );
+    let bytes = std::fs::read(&path).unwrap();
+    let stream =
+        |most| NpyReader::with_options(Chunks::new(&bytes, |_| 7), &options(most)).unwrap().read_bytes();
+    assert!(stream(length - 1).unwrap_err().is_limit());
+    assert_eq!(stream(length).unwrap().len() as u64, length);
+}
+
+#[test]
+fn a_lost_place_has_no_surplus() {
+    let path = manifest::testdata().join("bad-bool-2.bin");
+    let mut reader = NpyReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    assert_eq!(reader.trailing_len(), Some(0));
+    assert_eq!(reader.read::<ArrayD<bool>>().unwrap_err().element(), Some(4));
+    assert_eq!(reader.trailing_len(), None);
 }
