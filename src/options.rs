@@ -173,8 +173,8 @@ impl WriteOptions {
         self
     }
 
-    /// How many threads may gather, swap or encode one large array while the calling one writes. By default as many as
-    /// the machine has, up to 4; with 1 the calling thread does everything. (0 is taken for 1.)
+    /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
+    /// one. (0 is taken for 1.)
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));

@@ -1,59 +1,90 @@
-//! Blocks made on several threads and taken in their order: one thread writes while others gather or encode.
+//! Blocks made on several threads and taken in their order: while one is written, others are gathered or encoded.
 
-use std::sync::mpsc::{self, Receiver};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError, mpsc};
 use std::thread;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// Makes the blocks `0..count` with `make`, on up to so many threads, and hands them to `take` in their order. Memory is
-/// bounded: a thread has at most three blocks under way. Where the system gives no thread, the caller makes the block.
+/// Makes the blocks `0..count` with `make`, on up to so many threads, and hands them to `take` in their order, on the
+/// calling thread, which makes blocks too while it has to wait. Memory is bounded: there are two blocks for each thread.
+/// Where the system gives no thread, the caller does all the work.
 pub(super) fn ordered(
     count: usize,
     threads: usize,
     make: impl Fn(usize, &mut Vec<u8>) -> Result<()> + Sync,
     mut take: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let makers = if threads > 1 { threads.min(count) } else { 0 };
-    thread::scope(|scope| {
-        let make = &make;
-        let spawn = |first: usize| {
-            let (done, blocks) = mpsc::sync_channel(1);
-            let (give_back, used) = mpsc::channel::<Vec<u8>>();
-            let work = move || {
-                for index in (first..count).step_by(makers) {
-                    let mut block = used.try_recv().unwrap_or_default();
-                    let made = make(index, &mut block).map(|()| block);
-                    if done.send(made).is_err() {
-                        return; // the taker has failed and wants no more
-                    }
-                }
-            };
-            thread::Builder::new().spawn_scoped(scope, work).ok()?;
-            Some((blocks, give_back))
-        };
-        let makers: Vec<_> = if count > 1 { (0..makers).map(spawn).collect() } else { Vec::new() };
+    let makers = threads.min(count).saturating_sub(1);
+    if makers == 0 {
+        let mut block = Vec::new();
+        return (0..count).try_for_each(|index| make(index, &mut block).and_then(|()| take(&block)));
+    }
+    // Who has a block's memory may claim the next number: so the lowest number that is missing is always under way.
+    let (give_back, free) = mpsc::channel::<Vec<u8>>();
+    let (done, made) = mpsc::channel::<(usize, Result<Vec<u8>>)>();
+    let (free, claimed) = (Mutex::new(free), AtomicUsize::new(0));
+    let claim = || Some(claimed.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count);
+    (0..2 * threads).for_each(|_| drop(give_back.send(Vec::new())));
 
-        let mut own = Vec::new();
-        for index in 0..count {
-            match makers.get(index % makers.len().max(1)) {
-                Some(Some((blocks, give_back))) => {
-                    let block = receive(blocks)?;
-                    take(&block)?;
-                    let _ = give_back.send(block); // the maker may have made its last
-                }
-                _ => {
-                    make(index, &mut own)?;
-                    take(&own)?;
-                }
+    let work = |done: mpsc::Sender<_>| {
+        let next_free = || free.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+        while let Some((mut block, index)) = next_free().and_then(|block| Some((block, claim()?))) {
+            let result = catch_unwind(AssertUnwindSafe(|| make(index, &mut block))).unwrap_or_else(|panic| {
+                // The taker must not wait for a block that never comes.
+                let _ = done.send((index, Err(panicked())));
+                resume_unwind(panic)
+            });
+            let has_failed = result.is_err();
+            if done.send((index, result.map(|()| block))).is_err() || has_failed {
+                return; // the taker has failed and wants no more, or is about to
             }
+        }
+    };
+    thread::scope(|scope| {
+        let give_back = give_back; // dropped at the end, which ends those who wait for memory
+        for _ in 0..makers {
+            let done = done.clone();
+            if thread::Builder::new().spawn_scoped(scope, || work(done)).is_err() {
+                break;
+            }
+        }
+        drop(done);
+        let mut ready = BTreeMap::new();
+        for index in 0..count {
+            let block = loop {
+                if let Some(block) = ready.remove(&index) {
+                    break block;
+                }
+                if let Ok((index, block)) = made.try_recv() {
+                    ready.insert(index, block?);
+                    continue;
+                }
+                let free = match free.try_lock() {
+                    Ok(free) => free.try_recv().ok(),
+                    Err(TryLockError::Poisoned(free)) => free.into_inner().try_recv().ok(),
+                    Err(TryLockError::WouldBlock) => None,
+                };
+                if let Some((mut block, index)) = free.and_then(|block| Some((block, claim()?))) {
+                    make(index, &mut block)?;
+                    ready.insert(index, block);
+                    continue;
+                }
+                let (index, block) = made.recv().map_err(|_| panicked())?;
+                ready.insert(index, block?);
+            };
+            take(&block)?;
+            let _ = give_back.send(block); // the makers may have made their last
         }
         Ok(())
     })
 }
 
-fn receive(blocks: &Receiver<Result<Vec<u8>>>) -> Result<Vec<u8>> {
-    // A maker goes without having sent all of its blocks only when it panics; the scope then panics in turn.
-    blocks.recv().unwrap_or_else(|_| Err(std::io::Error::other("a thread of the library panicked").into()))
+/// The error for a block that never came. The panic itself goes on when the threads are joined.
+fn panicked() -> Error {
+    std::io::Error::other("a thread of the library panicked").into()
 }
 
 #[cfg(test)]
@@ -89,6 +120,14 @@ mod tests {
             let made =
                 ordered(100, threads, |index, _| if index == 50 { Err(fail()) } else { Ok(()) }, |_| Ok(()));
             assert_eq!(made.unwrap_err().to_string(), "full");
+        }
+    }
+
+    #[test]
+    fn a_panic_is_passed_on_and_nobody_waits_for_ever() {
+        for threads in 1..4 {
+            let make = |index, _: &mut Vec<u8>| if index == 50 { panic!("broken") } else { Ok(()) };
+            assert!(std::panic::catch_unwind(|| ordered(100, threads, make, |_| Ok(()))).is_err());
         }
     }
 }

@@ -169,7 +169,7 @@ fn load_all(
     match source.positioned() {
         Some(positioned) => {
             let piece = if bytes < 2 * PIECE { usize::MAX } else { PIECE };
-            load_parts(positioned, header, part.split(piece), touches, options.thread_count())?;
+            load_parts(positioned, header, part.split(piece), touches, options)?;
             source.advance(bytes as u64);
             Ok(())
         }
@@ -214,9 +214,10 @@ fn load_parts(
     header: &Header,
     parts: Vec<MemoryPart<'_>>,
     touches: bool,
-    threads: usize,
+    options: &ReadOptions,
 ) -> Result<()> {
-    let threads = if os::READS_ANYWHERE { threads } else { 1 };
+    // Asking how many threads there may be takes longer than reading a small array.
+    let threads = if parts.len() > 1 && os::READS_ANYWHERE { options.thread_count() } else { 1 };
     let helpers = threads.min(parts.len()).saturating_sub(1); // the caller is one of the threads
     let queue = Mutex::new(parts.into_iter());
     let has_failed = AtomicBool::new(false);

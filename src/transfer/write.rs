@@ -101,5 +101,6 @@ fn write_blocks<T: Send + Sync>(
         bytes.resize(length, 0);
         fill(&block, bytes)
     };
-    pipeline::ordered(plan.count(), options.thread_count(), make, |bytes| sink.write(bytes))
+    let threads = if plan.count() > 1 { options.thread_count() } else { 1 };
+    pipeline::ordered(plan.count(), threads, make, |bytes| sink.write(bytes))
 }
