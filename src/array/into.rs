@@ -76,7 +76,7 @@ fn read_into<A: ReadableElement, D: Dimension>(
         view = view.reversed_axes();
     }
     let target = if view.is_standard_layout() {
-        let items = view.into_slice().expect("the standard layout is a slice");
+        let items = view.into_slice().expect("what has the standard layout is a slice"); // ndarray's own rule
         Target::Contiguous(items)
     } else {
         Target::Strided(view.into_iter())

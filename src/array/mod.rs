@@ -4,6 +4,8 @@
 mod into;
 mod read;
 mod view;
+#[cfg(test)]
+mod whole;
 mod write;
 
 use ndarray::{Dimension, IntoDimension};

@@ -83,24 +83,21 @@ pub(super) trait Convert: Sized + Send + Sync {
 }
 
 /// A number that is converted from: its bytes as they stand in the file, in this machine's order.
-trait Origin: Pod + Send + Sync {
+trait Origin: Sized {
+    type Bits: Pod;
     type Part: Copy;
     const UNIT: usize = size_of::<Self>();
 
     /// The real and the imaginary part.
-    fn parts(self) -> Result<(Self::Part, Self::Part), ErrorKind>;
+    fn parts(bits: Self::Bits) -> Result<(Self::Part, Self::Part), ErrorKind>;
 }
 
-/// A byte that is a bool.
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(transparent)]
-struct BoolByte(u8);
-
-impl Origin for BoolByte {
+impl Origin for bool {
+    type Bits = u8;
     type Part = u8;
 
-    fn parts(self) -> Result<(u8, u8), ErrorKind> {
-        if self.0 > 1 { Err(ErrorKind::BadBool { found: self.0 }) } else { Ok((self.0, 0)) }
+    fn parts(bits: u8) -> Result<(u8, u8), ErrorKind> {
+        if bits > 1 { Err(ErrorKind::BadBool { found: bits }) } else { Ok((bits, 0)) }
     }
 }
 
@@ -115,7 +112,7 @@ impl<S: Origin<Part: AsPrimitive<T::Part>>, T: Convert<Part: Copy + 'static>> De
             swap_units(items, S::UNIT);
         }
         for (index, item) in items.chunks_exact(size_of::<S>()).enumerate() {
-            let parts = bytemuck::pod_read_unaligned::<S>(item).parts();
+            let parts = S::parts(bytemuck::pod_read_unaligned(item));
             let (re, im) = parts.map_err(|kind| Error::from(kind).at_element(index))?;
             out.push(T::from_parts(re.as_(), im.as_()));
         }
@@ -126,10 +123,11 @@ impl<S: Origin<Part: AsPrimitive<T::Part>>, T: Convert<Part: Copy + 'static>> De
 macro_rules! origins {
     ($($real:ty: $zero:expr),*) => {$(
         impl Origin for $real {
+            type Bits = Self;
             type Part = Self;
 
-            fn parts(self) -> Result<(Self, Self), ErrorKind> {
-                Ok((self, $zero))
+            fn parts(bits: Self) -> Result<(Self, Self), ErrorKind> {
+                Ok((bits, $zero))
             }
         }
     )*};
@@ -142,11 +140,12 @@ origins!(half::f16: half::f16::ZERO);
 macro_rules! complex_origins {
     ($($part:ty),*) => {$(
         impl Origin for Complex<$part> {
+            type Bits = Self;
             type Part = $part;
             const UNIT: usize = size_of::<$part>();
 
-            fn parts(self) -> Result<($part, $part), ErrorKind> {
-                Ok((self.re, self.im))
+            fn parts(bits: Self) -> Result<($part, $part), ErrorKind> {
+                Ok((bits.re, bits.im))
             }
         }
     )*};
@@ -168,7 +167,7 @@ macro_rules! conversions {
                     Some(Box::new(Converter::<S, $target> { swap: found.is_foreign(), types: PhantomData }))
                 }
                 match (found.kind(), found.size()) {
-                    (Kind::Bool, 1) => boxed::<BoolByte>(found),
+                    (Kind::Bool, 1) => boxed::<bool>(found),
                     (Kind::Int, 1) => boxed::<i8>(found),
                     (Kind::Int, 2) => boxed::<i16>(found),
                     (Kind::Int, 4) => boxed::<i32>(found),

@@ -135,8 +135,9 @@ pub trait Decode<T>: Send + Sync {
 /// Decodes a payload that is one unit.
 #[doc(hidden)]
 pub trait DecodeWhole<T> {
-    /// The elements in the order of the file, and how many bytes the unit took.
-    fn decode(&self, payload: &[u8], shape: &Shape) -> Result<(Vec<T>, usize)>;
+    /// The elements in the order of the file: just as many as the shape has. The payload is all that is left of the
+    /// source.
+    fn decode(&self, payload: &[u8], shape: &Shape) -> Result<Vec<T>>;
 }
 
 /// Encodes items, one by one.

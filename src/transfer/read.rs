@@ -321,8 +321,7 @@ fn read_whole<T>(
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let payload = read_rest(source, options)?;
-    let (items, _) = decode.decode(&payload, header.shape())?;
-    Ok(items)
+    decode.decode(&payload, header.shape())
 }
 
 /// All that is left of a source, within the limit for payloads.

@@ -105,6 +105,20 @@ where
 }
 
 #[test]
+fn every_owned_array_is_read() -> Result<(), Box<dyn std::error::Error>> {
+    let mut bytes = Vec::new();
+    array![[1u8, 2], [3, 4]].write_npy(&mut bytes)?;
+    assert_eq!(ndarray::ArcArray2::<u8>::read_npy(&bytes[..])?, array![[1, 2], [3, 4]]);
+    assert_eq!(ndarray::CowArray::<u8, ndarray::Ix2>::read_npy(&bytes[..])?, array![[1, 2], [3, 4]]);
+    assert_eq!(ndarray::ArcArray2::<u8>::read_npy(&bytes[..])?.write_npy(io::sink()).ok(), Some(()));
+    let borrowed: &ndarray::ArrayRef<u8, ndarray::Ix2> = &array![[1u8, 2], [3, 4]];
+    let mut again = Vec::new();
+    borrowed.write_npy(&mut again)?;
+    assert_eq!(again, bytes);
+    Ok(())
+}
+
+#[test]
 fn generic_code() {
     let array = array![[true, false]];
     assert_eq!(there_and_back(array.clone()).unwrap(), array);

@@ -1,0 +1,72 @@
+//! A type of the tests whose payload is one unit, as a pickle is: the third way to move, which no public type takes yet.
+
+use ndarray::{ArrayD, arr2};
+
+use super::{ReadNpyExt, WriteNpyExt};
+use crate::dtype::DType;
+use crate::element::{DecodeWhole, Emit, EncodeWhole, How, ReadableElement, WritableElement};
+use crate::error::{ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::shape::Shape;
+
+/// A word; a payload is all of them, one a line, and a full stop.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Word(String);
+
+struct Lines;
+
+impl ReadableElement for Word {
+    fn accept(_: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        Ok(How::Whole(Box::new(Lines)))
+    }
+}
+
+impl WritableElement for Word {
+    fn dtype_for(_: &mut dyn Iterator<Item = &Self>, _: &WriteOptions) -> Result<DType> {
+        Ok(DType::Object)
+    }
+
+    fn emit(_: &DType) -> Emit<Self> {
+        Emit::Whole(Box::new(Lines))
+    }
+}
+
+impl DecodeWhole<Word> for Lines {
+    fn decode(&self, payload: &[u8], shape: &Shape) -> Result<Vec<Word>> {
+        let text = String::from_utf8_lossy(payload);
+        let words: Vec<Word> = text.trim_end_matches('.').lines().map(|line| Word(line.to_owned())).collect();
+        match shape.len() {
+            Some(len) if len == words.len() => Ok(words),
+            _ => Err(ErrorKind::BadOption { reason: format!("{} words", words.len()) }.into()),
+        }
+    }
+}
+
+impl EncodeWhole<Word> for Lines {
+    fn encode(&self, items: &mut dyn Iterator<Item = &Word>, _: &Shape) -> Result<Vec<u8>> {
+        let mut payload: Vec<u8> = items.flat_map(|word| format!("{}\n", word.0).into_bytes()).collect();
+        payload.push(b'.');
+        Ok(payload)
+    }
+}
+
+#[test]
+fn a_payload_may_be_one_unit() {
+    let words = arr2(&[["a", "b"], ["c", "d"]]).mapv(|word| Word(word.to_owned()));
+    for (array, payload) in [
+        (words.view(), &b"a\nb\nc\nd\n."[..]),
+        (words.t().slice_move(ndarray::s![..;-1, ..]), b"b\nd\na\nc\n."),
+    ] {
+        let mut file = Vec::new();
+        array.write_npy(&mut file).unwrap();
+        assert!(file.ends_with(payload), "{}", file.escape_ascii());
+        assert_eq!(ArrayD::<Word>::read_npy(&file[..]).unwrap(), array.into_dyn());
+    }
+    let mut file = Vec::new();
+    words.write_npy(&mut file).unwrap();
+    let mut into = ndarray::Array2::<Word>::default((2, 2));
+    super::ReadNpyIntoExt::read_npy_into(&mut *into.slice_mut(ndarray::s![.., ..;-1]), &file[..]).unwrap();
+    assert_eq!(into[[1, 0]], Word("d".into()));
+    file.truncate(file.len() - 4);
+    assert!(ArrayD::<Word>::read_npy(&file[..]).is_err());
+}
