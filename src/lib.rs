@@ -77,7 +77,10 @@ pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyE
 pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
-pub use element::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
+pub use element::{
+    Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
+    WritableElement, units,
+};
 pub use error::{Error, ErrorKind, Limited, Part, Result};
 pub use header::Header;
 pub use io::{FromPayload, NpyReader};

@@ -23,6 +23,8 @@ impl Limits {
     pub(crate) const NESTING: usize = 128;
     /// How deep records may nest.
     pub(crate) const RECORD_NESTING: usize = 32;
+    /// How many elements may come out of no bytes.
+    pub(crate) const EMPTY_ITEMS: usize = 1 << 20;
     /// How many axes an array may have.
     pub(crate) const DIMENSIONS: usize = 64;
 

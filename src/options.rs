@@ -124,6 +124,7 @@ pub struct WriteOptions {
     version: Option<Version>,
     order: Option<Order>,
     byte_order: Option<ByteOrder>,
+    text_width: Option<usize>,
     sync: bool,
     in_place: bool,
     threads: Option<NonZero<usize>>,
@@ -154,6 +155,23 @@ impl WriteOptions {
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = Some(order);
+        self
+    }
+
+    /// The width of text (`String`, in code points) and of strings of bytes (`Vec<u8>`). By default that of the longest
+    /// element, at least 1, as NumPy chooses it. An element that is longer is an error, never cut.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{WriteNpyExt, WriteOptions};
+    ///
+    /// let names = arr1(&["Ada".to_string(), "Grace".to_string()]);
+    /// let mut file = Vec::new();
+    /// assert!(names.write_npy_with(&mut file, &WriteOptions::new().text_width(4)).unwrap_err().is_usage());
+    /// ```
+    #[must_use]
+    pub fn text_width(mut self, width: usize) -> Self {
+        self.text_width = Some(width);
         self
     }
 
@@ -191,6 +209,10 @@ impl WriteOptions {
 
     pub(crate) fn the_byte_order(&self) -> ByteOrder {
         self.byte_order.unwrap_or(ByteOrder::NATIVE)
+    }
+
+    pub(crate) fn the_text_width(&self) -> Option<usize> {
+        self.text_width
     }
 
     pub(crate) fn syncs(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ByteOrder, DType, Field, Kind, Record, Scalar, TimeUnit, Title};
+use super::{ByteOrder, DType, Field, Kind, Record, Scalar, TimeStep, TimeUnit, Title};
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,12 +26,19 @@ impl fmt::Display for Scalar {
         write!(f, "{order}{}{size}", self.kind().letter())?;
         match self.kind() {
             Kind::Datetime(step) | Kind::Timedelta(step) if step.unit != TimeUnit::Generic => {
-                match step.count {
-                    1 => write!(f, "[{}]", step.unit.symbol()),
-                    count => write!(f, "[{count}{}]", step.unit.symbol()),
-                }
+                write!(f, "[{step}]")
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// As it stands within the brackets: `25s`.
+impl fmt::Display for TimeStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => f.write_str(self.unit.symbol()),
+            count => write!(f, "{count}{}", self.unit.symbol()),
         }
     }
 }

@@ -12,10 +12,39 @@ use std::mem::MaybeUninit;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytemuck::{CheckedBitPattern, NoUninit, Pod};
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 
 use super::swap::swap_units;
+use super::time::units::Unit;
+use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 use crate::error::{Error, ErrorKind, Result};
+
+// What bytemuck cannot see for itself: that the library's own types are nothing but bytes.
+
+// SAFETY: transparent over an array of bytes, which any bytes are valid for.
+unsafe impl<const N: usize> Zeroable for Void<N> {}
+// SAFETY: as above; and without padding.
+unsafe impl<const N: usize> Pod for Void<N> {}
+// SAFETY: as for Void.
+unsafe impl<const N: usize> Zeroable for Bytes<N> {}
+// SAFETY: as for Void.
+unsafe impl<const N: usize> Pod for Bytes<N> {}
+// SAFETY: transparent over an array of numbers, which any bytes are valid for.
+unsafe impl<const N: usize> Zeroable for Chars<N> {}
+// SAFETY: as above; and without padding.
+unsafe impl<const N: usize> Pod for Chars<N> {}
+// SAFETY: transparent over an array of bytes.
+unsafe impl Zeroable for LongDouble {}
+// SAFETY: as above; and without padding.
+unsafe impl Pod for LongDouble {}
+// SAFETY: transparent over a number; the unit is a marker without size or alignment.
+unsafe impl<U: Unit> Zeroable for Datetime64<U> {}
+// SAFETY: as above; and without padding.
+unsafe impl<U: Unit> Pod for Datetime64<U> {}
+// SAFETY: as for Datetime64.
+unsafe impl<U: Unit> Zeroable for Timedelta64<U> {}
+// SAFETY: as for Datetime64.
+unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 
 /// What is done to bytes before they are elements.
 #[derive(Clone, Copy)]
@@ -186,8 +215,11 @@ fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
     let no_memory = |bytes| Error::from(ErrorKind::OutOfMemory { bytes });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
     if layout.size() == 0 {
+        #[allow(clippy::uninit_vec, reason = "there is nothing that could be initialised")]
         let mut items = Vec::new();
-        items.resize_with(len, MaybeUninit::uninit);
+        // SAFETY: either there are no items, or they have no size, so that any number of them has room. And a MaybeUninit
+        // may hold anything.
+        unsafe { items.set_len(len) };
         return Ok(items);
     }
     // SAFETY: the size is not 0.

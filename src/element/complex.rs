@@ -2,18 +2,21 @@
 
 use num_complex::Complex;
 
-use super::cast::{self, Plain, PlainOut};
-use super::number::elements;
-use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement};
-use crate::dtype::{DType, Kind, Scalar};
+use super::How;
+use super::fixed::{Fixed, elements};
+use super::number::numbers;
+use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::Result;
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::ReadOptions;
 
 /// The sizes that have a Rust type here, for messages.
-pub(super) const TYPES: &[(Kind, usize, &str)] =
-    &[(Kind::Complex, 8, "Complex<f32>"), (Kind::Complex, 16, "Complex<f64>")];
+pub(super) const TYPES: &[(Kind, usize, &str)] = &[
+    (Kind::Complex, 8, "Complex<f32>"),
+    (Kind::Complex, 16, "Complex<f64>"),
+    (Kind::Complex, 32, "Complex<LongDouble>"),
+];
 
-elements! {
+numbers! {
     Complex<f32>: Complex, 4;
     Complex<f64>: Complex, 8;
 }

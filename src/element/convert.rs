@@ -107,7 +107,7 @@ struct Converter<S, T> {
 }
 
 impl<S: Origin<Part: AsPrimitive<T::Part>>, T: Convert<Part: Copy + 'static>> Decode<T> for Converter<S, T> {
-    fn decode(&self, items: &mut [u8], out: &mut Vec<T>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], _: usize, out: &mut Vec<T>) -> Result<()> {
         if self.swap {
             swap_units(items, S::UNIT);
         }

@@ -5,13 +5,25 @@
 //! `transfer` has one loop for each. `cast` alone turns bytes into elements.
 
 mod boolean;
+mod bytes;
 pub(crate) mod cast;
 mod complex;
 mod convert;
+mod fixed;
+mod longdouble;
 mod number;
 mod swap;
+mod text;
+mod time;
+mod void;
 
-use crate::dtype::DType;
+pub use bytes::Bytes;
+pub use longdouble::LongDouble;
+pub use text::Chars;
+pub use time::{Datetime64, Timedelta64, units};
+pub use void::Void;
+
+use crate::dtype::{DType, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Shape;
@@ -19,8 +31,9 @@ use cast::{Plain, PlainOut};
 
 /// A type that elements can be read as.
 ///
-/// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`Complex`](num_complex::Complex) of
-/// both, and with the feature `half` for `half::f16`. The methods are the library's own.
+/// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`LongDouble`],
+/// [`Complex`](num_complex::Complex) of these, `String`, `Vec<u8>`, [`Bytes`], [`Chars`], [`Void`], [`Datetime64`],
+/// [`Timedelta64`], and with the feature `half` for `half::f16` and `half::bf16`. The methods are the library's own.
 ///
 /// ```
 /// use ndarray::ArrayD;
@@ -65,7 +78,7 @@ pub trait WritableElement: Sized + Send + Sync {
 
 /// A type that a file's bytes can be viewed as, without copying them.
 ///
-/// It is implemented for the same types as [`ReadableElement`].
+/// It is implemented for the same types as [`ReadableElement`], but for `String` and `Vec<u8>`.
 ///
 /// ```
 /// use ndarray::ArrayView1;
@@ -84,7 +97,7 @@ pub trait ViewElement: ReadableElement {
 
 /// A type that a file's bytes can be viewed as for changing them in place.
 ///
-/// It is implemented for the same types as [`ReadableElement`].
+/// It is implemented for the same types as [`ViewElement`].
 ///
 /// ```
 /// use ndarray::ArrayViewMut1;
@@ -127,9 +140,9 @@ pub enum Emit<T> {
 /// Decodes whole blocks of items, so that the call is paid once a block.
 #[doc(hidden)]
 pub trait Decode<T>: Send + Sync {
-    /// Appends the elements that `items` hold, whose bytes may be changed on the way. An error names the element,
+    /// Appends the `count` elements that `items` hold, whose bytes may be changed on the way. An error names the element,
     /// counted from the block's first.
-    fn decode(&self, items: &mut [u8], out: &mut Vec<T>) -> Result<()>;
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()>;
 }
 
 /// Decodes a payload that is one unit.
@@ -160,13 +173,20 @@ pub(crate) fn raw_bytes() -> Plain<u8> {
 }
 
 /// The Rust type of this library for a dtype, if there is one.
-fn rust_type(dtype: &DType) -> Option<&'static str> {
-    let numbers = number::TYPES.iter().chain(complex::TYPES).chain(boolean::TYPES);
+fn rust_type(dtype: &DType) -> Option<String> {
     let scalar = dtype.as_scalar()?;
-    numbers
-        .copied()
-        .find(|(kind, size, _)| (*kind, *size) == (scalar.kind(), scalar.size()))
-        .map(|(_, _, name)| name)
+    let size = scalar.size();
+    Some(match scalar.kind() {
+        Kind::Bytes => format!("Bytes<{size}>, Vec<u8> or String"),
+        Kind::Text => format!("String or Chars<{}>", size / 4),
+        Kind::Void => format!("Void<{size}>"),
+        Kind::Datetime(step) => format!("Datetime64 with the unit [{step}]"),
+        Kind::Timedelta(step) => format!("Timedelta64 with the unit [{step}]"),
+        kind => {
+            let known = number::TYPES.iter().chain(complex::TYPES).chain(boolean::TYPES);
+            known.copied().find(|known| (known.0, known.1) == (kind, size))?.2.to_owned()
+        }
+    })
 }
 
 /// The error for a dtype that a type does not hold, with what to call instead; `can_convert` says whether an option would

@@ -1,76 +1,42 @@
 //! Integers and floats: their memory is the file's bytes, in one order or the other.
 
-use super::cast::{self, Plain, PlainOut};
-use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, convert, mismatch};
+use super::fixed::{Fixed, elements};
+use super::{How, convert, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::Result;
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::ReadOptions;
 
-/// A type of NumPy's whose memory any bytes may be, made of units that are swapped one by one.
-pub(super) trait Number: bytemuck::Pod + Send + Sync + convert::Convert {
-    const KIND: Kind;
-    /// The size of what is swapped: the whole, but half of a complex number.
-    const UNIT: usize;
-}
-
-pub(super) fn dtype<T: Number>(order: ByteOrder) -> DType {
-    let scalar = Scalar::new(T::KIND, size_of::<T>(), order);
-    // The table below names no size that a kind does not have; the tests write and read each of them.
-    DType::from(scalar.expect("each number's kind has its size"))
-}
-
-pub(super) fn accept<T: Number>(dtype: &DType, options: &ReadOptions) -> Result<How<T>> {
-    if let DType::Scalar(scalar) = dtype {
-        if (scalar.kind(), scalar.size()) == (T::KIND, size_of::<T>()) {
-            return Ok(How::Plain(Plain::pod(T::UNIT, scalar.is_foreign())));
-        }
-        if let Some(casting) = options.the_casting() {
-            return convert::accept(scalar, casting, self::dtype::<T>(ByteOrder::NATIVE));
-        }
-    }
-    let can_convert = dtype.as_scalar().is_some_and(|scalar| T::decoder(scalar).is_some());
-    Err(mismatch(dtype, self::dtype::<T>(ByteOrder::NATIVE), can_convert))
-}
-
-/// Gives number types the four traits.
-macro_rules! elements {
+/// Gives number types a dtype, and converting reads.
+macro_rules! numbers {
     ($($type:ty: $kind:ident, $unit:expr;)*) => {$(
-        impl $crate::element::number::Number for $type {
-            const KIND: Kind = Kind::$kind;
+        impl Fixed for $type {
             const UNIT: usize = $unit;
-        }
 
-        impl ReadableElement for $type {
-            fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>> {
-                $crate::element::number::accept(dtype, options)
+            fn scalar(order: ByteOrder) -> Scalar {
+                // The tables of this macro name no size that a kind does not have; the tests read and write each.
+                Scalar::new(Kind::$kind, size_of::<Self>(), order).expect("each number's kind has its size")
+            }
+
+            fn otherwise(found: &DType, options: &ReadOptions) -> Result<How<Self>> {
+                $crate::element::number::converted(found, options)
             }
         }
 
-        impl WritableElement for $type {
-            fn dtype_for(_: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
-                Ok($crate::element::number::dtype::<Self>(options.the_byte_order()))
-            }
-
-            fn emit(dtype: &DType) -> Emit<Self> {
-                let swap = dtype.as_scalar().is_some_and(Scalar::is_foreign);
-                Emit::Plain(PlainOut::new($unit, swap))
-            }
-        }
-
-        impl ViewElement for $type {
-            fn view(bytes: &[u8], len: usize) -> Result<&[Self]> {
-                cast::view(&Plain::pod($unit, false), bytes, len)
-            }
-        }
-
-        impl ViewMutElement for $type {
-            fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]> {
-                cast::view_mut(&Plain::pod($unit, false), bytes, len)
-            }
-        }
+        elements! { [] $type; }
     )*};
 }
-pub(super) use elements;
+pub(super) use numbers;
+
+pub(super) fn converted<T: Fixed + convert::Convert>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
+    let wanted = DType::from(T::scalar(ByteOrder::NATIVE));
+    match (found, options.the_casting()) {
+        (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting, wanted),
+        _ => {
+            let can_convert = found.as_scalar().is_some_and(|scalar| T::decoder(scalar).is_some());
+            Err(mismatch(found, wanted, can_convert))
+        }
+    }
+}
 
 /// The kinds and sizes that have a Rust type here, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[
@@ -88,9 +54,10 @@ pub(super) const TYPES: &[(Kind, usize, &str)] = &[
     (Kind::Float, 2, "half::f16 (with the feature `half`)"),
     (Kind::Float, 4, "f32"),
     (Kind::Float, 8, "f64"),
+    (Kind::Float, 16, "LongDouble"),
 ];
 
-elements! {
+numbers! {
     i8: Int, 1;
     i16: Int, 2;
     i32: Int, 4;
@@ -104,6 +71,6 @@ elements! {
 }
 
 #[cfg(feature = "half")]
-elements! {
+numbers! {
     half::f16: Float, 2;
 }

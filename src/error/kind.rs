@@ -80,6 +80,19 @@ pub enum ErrorKind {
         found: u8,
     },
 
+    /// A number in a text that is no character: beyond U+10FFFF, or a surrogate.
+    #[non_exhaustive]
+    BadUnicode {
+        /// The number.
+        code: u32,
+    },
+    /// A string of bytes that is no UTF-8.
+    #[non_exhaustive]
+    BadUtf8 {
+        /// How many of its bytes are.
+        valid_up_to: usize,
+    },
+
     /// The file's dtype is none that the Rust type can hold.
     #[non_exhaustive]
     DTypeMismatch {
@@ -148,6 +161,20 @@ pub enum ErrorKind {
         /// What stands in the way, in words.
         reason: String,
     },
+    /// A text is longer than the width that was asked for.
+    #[non_exhaustive]
+    TextTooLong {
+        /// Its length, in bytes or code points, whichever the dtype counts.
+        length: usize,
+        /// The width.
+        width: usize,
+    },
+    /// A time that the other type cannot hold.
+    #[non_exhaustive]
+    TimeRange {
+        /// Why, in words.
+        reason: String,
+    },
     /// Options that contradict each other, or the call.
     #[non_exhaustive]
     BadOption {
@@ -188,6 +215,8 @@ pub enum Limited {
     RecordNesting,
     /// The number of axes. It cannot be raised: NumPy has the same.
     Dimensions,
+    /// The number of elements that take no bytes in the file, but do in memory. It cannot be raised.
+    EmptyItems,
 }
 
 /// Who has to act on an error.
@@ -211,7 +240,9 @@ impl ErrorKind {
             | Self::UnsupportedDType { .. }
             | Self::Overflow { .. }
             | Self::Trailing { .. }
-            | Self::BadBool { .. } => Class::Format,
+            | Self::BadBool { .. }
+            | Self::BadUnicode { .. }
+            | Self::BadUtf8 { .. } => Class::Format,
             Self::DTypeMismatch { .. }
             | Self::RankMismatch { .. }
             | Self::ShapeMismatch { .. }
@@ -221,6 +252,8 @@ impl ErrorKind {
             Self::VersionTooLow { .. }
             | Self::AlreadyExists
             | Self::CannotReplace { .. }
+            | Self::TextTooLong { .. }
+            | Self::TimeRange { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }

@@ -58,6 +58,13 @@ impl fmt::Display for ErrorKind {
             Self::BadBool { found } => {
                 write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is")
             }
+            Self::BadUnicode { code } => {
+                write!(f, "{code:#X} is no character of Unicode; Chars reads a text's numbers as they are")
+            }
+            Self::BadUtf8 { valid_up_to } => write!(
+                f,
+                "the string is no UTF-8 from its byte {valid_up_to} on; Vec<u8> and Bytes read it as it is"
+            ),
             Self::DTypeMismatch { found, wanted, advice } => {
                 write!(f, "the file has {}, but the type to read holds {wanted}; {advice}", Short(found))
             }
@@ -90,7 +97,11 @@ impl fmt::Display for ErrorKind {
                 "the file cannot be replaced as a whole: {reason}; WriteOptions::in_place(true) overwrites it where it \
                  is, which a crash can leave half done"
             ),
-            Self::BadOption { reason } => f.write_str(reason),
+            Self::TextTooLong { length, width } => write!(
+                f,
+                "the text has a length of {length}, over the width of {width} that WriteOptions::text_width asks for"
+            ),
+            Self::TimeRange { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
     }
 }
@@ -110,6 +121,11 @@ impl Limited {
             Self::Dimensions => {
                 write!(f, "the array has {found} axes; NumPy and this library go up to {limit}")
             }
+            Self::EmptyItems => write!(
+                f,
+                "the array has {found} elements without a byte in the file, which would take memory all the same; up to \
+                 {limit} are read"
+            ),
         }
     }
 }

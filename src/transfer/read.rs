@@ -8,9 +8,9 @@ use super::source::{Positioned, Source};
 use super::{BLOCK, os};
 use crate::element::cast::{Part as MemoryPart, Plain, Room};
 use crate::element::{DecodeWhole, How};
-use crate::error::{Error, ErrorKind, Part, Result};
+use crate::error::{Error, ErrorKind, Limited, Part, Result};
 use crate::header::Header;
-use crate::limits;
+use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 
 /// What one thread takes at a time of a large payload.
@@ -31,19 +31,18 @@ pub(crate) fn read<T: Send + Sync>(
         How::Plain(plain) => read_plain(source, header, &plain, header.len(), bytes, options),
         How::Coded(decode) => {
             let mut items = Vec::new();
-            if source.remaining().is_some() {
+            if source.remaining().is_some() && bytes > 0 {
                 reserve(&mut items, header.len())?;
             }
             let item = header.dtype().item_size().max(1);
-            each_block(source, header, |block| {
-                let more = block.len() / item;
+            each_block(source, header, |block, more| {
                 if items.capacity() - items.len() < more {
                     let arrived = (items.len() + more) * item;
                     let room = limits::room_for(arrived, bytes).div_ceil(item);
                     let missing = room - items.len();
                     reserve(&mut items, missing)?;
                 }
-                decode.decode(block, &mut items)
+                decode.decode(block, more, &mut items)
             })?;
             Ok(items)
         }
@@ -74,11 +73,11 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         (_, target) => target,
     };
     let mut slots = target.items();
-    each_block(source, header, |block| {
-        let mut items = Vec::with_capacity(block.len() / header.dtype().item_size().max(1));
+    each_block(source, header, |block, count| {
+        let mut items = Vec::with_capacity(count);
         match &how {
-            How::Plain(plain) => items = plain_block(plain, block)?,
-            How::Coded(decode) => decode.decode(block, &mut items)?,
+            How::Plain(plain) => items = plain_block(plain, block, count)?,
+            How::Coded(decode) => decode.decode(block, count, &mut items)?,
             How::Whole(_) => unreachable!("it was taken above"),
         }
         // The items first: asked first, the slots would lose one at the end of each block.
@@ -138,8 +137,9 @@ fn read_plain<T: Send>(
     bytes: usize,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    let mut room = Room::new(plain, if source.remaining().is_some() { len } else { 0 })?;
-    if source.remaining().is_some() {
+    let is_there = source.remaining().is_some() || bytes == 0;
+    let mut room = Room::new(plain, if is_there { len } else { 0 })?;
+    if is_there {
         let part = room.all();
         os::advise_huge_pages(part.memory());
         load_all(source, header, part, bytes, plain.touches(), options)?;
@@ -256,24 +256,25 @@ fn load_parts(
     }
 }
 
-/// Reads a payload of items block by block, in memory of one block.
+/// Reads a payload of items block by block, in memory of one block; `take` gets each with the number of its items.
 fn each_block(
     source: &mut Source<'_>,
     header: &Header,
-    mut take: impl FnMut(&mut [u8]) -> Result<()>,
+    mut take: impl FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = header.dtype().item_size();
-    let bytes = header.payload_len().unwrap_or_default();
-    let per_block = (BLOCK / item.max(1)).max(1);
-    if bytes == 0 {
-        return Ok(());
+    if item == 0 {
+        limits::check(Limited::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)?;
+        return take(&mut [], header.len());
     }
+    let bytes = header.payload_len().unwrap_or_default();
+    let per_block = (BLOCK / item).max(1);
     let mut block = Vec::new();
     let mut done = 0;
     while done < bytes {
         let length = (per_block * item).min(bytes - done);
         load_block(source, header, &mut block, length, done)?;
-        take(&mut block).map_err(|error| match error.element() {
+        take(&mut block, length / item).map_err(|error| match error.element() {
             Some(index) => error.at_element(done / item + index),
             None => error,
         })?;
@@ -305,8 +306,8 @@ fn load_block(
     Ok(())
 }
 
-fn plain_block<T>(plain: &Plain<T>, block: &[u8]) -> Result<Vec<T>> {
-    let mut room = Room::new(plain, block.len() / size_of::<T>().max(1))?;
+fn plain_block<T>(plain: &Plain<T>, block: &[u8], count: usize) -> Result<Vec<T>> {
+    let mut room = Room::new(plain, count)?;
     room.all().load(usize::MAX, |into| {
         into.copy_from_slice(block);
         Ok(())

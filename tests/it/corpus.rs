@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ndarray::ArrayD;
 use ndarray_io::{
-    ByteOrder, DType, NpyReader, Order, Result, Version, ViewMutElement, WritableElement, WriteNpyExt,
-    WriteOptions,
+    ByteOrder, DType, Kind, NpyReader, Order, ReadableElement, Result, Version, ViewMutElement,
+    WritableElement, WriteNpyExt, WriteOptions,
 };
 
 use crate::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
@@ -90,8 +90,19 @@ fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
     }
     let dtype = reader.dtype().clone();
     let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order());
-    if let Some(done) = with_type!(dtype, check_numbers(case, facts, bytes, order)) {
-        return done;
+    let width = dtype.item_size();
+    let typed = with_type!(dtype, check_viewable(case, facts, bytes, order, width));
+    let owned = match dtype.as_scalar().map(|scalar| scalar.kind()) {
+        Some(Kind::Bytes) => {
+            Some(check_elements::<Vec<u8>>(case, facts, bytes, order, width, routes::read_owned))
+        }
+        Some(Kind::Text) => {
+            Some(check_elements::<String>(case, facts, bytes, order, width, routes::read_owned))
+        }
+        _ => None,
+    };
+    if typed.is_some() || owned.is_some() {
+        return typed.into_iter().chain(owned).collect();
     }
     let refused = reader.read::<ArrayD<f64>>().unwrap_err();
     same("another type is refused", refused.is_mismatch(), true)?;
@@ -122,14 +133,36 @@ fn text(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
-fn check_numbers<A>(case: &Case, facts: &Facts, bytes: &[u8], order: Option<ByteOrder>) -> Result<(), Failure>
+type Read<A> = fn(Route, &[u8], routes::Header<'_>) -> Option<Result<ArrayD<A>>>;
+
+fn check_viewable<A>(
+    case: &Case,
+    facts: &Facts,
+    bytes: &[u8],
+    order: Option<ByteOrder>,
+    width: usize,
+) -> Result<(), Failure>
 where
-    A: ViewMutElement + WritableElement + TestElement + Default + Debug,
+    A: ViewMutElement + WritableElement + TestElement + Default,
+{
+    check_elements::<A>(case, facts, bytes, order, width, routes::read)
+}
+
+fn check_elements<A>(
+    case: &Case,
+    facts: &Facts,
+    bytes: &[u8],
+    order: Option<ByteOrder>,
+    width: usize,
+    read: Read<A>,
+) -> Result<(), Failure>
+where
+    A: ReadableElement + WritableElement + TestElement + Default,
 {
     let shape = facts.shape();
     let header = routes::Header { shape: &shape, order, data_offset: facts.data_offset() };
     for &route in routes::ALL {
-        let Some(read) = routes::read::<A>(route, bytes, header) else { continue };
+        let Some(read) = read(route, bytes, header) else { continue };
         let array = match read {
             Ok(array) => array,
             Err(error)
@@ -141,12 +174,19 @@ where
             Err(error) => return Err(Failure::Wrong(format!("{route:?}: {error}"))),
         };
         same("shape", array.shape(), &shape[..])?;
-        let of_file: Vec<u8> =
-            array.iter().flat_map(|item| item.bytes(order.unwrap_or(ByteOrder::NATIVE))).collect();
+        let of_file = |item: &A| {
+            let mut bytes = item.clone().bytes(order.unwrap_or(ByteOrder::NATIVE));
+            bytes.resize(width, 0);
+            bytes
+        };
         let wanted = facts.json["sha256"].as_str().unwrap();
-        same(&format!("{route:?}: elements"), &*sha256(&of_file), wanted)?;
+        same(
+            &format!("{route:?}: elements"),
+            &*sha256(&array.iter().flat_map(of_file).collect::<Vec<_>>()),
+            wanted,
+        )?;
         if let Some(values) = facts.json["values"].as_array() {
-            let found: Vec<_> = array.iter().map(|item| item.json()).collect();
+            let found: Vec<_> = array.iter().map(|item| item.clone().json()).collect();
             same(&format!("{route:?}: values"), &found, values)?;
         }
         if route == Route::Whole {
@@ -165,7 +205,13 @@ fn check_written<A: WritableElement>(
     array: &ArrayD<A>,
     order: Option<ByteOrder>,
 ) -> Result<(), Failure> {
+    let dtype = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?.dtype().clone();
     let mut options = WriteOptions::new().byte_order(order.unwrap_or(ByteOrder::NATIVE));
+    match dtype.as_scalar().map(|scalar| scalar.kind()) {
+        Some(Kind::Bytes) => options = options.text_width(dtype.item_size()),
+        Some(Kind::Text) => options = options.text_width(dtype.item_size() / 4),
+        _ => {}
+    }
     if let Some(version) = version_to_force(facts) {
         options = options.version(version);
     }

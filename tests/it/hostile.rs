@@ -30,11 +30,15 @@ fn message(bytes: &[u8]) -> String {
 #[cfg(target_endian = "little")] // the messages show the Rust type's own dtype
 #[test]
 fn messages_say_what_was_found_and_what_to_do() {
-    let cases: [(Vec<u8>, &[&str]); 10] = [
+    let cases: [(Vec<u8>, &[&str]); 11] = [
         (b"PK\x03\x04and so on".to_vec(), &["PK\\x03\\x04an", "\\x93NUMPY"]),
         (b"\x93NUMPY\x07\x00rest".to_vec(), &["7.0", "1.0, 2.0 or 3.0"]),
         (file(&header("'<f8'", "(1,)"), &[0; 8]), &["'<f8'", "'<f4'", "f64", "ReadOptions::casting"]),
-        (file(&header("'<U3'", "(1,)"), &[0; 12]), &["'<U3'", "'<f4'", "NpyReader::read_bytes"]),
+        (file(&header("'<U3'", "(1,)"), &[0; 12]), &["'<U3'", "'<f4'", "String or Chars<3>"]),
+        (
+            file(&header("[('a', '<f4')]", "(1,)"), &[0; 4]),
+            &["[('a', '<f4')]", "'<f4'", "NpyReader::read_bytes"],
+        ),
         (file(&header("'<f4'", "(1, 1)"), &[0; 4]), &["(1, 1)", "1 axis", "ArrayD"]),
         (file(&header("'<x4'", "(1,)"), &[0; 4]), &["'<x4'", "'x'"]),
         (file(&header("'<f4'", "(np.int64(1),)"), &[0; 4]), &["numpy issue 28334", "at byte 63"]),

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use ndarray_io::{ByteOrder, DType, Error, ErrorKind, Kind, Limited, Part, Scalar, Title};
+use ndarray_io::units::Unit;
+use ndarray_io::{
+    ByteOrder, Bytes, Chars, DType, Datetime64, Error, ErrorKind, Kind, Limited, LongDouble, Part, Scalar,
+    Timedelta64, Title, Void,
+};
 use num_complex::Complex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -93,6 +97,7 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::Overflow { .. } => "overflow",
         ErrorKind::Trailing { .. } => "extra_data",
         ErrorKind::BadBool { .. } => "bad_bool",
+        ErrorKind::BadUnicode { .. } => "bad_unicode",
         ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
         ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",
@@ -138,8 +143,9 @@ fn neutral_scalar(scalar: &Scalar) -> Value {
 }
 
 /// An element whose value and bytes can be compared with the manifest's.
-pub(crate) trait TestElement: Copy {
+pub(crate) trait TestElement: Clone {
     fn json(self) -> Value;
+    /// The bytes as they stand in the file, but for NULs at the end of what is shorter than its item.
     fn bytes(self, order: ByteOrder) -> Vec<u8>;
 }
 
@@ -208,6 +214,87 @@ impl<T: TestElement> TestElement for Complex<T> {
     }
 }
 
+impl TestElement for Vec<u8> {
+    fn json(self) -> Value {
+        json!(hex(&self))
+    }
+
+    fn bytes(self, _: ByteOrder) -> Vec<u8> {
+        self
+    }
+}
+
+impl TestElement for String {
+    fn json(self) -> Value {
+        json!(self)
+    }
+
+    fn bytes(self, order: ByteOrder) -> Vec<u8> {
+        self.chars().flat_map(|char| ordered(u32::from(char).to_le_bytes(), order)).collect()
+    }
+}
+
+impl<const N: usize> TestElement for Void<N> {
+    fn json(self) -> Value {
+        json!(hex(&self.0))
+    }
+
+    fn bytes(self, _: ByteOrder) -> Vec<u8> {
+        self.0.to_vec()
+    }
+}
+
+impl<const N: usize> TestElement for Bytes<N> {
+    fn json(self) -> Value {
+        json!(hex(self.as_bytes()))
+    }
+
+    fn bytes(self, _: ByteOrder) -> Vec<u8> {
+        self.as_array().to_vec()
+    }
+}
+
+impl<const N: usize> TestElement for Chars<N> {
+    fn json(self) -> Value {
+        self.to_string().map_or_else(|_| json!(self.code_points()), |text| json!(text))
+    }
+
+    fn bytes(self, order: ByteOrder) -> Vec<u8> {
+        self.code_points().iter().flat_map(|code| ordered(code.to_le_bytes(), order)).collect()
+    }
+}
+
+impl TestElement for LongDouble {
+    fn json(self) -> Value {
+        json!(hex(&self.bytes(ByteOrder::Big)))
+    }
+
+    fn bytes(self, order: ByteOrder) -> Vec<u8> {
+        ordered(self.to_le_bytes(), order)
+    }
+}
+
+macro_rules! times {
+    ($($type:ident)*) => {$(
+        impl<U: Unit> TestElement for $type<U> {
+            fn json(self) -> Value {
+                match self.ticks() {
+                    None => json!("NaT"),
+                    Some(ticks) => {
+                        json!({"ticks": ticks.to_string(), "unit": U::STEP.unit.symbol(), "step": U::STEP.count})
+                    }
+                }
+            }
+
+            fn bytes(self, order: ByteOrder) -> Vec<u8> {
+                ordered(self.ticks().unwrap_or(i64::MIN).to_le_bytes(), order)
+            }
+        }
+    )*};
+}
+
+times!(Datetime64 Timedelta64);
+
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -232,8 +319,42 @@ macro_rules! with_type {
             Some((Kind::Float, 8)) => Some($function::<f64>($($argument),*)),
             Some((Kind::Complex, 8)) => Some($function::<num_complex::Complex<f32>>($($argument),*)),
             Some((Kind::Complex, 16)) => Some($function::<num_complex::Complex<f64>>($($argument),*)),
+            Some((Kind::Float, 16)) => Some($function::<ndarray_io::LongDouble>($($argument),*)),
+            Some((Kind::Complex, 32)) => Some($function::<num_complex::Complex<ndarray_io::LongDouble>>($($argument),*)),
+            Some((Kind::Void, size)) => with_type!(@sizes size, Void, $function($($argument),*); 0 1 2 3 4 5 6 7 8 16),
+            Some((Kind::Bytes, size)) => with_type!(@sizes size, Bytes, $function($($argument),*); 0 1 2 3 4 5 6 7 8),
+            Some((Kind::Text, size)) => with_type!(@sizes (size / 4), Chars, $function($($argument),*); 0 1 2 3 4 5 6),
+            Some((Kind::Datetime(step), _)) => with_type!(@units step, Datetime64, $function($($argument),*)),
+            Some((Kind::Timedelta(step), _)) => with_type!(@units step, Timedelta64, $function($($argument),*)),
             _ => None,
         }
     }};
+    (@sizes $size:expr, $type:ident, $function:ident $arguments:tt; $($known:literal)*) => {
+        match $size {
+            $($known => Some(with_type!(@sized $type<$known>, $function $arguments)),)*
+            _ => None,
+        }
+    };
+    (@sized $type:ident<$size:literal>, $function:ident($($argument:expr),*)) => {
+        $function::<ndarray_io::$type<$size>>($($argument),*)
+    };
+    (@units $step:expr, $type:ident, $function:ident($($argument:expr),*)) => {{
+        use ndarray_io::units::*;
+        with_type!(@unit $step, $type, $function($($argument),*);
+            Generic, Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond, Nanosecond, Picosecond,
+            Femtosecond, Attosecond, Times<25, Second>, Times<10, Microsecond>, Times<7, Day>, Times<2, Week>,
+            Times<100, Nanosecond>, Times<1000, Attosecond>, Times<3, Hour>, Times<100, Millisecond>)
+    }};
+    (@unit $step:expr, $type:ident, $function:ident $arguments:tt; $($unit:ty),*) => {{
+        let step: ndarray_io::TimeStep = $step;
+        $(if step == <$unit as ndarray_io::units::Unit>::STEP {
+            Some(with_type!(@call $type<$unit>, $function $arguments))
+        } else)* {
+            None
+        }
+    }};
+    (@call $type:ident<$unit:ty>, $function:ident($($argument:expr),*)) => {
+        $function::<ndarray_io::$type<$unit>>($($argument),*)
+    };
 }
 pub(crate) use with_type;

@@ -50,7 +50,7 @@ fn with_view<A: Copy>(
 
 fn check<A>(layout: &Layout, order: Option<Order>, byte_order: ByteOrder, make: impl Fn(u64) -> A)
 where
-    A: ViewMutElement + WritableElement + TestElement + Default,
+    A: ViewMutElement + WritableElement + TestElement + Default + Copy,
 {
     with_view(layout, make, |view| {
         let mut options = WriteOptions::new().byte_order(byte_order);

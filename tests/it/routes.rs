@@ -5,8 +5,8 @@ use std::path::Path;
 
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
 use ndarray_io::{
-    ByteOrder, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, ViewMutElement, ViewMutNpyExt,
-    ViewNpyExt,
+    ByteOrder, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, Result, ViewMutElement,
+    ViewMutNpyExt, ViewNpyExt,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +76,35 @@ impl Route {
     }
 }
 
-/// Reads a file of one array over a route; `None` if the route cannot take it. The shape is there for the routes that
-/// read into an array.
+/// Reads a file of one array over a route; `None` if the route cannot take it.
 pub(crate) fn read<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
 where
-    A: ViewMutElement + Copy + Default,
+    A: ViewMutElement + Clone + Default,
 {
-    if route.views() && !header.is_viewable::<A>() {
-        return None;
+    if !route.views() {
+        return read_owned(route, bytes, header);
     }
+    let file = || temporary(bytes, 0);
+    header.is_viewable::<A>().then(|| match route {
+        Route::View => ArrayView::<A, IxDyn>::view_npy(&Aligned::new(bytes)).map(|view| view.to_owned()),
+        Route::ViewMut => {
+            ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut Aligned::new(bytes)).map(|view| view.to_owned())
+        }
+        #[cfg(feature = "mmap")]
+        Route::Map => map::<A>(file().path()),
+        #[cfg(feature = "mmap")]
+        Route::MapMut => map_mut::<A>(file().path(), true),
+        #[cfg(feature = "mmap")]
+        Route::MapCow => map_mut::<A>(file().path(), false),
+        _ => unreachable!("the others do not view: {:?}", file()),
+    })
+}
+
+/// The same for types that cannot be viewed. The shape is there for the routes that read into an array.
+pub(crate) fn read_owned<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
+where
+    A: ReadableElement + Clone + Default,
+{
     let file = || temporary(bytes, 0);
     Some(match route {
         Route::Whole => ArrayD::read_npy(bytes),
@@ -100,20 +120,14 @@ where
         Route::FileAtAnOffset => file_at_an_offset(bytes),
         Route::Reader => NpyReader::new(bytes).and_then(|mut reader| reader.read()),
         Route::Path => ndarray_io::read_npy(file().path()),
-        Route::View => ArrayView::<A, IxDyn>::view_npy(&Aligned::new(bytes)).map(|view| view.to_owned()),
-        Route::ViewMut => {
-            ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut Aligned::new(bytes)).map(|view| view.to_owned())
-        }
-        #[cfg(feature = "mmap")]
-        Route::Map => map::<A>(file().path()),
-        #[cfg(feature = "mmap")]
-        Route::MapMut => map_mut::<A>(file().path(), true),
-        #[cfg(feature = "mmap")]
-        Route::MapCow => map_mut::<A>(file().path(), false),
         Route::Into => into(bytes, ArrayD::default(header.shape)),
         Route::IntoFortran => into(bytes, ArrayD::default(header.shape.f())),
         Route::IntoStrided => into_strided(bytes, header.shape),
         Route::IntoFromFile => into(file().reopen().unwrap(), ArrayD::default(header.shape)),
+        view => {
+            assert!(view.views());
+            return None;
+        }
     })
 }
 
@@ -133,7 +147,7 @@ impl Header<'_> {
     }
 }
 
-fn borrowed_file<A: ViewMutElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+fn borrowed_file<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     let mut file = temporary(bytes, 0).reopen().unwrap();
     let array = ArrayD::read_npy(&file);
     if array.is_ok() {
@@ -147,21 +161,21 @@ fn borrowed_file<A: ViewMutElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     array
 }
 
-fn file_at_an_offset<A: ViewMutElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+fn file_at_an_offset<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     let mut file = temporary(bytes, 13).reopen().unwrap();
     file.seek(SeekFrom::Start(13)).unwrap();
     ArrayD::read_npy(&mut file)
 }
 
 #[cfg(feature = "mmap")]
-fn map<A: ViewMutElement + Copy>(path: &Path) -> Result<ArrayD<A>> {
+fn map<A: ViewMutElement + Clone>(path: &Path) -> Result<ArrayD<A>> {
     // SAFETY: the file is this test's own.
     let map = unsafe { ndarray_io::NpyMmap::<A, IxDyn>::open(path)? };
     Ok(map.view().to_owned())
 }
 
 #[cfg(feature = "mmap")]
-fn map_mut<A: ViewMutElement + Copy>(path: &Path, shared: bool) -> Result<ArrayD<A>> {
+fn map_mut<A: ViewMutElement + Clone>(path: &Path, shared: bool) -> Result<ArrayD<A>> {
     // SAFETY: the file is this test's own.
     let open = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(path) };
     // SAFETY: as above.
@@ -170,13 +184,13 @@ fn map_mut<A: ViewMutElement + Copy>(path: &Path, shared: bool) -> Result<ArrayD
     Ok(map.view_mut().to_owned())
 }
 
-fn into<A: ViewMutElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<ArrayD<A>> {
+fn into<A: ReadableElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<ArrayD<A>> {
     array.read_npy_into(reader)?;
     Ok(array)
 }
 
 /// Reads into every second element along each axis, from the end.
-fn into_strided<A: ViewMutElement + Copy + Default>(bytes: &[u8], shape: &[usize]) -> Result<ArrayD<A>> {
+fn into_strided<A: ReadableElement + Clone + Default>(bytes: &[u8], shape: &[usize]) -> Result<ArrayD<A>> {
     let wide: Vec<usize> =
         shape.iter().map(|length| if shape.len() > 8 { *length } else { 2 * length }).collect();
     let mut array = Array::<A, IxDyn>::default(wide);

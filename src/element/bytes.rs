@@ -1,0 +1,173 @@
+//! Bytes of fixed length (`S`), filled up with NULs: as themselves, and as vectors.
+
+use std::fmt;
+
+use super::fixed::{Fixed, elements};
+use super::{Decode, Emit, Encode, How, ReadableElement, WritableElement, mismatch};
+use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
+use crate::error::{ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+
+/// A string of at most `N` bytes, as it lies in the file (`|S5` is `Bytes<5>`).
+///
+/// As with NumPy, NULs at the end are no part of it. A shorter `S` is read, too; a longer one is not.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{Bytes, ReadNpyExt, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr1(&[Bytes::<5>::new(b"abc").unwrap()]).write_npy(&mut file)?;
+/// let read = Array1::<Bytes<5>>::read_npy(&file[..])?;
+/// assert_eq!(read[0].as_bytes(), b"abc");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Bytes<const N: usize>(pub(super) [u8; N]);
+
+impl<const N: usize> Bytes<N> {
+    /// The string of these bytes; `None` if there are more than `N`.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut all = [0; N];
+        all.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Self(all))
+    }
+
+    /// The bytes without the NULs at the end.
+    ///
+    /// ```
+    /// # use ndarray_io::Bytes;
+    /// assert_eq!(Bytes::<4>::new(b"a\0b\0").unwrap().as_bytes(), b"a\0b");
+    /// ```
+    pub fn as_bytes(&self) -> &[u8] {
+        trimmed(&self.0)
+    }
+
+    /// All `N` bytes.
+    ///
+    /// ```
+    /// # use ndarray_io::Bytes;
+    /// assert_eq!(Bytes::<4>::new(b"ab").unwrap().as_array(), b"ab\0\0");
+    /// ```
+    pub fn as_array(&self) -> &[u8; N] {
+        &self.0
+    }
+}
+
+impl<const N: usize> Default for Bytes<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+/// As a byte string literal.
+impl<const N: usize> fmt::Debug for Bytes<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b\"{}\"", self.as_bytes().escape_ascii())
+    }
+}
+
+impl<const N: usize> Fixed for Bytes<N> {
+    const UNIT: usize = 1;
+
+    fn scalar(order: ByteOrder) -> Scalar {
+        const { assert!(N <= MAX_ITEM_SIZE, "NumPy has no element as large as that") };
+        Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
+    }
+
+    fn otherwise(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        match width(found) {
+            Some(width) if width < N => Ok(How::Coded(Box::new(Items { width }))),
+            _ => Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false)),
+        }
+    }
+}
+
+elements! {
+    [const N: usize] Bytes<N>;
+}
+
+/// The width of a string of bytes, if the dtype is one.
+pub(super) fn width(dtype: &DType) -> Option<usize> {
+    dtype.as_scalar().filter(|scalar| scalar.kind() == Kind::Bytes).map(Scalar::size)
+}
+
+/// Without the NULs at the end.
+pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &bytes[..length]
+}
+
+/// Strings of bytes of the same width.
+pub(super) struct Items {
+    pub(super) width: usize,
+}
+
+impl<const N: usize> Decode<Bytes<N>> for Items {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Bytes<N>>) -> Result<()> {
+        out.extend((0..count).map(|index| {
+            let mut all = [0; N];
+            all[..self.width].copy_from_slice(&items[index * self.width..][..self.width]);
+            Bytes(all)
+        }));
+        Ok(())
+    }
+}
+
+impl Decode<Vec<u8>> for Items {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Vec<u8>>) -> Result<()> {
+        out.extend((0..count).map(|index| trimmed(&items[index * self.width..][..self.width]).to_vec()));
+        Ok(())
+    }
+}
+
+impl ReadableElement for Vec<u8> {
+    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        match width(found) {
+            Some(width) => Ok(How::Coded(Box::new(Items { width }))),
+            None => Err(mismatch(found, of_width(1)?, false)),
+        }
+    }
+}
+
+impl WritableElement for Vec<u8> {
+    fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
+        of_width(width_for(&mut items.map(Vec::len), options)?)
+    }
+
+    fn emit(_: &DType) -> Emit<Self> {
+        Emit::Coded(Box::new(Padded))
+    }
+}
+
+fn of_width(width: usize) -> Result<DType> {
+    match Scalar::new(Kind::Bytes, width, ByteOrder::NATIVE) {
+        Some(scalar) => Ok(scalar.into()),
+        None => Err(ErrorKind::Overflow { what: format!("a string of {width} bytes") }.into()),
+    }
+}
+
+/// The width for strings of these lengths: that of the longest, at least 1, as NumPy has it; or the one asked for, if
+/// it is enough.
+pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &WriteOptions) -> Result<usize> {
+    let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
+    match (longest, options.the_text_width()) {
+        (Some((index, length)), Some(width)) if length > width => {
+            Err(crate::error::Error::from(ErrorKind::TextTooLong { length, width }).at_element(index))
+        }
+        (_, Some(width)) => Ok(width),
+        (longest, None) => Ok(longest.map_or(1, |(_, length)| length.max(1))),
+    }
+}
+
+struct Padded;
+
+impl Encode<Vec<u8>> for Padded {
+    fn encode(&self, item: &Vec<u8>, into: &mut [u8]) -> Result<()> {
+        let (text, rest) = into.split_at_mut(item.len());
+        text.copy_from_slice(item);
+        rest.fill(0);
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Types whose dtype is known without looking at values, and whose memory any bytes may be: the bulk of the elements.
+
+use bytemuck::Pod;
+
+use super::cast::Plain;
+use super::{How, mismatch};
+use crate::dtype::{ByteOrder, DType, Scalar};
+use crate::error::Result;
+use crate::options::ReadOptions;
+
+/// A type that stands for one scalar dtype, in either byte order.
+pub(super) trait Fixed: Pod + Send + Sync {
+    /// The size of what is swapped: the whole for most, but half of a complex number, or one character of a text.
+    const UNIT: usize;
+
+    /// The dtype that the type stands for.
+    fn scalar(order: ByteOrder) -> Scalar;
+
+    /// How another dtype is read, if it is.
+    fn otherwise(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false))
+    }
+}
+
+pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
+    match found {
+        DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
+            Ok(How::Plain(Plain::pod(T::UNIT, scalar.is_foreign())))
+        }
+        _ => T::otherwise(found, options),
+    }
+}
+
+/// Gives such types the four traits.
+macro_rules! elements {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<$($generics)*> $crate::element::ReadableElement for $type {
+            fn accept(
+                dtype: &$crate::dtype::DType,
+                options: &$crate::options::ReadOptions,
+            ) -> $crate::error::Result<$crate::element::How<Self>> {
+                $crate::element::fixed::accept(dtype, options)
+            }
+        }
+
+        impl<$($generics)*> $crate::element::WritableElement for $type {
+            fn dtype_for(
+                _: &mut dyn Iterator<Item = &Self>,
+                options: &$crate::options::WriteOptions,
+            ) -> $crate::error::Result<$crate::dtype::DType> {
+                use $crate::element::fixed::Fixed;
+                Ok(Self::scalar(options.the_byte_order()).into())
+            }
+
+            fn emit(dtype: &$crate::dtype::DType) -> $crate::element::Emit<Self> {
+                use $crate::element::fixed::Fixed;
+                let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);
+                $crate::element::Emit::Plain($crate::element::cast::PlainOut::new(Self::UNIT, swap))
+            }
+        }
+
+        impl<$($generics)*> $crate::element::ViewElement for $type {
+            fn view(bytes: &[u8], len: usize) -> $crate::error::Result<&[Self]> {
+                use $crate::element::cast::{Plain, view};
+                view(&Plain::pod(1, false), bytes, len)
+            }
+        }
+
+        impl<$($generics)*> $crate::element::ViewMutElement for $type {
+            fn view_mut(bytes: &mut [u8], len: usize) -> $crate::error::Result<&mut [Self]> {
+                use $crate::element::cast::{Plain, view_mut};
+                view_mut(&Plain::pod(1, false), bytes, len)
+            }
+        }
+    )*};
+}
+pub(super) use elements;

@@ -1,0 +1,222 @@
+//! Text of fixed length (`U`), in code points of four bytes, filled up with NULs: as it lies, and as strings.
+
+use std::fmt;
+
+use super::bytes::{self, trimmed, width_for};
+use super::fixed::{Fixed, elements};
+use super::swap::swap_units;
+use super::{Decode, Emit, Encode, How, ReadableElement, WritableElement, mismatch};
+use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+
+/// A text of at most `N` code points, as it lies in the file (`<U5` is `Chars<5>`).
+///
+/// Whatever numbers the file has are kept, be they characters or not; [`Chars::to_string`] says which. As with NumPy,
+/// NULs at the end are no part of the text.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{Chars, ReadNpyExt, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr1(&[Chars::<5>::new("λx").unwrap()]).write_npy(&mut file)?;
+/// let read = Array1::<Chars<5>>::read_npy(&file[..])?;
+/// assert_eq!(read[0].code_points(), [0x3BB, 0x78]);
+/// assert_eq!(read[0].to_string()?, "λx");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Chars<const N: usize>(pub(super) [u32; N]);
+
+impl<const N: usize> Chars<N> {
+    /// The text of these characters; `None` if there are more than `N`.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut all = [0; N];
+        for (index, char) in text.chars().enumerate() {
+            *all.get_mut(index)? = char.into();
+        }
+        Some(Self(all))
+    }
+
+    /// The numbers of the file without the NULs at the end.
+    ///
+    /// ```
+    /// # use ndarray_io::Chars;
+    /// assert_eq!(Chars::<4>::new("a").unwrap().code_points(), [0x61]);
+    /// ```
+    pub fn code_points(&self) -> &[u32] {
+        let length = self.0.iter().rposition(|code| *code != 0).map_or(0, |last| last + 1);
+        &self.0[..length]
+    }
+
+    /// The text. An error if it has numbers that are no characters: beyond U+10FFFF, or surrogates.
+    ///
+    /// ```
+    /// # use ndarray_io::Chars;
+    /// assert_eq!(Chars::<4>::new("añ").unwrap().to_string()?, "añ");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn to_string(&self) -> Result<String> {
+        text(self.code_points().iter().copied())
+    }
+}
+
+impl<const N: usize> Default for Chars<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+/// As a string literal; what is no character is shown as U+FFFD.
+impl<const N: usize> fmt::Debug for Chars<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chars = self
+            .code_points()
+            .iter()
+            .map(|code| char::from_u32(*code).unwrap_or(char::REPLACEMENT_CHARACTER));
+        chars.collect::<String>().fmt(f)
+    }
+}
+
+fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
+    codes.map(|code| char::from_u32(code).ok_or_else(|| ErrorKind::BadUnicode { code }.into())).collect()
+}
+
+impl<const N: usize> Fixed for Chars<N> {
+    const UNIT: usize = 4;
+
+    fn scalar(order: ByteOrder) -> Scalar {
+        const { assert!(N <= MAX_ITEM_SIZE / 4, "NumPy has no element as large as that") };
+        Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
+    }
+
+    fn otherwise(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        match Items::of(found) {
+            Some(items) if items.size < 4 * N => Ok(How::Coded(Box::new(items))),
+            _ => Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false)),
+        }
+    }
+}
+
+elements! {
+    [const N: usize] Chars<N>;
+}
+
+/// Texts of the same width.
+struct Items {
+    size: usize,
+    swap: bool,
+}
+
+impl Items {
+    fn of(dtype: &DType) -> Option<Self> {
+        let scalar = dtype.as_scalar().filter(|scalar| scalar.kind() == Kind::Text)?;
+        Some(Self { size: scalar.size(), swap: scalar.is_foreign() })
+    }
+
+    /// The code points of each of `count` texts, in this machine's order.
+    fn each<'a>(&self, items: &'a mut [u8], count: usize) -> impl Iterator<Item = &'a [[u8; 4]]> + use<'a> {
+        if self.swap {
+            swap_units(items, 4);
+        }
+        let size = self.size;
+        let items: &'a [u8] = items;
+        (0..count).map(move |index| items[index * size..][..size].as_chunks().0)
+    }
+}
+
+impl<const N: usize> Decode<Chars<N>> for Items {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Chars<N>>) -> Result<()> {
+        out.extend(self.each(items, count).map(|codes| {
+            let mut all = [0; N];
+            all.iter_mut().zip(codes).for_each(|(slot, code)| *slot = u32::from_ne_bytes(*code));
+            Chars(all)
+        }));
+        Ok(())
+    }
+}
+
+impl Decode<String> for Items {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<String>) -> Result<()> {
+        for (index, codes) in self.each(items, count).enumerate() {
+            let length = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| last + 1);
+            let codes = &codes[..length];
+            let codes = || codes.iter().map(|code| u32::from_ne_bytes(*code));
+            // Most texts are ASCII, which needs no look at each character's length.
+            let is_ascii = codes().fold(0, |all, code| all | code) < 0x80;
+            out.push(if is_ascii {
+                let mut text = String::with_capacity(length);
+                text.extend(codes().map(|code| char::from(code as u8)));
+                text
+            } else {
+                text(codes()).map_err(|error| error.at_element(index))?
+            });
+        }
+        Ok(())
+    }
+}
+
+/// UTF-8 in strings of bytes.
+struct Utf8(bytes::Items);
+
+impl Decode<String> for Utf8 {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<String>) -> Result<()> {
+        let width = self.0.width;
+        for index in 0..count {
+            let text = std::str::from_utf8(trimmed(&items[index * width..][..width])).map_err(|error| {
+                Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() }).at_element(index)
+            })?;
+            out.push(text.to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl ReadableElement for String {
+    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        if let Some(width) = bytes::width(found) {
+            return Ok(How::Coded(Box::new(Utf8(bytes::Items { width }))));
+        }
+        match Items::of(found) {
+            Some(items) => Ok(How::Coded(Box::new(items))),
+            None => Err(mismatch(found, of_width(1, ByteOrder::NATIVE)?, false)),
+        }
+    }
+}
+
+impl WritableElement for String {
+    fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
+        let width = width_for(&mut items.map(|item| item.chars().count()), options)?;
+        of_width(width, options.the_byte_order())
+    }
+
+    fn emit(dtype: &DType) -> Emit<Self> {
+        Emit::Coded(Box::new(CodePoints { swap: dtype.as_scalar().is_some_and(Scalar::is_foreign) }))
+    }
+}
+
+fn of_width(width: usize, order: ByteOrder) -> Result<DType> {
+    match width.checked_mul(4).and_then(|size| Scalar::new(Kind::Text, size, order)) {
+        Some(scalar) => Ok(scalar.into()),
+        None => Err(ErrorKind::Overflow { what: format!("a text of {width} characters") }.into()),
+    }
+}
+
+struct CodePoints {
+    swap: bool,
+}
+
+impl Encode<String> for CodePoints {
+    fn encode(&self, item: &String, into: &mut [u8]) -> Result<()> {
+        let mut chars = item.chars();
+        for slot in into.as_chunks_mut().0 {
+            *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
+        }
+        if self.swap {
+            swap_units(into, 4);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Conversions between NumPy's times and those of the standard library. What does not fit is an error, and so is a time
+//! that falls between two ticks of a coarser unit: nothing is rounded.
+
+use std::time::{Duration, SystemTime};
+
+use super::units::Unit;
+use super::{Datetime64, Timedelta64};
+use crate::dtype::{TimeStep, TimeUnit};
+use crate::error::{Error, ErrorKind, Result};
+
+const NANOS: i128 = 1_000_000_000;
+
+/// A tick as a fraction of nanoseconds; `None` for what has no fixed length (years, months, bare counts).
+fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
+    let (many, parts) = match step.unit {
+        TimeUnit::Week => (7 * 86_400 * NANOS, 1),
+        TimeUnit::Day => (86_400 * NANOS, 1),
+        TimeUnit::Hour => (3600 * NANOS, 1),
+        TimeUnit::Minute => (60 * NANOS, 1),
+        TimeUnit::Second => (NANOS, 1),
+        TimeUnit::Millisecond => (1_000_000, 1),
+        TimeUnit::Microsecond => (1000, 1),
+        TimeUnit::Nanosecond => (1, 1),
+        TimeUnit::Picosecond => (1, 1000),
+        TimeUnit::Femtosecond => (1, 1_000_000),
+        TimeUnit::Attosecond => (1, NANOS),
+        _ => return None,
+    };
+    Some((many * i128::from(step.count), parts))
+}
+
+fn cannot(reason: impl Into<String>) -> Error {
+    ErrorKind::TimeRange { reason: reason.into() }.into()
+}
+
+/// A number of ticks in nanoseconds.
+fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Result<i128> {
+    let ticks = ticks.ok_or_else(|| cannot("NaT is no time"))?;
+    if let Some((many, parts)) = nanos_per_tick(step) {
+        let nanos = i128::from(ticks) * many; // 63 + 64 bits at the most
+        return match nanos % parts {
+            0 => Ok(nanos / parts),
+            _ => Err(cannot(format!("{ticks}[{step}] falls between two nanoseconds"))),
+        };
+    }
+    let months = match step.unit {
+        TimeUnit::Year if is_date => Some(12),
+        TimeUnit::Month if is_date => Some(1),
+        _ => None,
+    };
+    let Some(months) = months else {
+        return Err(cannot(format!("a tick of [{step}] has no fixed length")));
+    };
+    Ok(first_of_month(i128::from(ticks) * i128::from(step.count) * months) * 86_400 * NANOS)
+}
+
+/// The day on which a month begins, both counted from January 1970 (in the proleptic Gregorian calendar, as NumPy).
+fn first_of_month(months: i128) -> i128 {
+    // Years begin in March here, so that the day of February that is or is not there is the last one.
+    let months = months + 10;
+    let (year, month) = (1969 + months.div_euclid(12), months.rem_euclid(12));
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days_before_month = (153 * month + 2) / 5;
+    365 * year + leap_days + days_before_month - 719_468
+}
+
+/// Nanoseconds in ticks.
+fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
+    let (many, parts) =
+        nanos_per_tick(step).ok_or_else(|| cannot(format!("a tick of [{step}] has no fixed length")))?;
+    let scaled =
+        nanos.checked_mul(parts).ok_or_else(|| cannot(format!("the time is too far away for [{step}]")))?;
+    if scaled % many != 0 {
+        return Err(cannot(format!("the time falls between two ticks of [{step}]")));
+    }
+    match i64::try_from(scaled / many) {
+        Ok(ticks) if ticks != super::NAT => Ok(ticks),
+        _ => Err(cannot(format!("the time is too far away for [{step}]"))),
+    }
+}
+
+/// The length of a duration; `None` if the standard library has none so long.
+fn duration(nanos: u128) -> Option<Duration> {
+    let seconds = u64::try_from(nanos / NANOS as u128).ok()?;
+    Some(Duration::new(seconds, (nanos % NANOS as u128) as u32))
+}
+
+impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
+    type Error = Error;
+
+    fn try_from(time: Datetime64<U>) -> Result<Self> {
+        let nanos = to_nanos(time.ticks(), U::STEP, true)?;
+        let distance = duration(nanos.unsigned_abs());
+        let found = distance.and_then(|distance| match nanos < 0 {
+            true => Self::UNIX_EPOCH.checked_sub(distance),
+            false => Self::UNIX_EPOCH.checked_add(distance),
+        });
+        found.ok_or_else(|| cannot(format!("{time:?} is too far away for this system's clock")))
+    }
+}
+
+impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
+    type Error = Error;
+
+    fn try_from(time: SystemTime) -> Result<Self> {
+        let nanos = match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => after.as_nanos() as i128, // a duration has less than 2⁹⁴ nanoseconds
+            Err(before) => -(before.duration().as_nanos() as i128),
+        };
+        to_ticks(nanos, U::STEP).map(Self::new)
+    }
+}
+
+impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
+    type Error = Error;
+
+    fn try_from(length: Timedelta64<U>) -> Result<Self> {
+        let nanos = to_nanos(length.ticks(), U::STEP, false)?;
+        let found = u128::try_from(nanos).ok().and_then(duration);
+        found.ok_or_else(|| cannot(format!("{length:?} is negative or too long for a Duration")))
+    }
+}
+
+impl<U: Unit> TryFrom<Duration> for Timedelta64<U> {
+    type Error = Error;
+
+    fn try_from(length: Duration) -> Result<Self> {
+        to_ticks(length.as_nanos() as i128, U::STEP).map(Self::new) // as above
+    }
+}

@@ -1,0 +1,138 @@
+//! Points and lengths of time: 64-bit counts of a unit that is in the type, so that it is never lost.
+
+mod convert;
+pub mod units;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+use super::fixed::{Fixed, elements};
+use crate::dtype::{ByteOrder, Kind, Scalar};
+use units::Unit;
+
+/// "Not a time", in both types.
+const NAT: i64 = i64::MIN;
+
+/// Makes one of the two types; they differ in what they mean, and not in how they are made.
+macro_rules! time_type {
+    ($(#[$doc:meta])* $name:ident, $kind:ident) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        pub struct $name<U>(pub(super) i64, pub(super) PhantomData<U>);
+
+        impl<U: Unit> $name<U> {
+            /// "Not a time": what is missing or unknown.
+            pub const NAT: Self = Self(NAT, PhantomData);
+
+            /// So many ticks of the unit. (The smallest number of all means "not a time".)
+            pub const fn new(ticks: i64) -> Self {
+                Self(ticks, PhantomData)
+            }
+
+            /// How many ticks of the unit; `None` for "not a time".
+            pub fn ticks(self) -> Option<i64> {
+                (self.0 != NAT).then_some(self.0)
+            }
+
+            /// Whether this is "not a time".
+            pub fn is_nat(self) -> bool {
+                self.0 == NAT
+            }
+        }
+
+        impl<U> Clone for $name<U> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<U> Copy for $name<U> {}
+
+        impl<U> Default for $name<U> {
+            fn default() -> Self {
+                Self(0, PhantomData)
+            }
+        }
+
+        /// "Not a time" equals itself, unlike in NumPy, so that arrays can be compared.
+        impl<U> PartialEq for $name<U> {
+            fn eq(&self, other: &Self) -> bool {
+                self.0 == other.0
+            }
+        }
+
+        impl<U> Eq for $name<U> {}
+
+        impl<U> Hash for $name<U> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+        }
+
+        /// "Not a time" comes first.
+        impl<U> Ord for $name<U> {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                self.0.cmp(&other.0)
+            }
+        }
+
+        impl<U> PartialOrd for $name<U> {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        /// The ticks and the unit: `-5[25s]`, or `NaT`.
+        impl<U: Unit> fmt::Debug for $name<U> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.ticks() {
+                    None => f.write_str("NaT"),
+                    Some(ticks) => write!(f, "{ticks}[{}]", U::STEP),
+                }
+            }
+        }
+
+        impl<U: Unit> Fixed for $name<U> {
+            const UNIT: usize = 8;
+
+            fn scalar(order: ByteOrder) -> Scalar {
+                // The units check their multiples when the program is compiled.
+                Scalar::new(Kind::$kind(U::STEP), 8, order).expect("a time has 8 bytes")
+            }
+        }
+
+        elements! {
+            [U: Unit] $name<U>;
+        }
+    };
+}
+
+time_type! {
+    /// A point in time, counted in a unit since the beginning of 1970 (`<M8[ns]` is `Datetime64<units::Nanosecond>`).
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use ndarray_io::{Datetime64, units};
+    ///
+    /// let time = Datetime64::<units::Millisecond>::new(1_500);
+    /// assert_eq!(SystemTime::try_from(time)?, SystemTime::UNIX_EPOCH + Duration::from_millis(1_500));
+    /// assert_eq!(Datetime64::<units::Day>::NAT.ticks(), None);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    Datetime64, Datetime
+}
+
+time_type! {
+    /// A length of time, counted in a unit (`<m8[25s]` is `Timedelta64<units::Times<25, units::Second>>`).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ndarray_io::{Timedelta64, units};
+    ///
+    /// let length = Timedelta64::<units::Times<25, units::Second>>::new(4);
+    /// assert_eq!(Duration::try_from(length)?, Duration::from_secs(100));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    Timedelta64, Timedelta
+}

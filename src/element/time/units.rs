@@ -1,0 +1,77 @@
+//! The units of [`Datetime64`](crate::Datetime64) and [`Timedelta64`](crate::Timedelta64), as types.
+
+use std::marker::PhantomData;
+
+use crate::dtype::{TimeStep, TimeUnit};
+
+/// A unit of time as a type. There are those of this module, and no others.
+pub trait Unit: Copy + Send + Sync + 'static + private::Sealed {
+    /// What one tick means.
+    const STEP: TimeStep;
+}
+
+mod private {
+    pub trait Sealed {}
+}
+
+macro_rules! units {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl private::Sealed for $name {}
+
+        impl Unit for $name {
+            const STEP: TimeStep = TimeStep::new(1, TimeUnit::$name);
+        }
+    )*};
+}
+
+units! {
+    /// No unit: a bare count.
+    Generic;
+    /// `Y`
+    Year;
+    /// `M`
+    Month;
+    /// `W`
+    Week;
+    /// `D`
+    Day;
+    /// `h`
+    Hour;
+    /// `m`
+    Minute;
+    /// `s`
+    Second;
+    /// `ms`
+    Millisecond;
+    /// `us`
+    Microsecond;
+    /// `ns`
+    Nanosecond;
+    /// `ps`
+    Picosecond;
+    /// `fs`
+    Femtosecond;
+    /// `as`
+    Attosecond;
+}
+
+/// A multiple of a unit: `Times<25, Second>` is `[25s]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Times<const N: u32, U>(PhantomData<U>);
+
+impl<const N: u32, U> private::Sealed for Times<N, U> {}
+
+impl<const N: u32, U: Unit> Unit for Times<N, U> {
+    const STEP: TimeStep = {
+        let Some(count) = U::STEP.count.checked_mul(N) else {
+            panic!("the multiple is larger than NumPy allows")
+        };
+        assert!(count > 0 && count <= i32::MAX as u32, "a multiple is from 1 to 2147483647");
+        assert!(!matches!(U::STEP.unit, TimeUnit::Generic), "a bare count has no multiples");
+        TimeStep::new(count, U::STEP.unit)
+    };
+}

@@ -1,0 +1,97 @@
+//! Raw bytes without a meaning, and the 16-bit float that other libraries store in them.
+
+use super::fixed::{Fixed, elements};
+use crate::dtype::{ByteOrder, Kind, MAX_ITEM_SIZE, Scalar};
+
+/// `N` raw bytes (`|V4` is `Void<4>`).
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{ReadNpyExt, Void, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr1(&[Void([1, 2, 3])]).write_npy(&mut file)?;
+/// assert_eq!(Array1::<Void<3>>::read_npy(&file[..])?[0].0, [1, 2, 3]);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Void<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Default for Void<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+impl<const N: usize> Fixed for Void<N> {
+    const UNIT: usize = 1;
+
+    fn scalar(order: ByteOrder) -> Scalar {
+        const { assert!(N <= MAX_ITEM_SIZE, "NumPy has no element as large as that") };
+        Scalar::new(Kind::Void, N, order).expect("the size has been checked") // above
+    }
+}
+
+elements! {
+    [const N: usize] Void<N>;
+}
+
+/// `bfloat16` as `ml_dtypes` and JAX store it: two raw bytes, the first the less significant, without a word of what
+/// they are. So it is read only by asking for it.
+#[cfg(feature = "half")]
+mod bf16 {
+    use half::bf16;
+
+    use super::{ByteOrder, Kind, Scalar};
+    use crate::dtype::DType;
+    use crate::element::cast::{Plain, PlainOut, view, view_mut};
+    use crate::element::{
+        Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch,
+    };
+    use crate::error::{ErrorKind, Result};
+    use crate::options::{ReadOptions, WriteOptions};
+
+    /// Whether the bytes, which are little-endian, stand in the other order than this machine's.
+    const IS_FOREIGN: bool = cfg!(target_endian = "big");
+
+    fn dtype() -> DType {
+        Scalar::new(Kind::Void, 2, ByteOrder::Little).expect("there are two raw bytes").into() // see Kind::allows
+    }
+
+    impl ReadableElement for bf16 {
+        fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+            if *found == dtype() {
+                Ok(How::Plain(Plain::pod(2, IS_FOREIGN)))
+            } else {
+                Err(mismatch(found, dtype(), false))
+            }
+        }
+    }
+
+    impl WritableElement for bf16 {
+        fn dtype_for(_: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
+            if options.the_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
+                let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+            Ok(dtype())
+        }
+
+        fn emit(_: &DType) -> Emit<Self> {
+            Emit::Plain(PlainOut::new(2, IS_FOREIGN))
+        }
+    }
+
+    impl ViewElement for bf16 {
+        fn view(bytes: &[u8], len: usize) -> Result<&[Self]> {
+            view(&Plain::pod(2, false), bytes, len)
+        }
+    }
+
+    impl ViewMutElement for bf16 {
+        fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]> {
+            view_mut(&Plain::pod(2, false), bytes, len)
+        }
+    }
+}
