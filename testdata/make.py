@@ -38,6 +38,7 @@ def main():
     numbers()
     shapes()
     versions()
+    texts_and_times()
     views()
     other_dtypes()
     by_hand()
@@ -98,6 +99,39 @@ def versions():
         save(f"version-{version[0]}", np.arange(6, dtype="<i4").reshape(2, 3), version=version)
 
 
+def texts_and_times():
+    """Text, strings of bytes, raw bytes, times, and the 16-byte float, with what they mean."""
+    texts = ["", "A", "é", "漢字", "\U0001F600", "a\0b", "e\u0301", "\U0010FFFF", "zZ9~"]
+    for order in "<>":
+        label = {"<": "l", ">": "b"}[order]
+        for width in (0, 1, 3):
+            array = np.array(texts, f"{order}U{width}") if width else np.zeros(3, f"{order}U0")
+            save(f"text-{label}U{width}", array)
+        save(f"text-{label}U3-f", np.asfortranarray(np.array(texts[:6], f"{order}U3").reshape(2, 3)))
+        for code in ("M8[s]", "m8[25s]", "M8[Y]", "m8", "M8[ns]", "m8[100ns]"):
+            ticks = np.array([-2**63, 0, 1, -1, 2**63 - 1, 1_234_567_890_123], order + "i8")
+            save(f"time-{label}{code.translate(str.maketrans('[]', '_-')).strip('-')}", ticks.view(order + code))
+        parts = [bytes(10), b"\0" * 7 + b"\x80\xff\x3f", b"\xff" * 8 + b"\xfe\x7f", b"\1" + bytes(9),
+                 b"\0\4\0\0\0\0\0\x80\xff\x3f", b"\0\xfc\xff\xff\xff\xff\xff\xff\xff\x3f",
+                 b"\1\4\0\0\0\0\0\x80\xff\xbf", b"\0" * 7 + b"\x80\xff\x7f", b"\0" * 7 + b"\xc0\xff\xff",
+                 b"\xff" * 8 + b"\0\x3c", b"\0" * 7 + b"\x80\xcd\x3b", b"\0" * 7 + b"\xc0\xcc\x3b"]
+        raw = b"".join(part + bytes(6) for part in parts)
+        array = np.frombuffer(raw if order == "<" else b"".join(raw[i:i + 16][::-1] for i in range(0, len(raw), 16)),
+                              order + "f16")
+        with np.errstate(all="ignore"):
+            doubles = array.astype(">f8").tobytes()
+        save(f"longdouble-{label}", array, as_f8=[doubles[at:at + 8].hex() for at in range(0, len(doubles), 8)])
+    strings = [b"", b"a", b"\xff\xfe", b"\0b", b"a\0b", b"'\"\n"]
+    for width in (0, 1, 5):
+        save(f"bytes-S{width}", np.array(strings, f"S{width}") if width else np.zeros(3, "S0"))
+    for width in (0, 1, 4, 7):
+        save(f"void-V{width}", np.frombuffer(bytes(range(width * 3)), f"V{width}") if width else np.zeros(3, "V0"))
+    # As np.array chooses the width.
+    save("text-chosen", np.array(["a", "Grace", "é"]), chosen=True)
+    save("text-chosen_empty", np.array(["", ""]), chosen=True)
+    save("bytes-chosen", np.array([b"a", b"Grace"]), chosen=True)
+
+
 def views():
     """Views that are not contiguous, saved by NumPy; the tests take the same views of the base."""
     base = np.arange(3 * 4 * 5, dtype="<i4").reshape(3, 4, 5)
@@ -136,6 +170,7 @@ def long_record():
 
 
 def save(name, array, version=None, pickle=False, **more):
+    array = np.asarray(array)
     path = HERE / f"{name}.npy"
     with open(path, "wb") as file:
         np.lib.format.write_array(file, array, version=version, allow_pickle=pickle)
@@ -158,11 +193,12 @@ def entry(blob, **more):
     if dtype.hasobject:
         return facts
     count = int(np.prod(shape))
-    data = np.frombuffer(blob[data_start:data_start + count * dtype.itemsize], f"V{dtype.itemsize}")
-    items = data.reshape(shape, order="F" if fortran else "C").reshape(-1)
-    facts["sha256"] = hashlib.sha256(b"".join(item.tobytes() for item in items)).hexdigest()
-    if dtype.names is None and dtype.kind in "biufc" and dtype.itemsize <= 16 and dtype.str[1:] != "f16":
-        facts["values"] = [encode(dtype, item.tobytes()) for item in items] if count <= 200 else None
+    size = dtype.itemsize
+    places = np.arange(count).reshape(shape, order="F" if fortran else "C").reshape(-1)
+    items = [blob[data_start + place * size:data_start + (place + 1) * size] for place in places]
+    facts["sha256"] = hashlib.sha256(b"".join(items)).hexdigest()
+    if dtype.names is None:
+        facts["values"] = [encode(dtype, item) for item in items] if count <= 200 else None
     return facts
 
 
@@ -172,6 +208,17 @@ def encode(dtype, raw):
         return bool(np.frombuffer(raw, dtype)[0])
     if dtype.kind in "iu":
         return str(int(np.frombuffer(raw, dtype)[0]))
+    if dtype.kind == "S":
+        return raw.rstrip(b"\0").hex()
+    if dtype.kind == "V":
+        return raw.hex()
+    if dtype.kind == "U":
+        return raw.decode("utf-32-be" if dtype.str[0] == ">" else "utf-32-le").rstrip("\0")
+    if dtype.kind in "mM":
+        ticks = int.from_bytes(raw, "big" if dtype.str[0] == ">" else "little", signed=True)
+        unit, step = np.datetime_data(dtype)
+        step = 1 if unit == "generic" else step
+        return "NaT" if ticks == -2**63 else {"ticks": str(ticks), "unit": unit, "step": step}
     parts = [raw] if dtype.kind == "f" else [raw[:len(raw) // 2], raw[len(raw) // 2:]]
     big = [(part if dtype.str[0] == ">" else part[::-1]).hex() for part in parts]
     return big[0] if dtype.kind == "f" else big

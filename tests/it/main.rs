@@ -14,3 +14,4 @@ mod properties;
 mod reader;
 mod routes;
 mod strides;
+mod texts;

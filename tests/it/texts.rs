@@ -1,0 +1,217 @@
+//! Text, strings of bytes, times and the 16-byte float, where a test needs more than the corpus shows.
+
+use std::time::{Duration, SystemTime};
+
+use ndarray::{Array1, ArrayD, arr1};
+use ndarray_io::{
+    ByteOrder, Bytes, Chars, Datetime64, ErrorKind, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64,
+    Void, WriteNpyExt, WriteOptions, read_npy, units,
+};
+
+use crate::hostile::file;
+use crate::manifest;
+
+fn written<T: WriteNpyExt>(array: &T) -> Vec<u8> {
+    let mut file = Vec::new();
+    let options = WriteOptions::new().byte_order(ByteOrder::Little);
+    array.write_npy_with(&mut file, &options).unwrap();
+    file
+}
+
+fn strings(items: &[&str]) -> Array1<String> {
+    items.iter().map(|item| (*item).to_owned()).collect()
+}
+
+#[test]
+fn the_width_is_chosen_as_numpy_chooses_it() {
+    let numpys = |name: &str| std::fs::read(manifest::testdata().join(name)).unwrap();
+    assert_eq!(written(&strings(&["a", "Grace", "é"])), numpys("text-chosen.npy"));
+    assert_eq!(written(&strings(&["", ""])), numpys("text-chosen_empty.npy"));
+    assert_eq!(written(&arr1(&[b"a".to_vec(), b"Grace".to_vec()])), numpys("bytes-chosen.npy"));
+}
+
+#[test]
+fn a_width_may_be_asked_for_and_nothing_is_cut() {
+    let names = strings(&["Ada", "Grace", "Lovelace"]);
+    let with = |width| {
+        let mut file = Vec::new();
+        names.write_npy_with(&mut file, &WriteOptions::new().text_width(width)).map(|()| file)
+    };
+    assert_eq!(ArrayD::<String>::read_npy(&with(20).unwrap()[..]).unwrap(), names.clone().into_dyn());
+    assert_eq!(with(20).unwrap().len(), 128 + 3 * 80);
+    let error = with(7).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 8, width: 7, .. }), "{error}");
+    assert_eq!(error.element(), Some(2));
+}
+
+#[test]
+fn what_is_no_text_is_named() {
+    let header = |descr: &str| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (3,), }}");
+    let codes = |order: ByteOrder, codes: [u32; 6]| -> Vec<u8> {
+        codes
+            .iter()
+            .flat_map(|code| if order == ByteOrder::Big { code.to_be_bytes() } else { code.to_le_bytes() })
+            .collect()
+    };
+    for (order, descr) in [(ByteOrder::Little, "<U2"), (ByteOrder::Big, ">U2")] {
+        for bad in [0x11_0000, 0xD800, 0xFFFF_FFFF] {
+            let bytes = file(&header(descr), &codes(order, [0x41, 0, 0x42, 0x43, 0x44, bad]));
+            let error = Array1::<String>::read_npy(&bytes[..]).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::BadUnicode { code, .. } if *code == bad), "{error}");
+            assert_eq!(error.element(), Some(2));
+            let raw = Array1::<Chars<2>>::read_npy(&bytes[..]).unwrap();
+            assert_eq!(raw[2].code_points(), [0x44, bad]);
+            assert_eq!((raw[0].to_string().unwrap().as_str(), raw[2].to_string().is_err()), ("A", true));
+        }
+    }
+    let bytes = file(&header("|S2"), b"okc\xC3\xA9\0");
+    let error = Array1::<String>::read_npy(&bytes[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BadUtf8 { valid_up_to: 1, .. }), "{error}");
+    assert_eq!(error.element(), Some(1));
+    assert_eq!(Array1::<Vec<u8>>::read_npy(&bytes[..]).unwrap()[1], b"c\xC3");
+    let bytes = file(&header("|S2"), b"ok\xC3\xA9\0\0");
+    assert_eq!(Array1::<String>::read_npy(&bytes[..]).unwrap(), strings(&["ok", "é", ""]));
+}
+
+#[test]
+fn shorter_items_fit_and_longer_ones_do_not() {
+    let bytes = written(&arr1(&[Bytes::<3>::new(b"abc").unwrap(), Bytes::new(b"d").unwrap()]));
+    let wider: Array1<Bytes<5>> = Array1::read_npy(&bytes[..]).unwrap();
+    assert_eq!(wider[0].as_array(), b"abc\0\0");
+    assert!(Array1::<Bytes<2>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
+    let text = written(&strings(&["λx", "y"]));
+    let mut wider = Array1::<Chars<4>>::default(2);
+    wider.read_npy_into(&text[..]).unwrap();
+    assert_eq!(wider[0].to_string().unwrap(), "λx");
+    assert!(Array1::<Chars<1>>::read_npy(&text[..]).unwrap_err().is_mismatch());
+    assert!(Bytes::<2>::new(b"abc").is_none() && Chars::<2>::new("abc").is_none());
+}
+
+/// Elements that take no bytes are bounded where they take memory.
+#[test]
+fn many_items_of_no_bytes_are_no_bomb() {
+    let claim = |descr: &str| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1099511627776,), }}");
+        file(&header, &[])
+    };
+    assert!(ArrayD::<String>::read_npy(&claim("|S0")[..]).unwrap_err().is_limit());
+    assert!(ArrayD::<Vec<u8>>::read_npy(&claim("|S0")[..]).unwrap_err().is_limit());
+    assert!(ArrayD::<Chars<3>>::read_npy(&claim("<U0")[..]).unwrap_err().is_limit());
+    assert_eq!(ArrayD::<Void<0>>::read_npy(&claim("|V0")[..]).unwrap().len(), 1 << 40);
+    let bytes = claim("|V0");
+    let stream = crate::routes::Chunks::new(&bytes, |_| 5);
+    assert_eq!(ArrayD::<Void<0>>::read_npy(stream).unwrap().len(), 1 << 40);
+}
+
+#[test]
+fn long_doubles_are_converted_as_numpy_converts_them() {
+    let mut seen = 0;
+    for case in manifest::cases(&manifest::testdata()) {
+        let Some(expected) = case.line["as_f8"].as_array() else { continue };
+        let array: Array1<LongDouble> = read_npy(&case.path).unwrap();
+        let found: Vec<_> = array.iter().map(|item| item.x87_to_f64()).collect();
+        for (found, expected) in found.iter().zip(expected) {
+            let expected = u64::from_str_radix(expected.as_str().unwrap(), 16).unwrap();
+            let is_nan = found.is_nan() && f64::from_bits(expected).is_nan();
+            assert!(is_nan || found.to_bits() == expected, "{found:e} is not {:e}", f64::from_bits(expected));
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 24);
+}
+
+/// The bytes of each quad are those of Python's `numpy.longdouble` on a machine that has them, by IEEE 754.
+#[test]
+fn quads_are_converted() {
+    let quad = |sign: u128, exponent: u128, fraction: u128| {
+        LongDouble::from_le_bytes((sign << 127 | exponent << 112 | fraction).to_le_bytes()).quad_to_f64()
+    };
+    assert_eq!(quad(0, 16383, 0), 1.0);
+    assert_eq!(quad(1, 16384, 1 << 111), -3.0);
+    assert_eq!(quad(0, 0, 1), 0.0);
+    assert_eq!(quad(1, 0, 0).to_bits(), (-0.0f64).to_bits());
+    assert_eq!(quad(0, 0x7FFF, 0), f64::INFINITY);
+    assert!(quad(0, 0x7FFF, 1).is_nan());
+    assert_eq!(quad(0, 16383 + 1024, 0), f64::INFINITY);
+    assert_eq!(quad(0, 16383 + 1023, (1 << 112) - 1), f64::INFINITY);
+    assert_eq!(quad(0, 16383 + 1023, ((1 << 52) - 1) << 60), f64::MAX);
+    // Halfway between two numbers the even one is taken, and the least bit beyond halfway decides.
+    assert_eq!(quad(0, 16383, 1 << 59), 1.0);
+    assert_eq!(quad(0, 16383, 1 << 59 | 1), 1.0 + f64::EPSILON);
+    assert_eq!(quad(0, 16383, 3 << 59), 1.0 + 2.0 * f64::EPSILON);
+    // Below the smallest normal number.
+    assert_eq!(quad(0, 16383 - 1074, 0), f64::from_bits(1));
+    assert_eq!(quad(0, 16383 - 1075, 0), 0.0);
+    assert_eq!(quad(0, 16383 - 1075, 1), f64::from_bits(1));
+    assert_eq!(quad(0, 16383 - 1076, u128::MAX >> 16), 0.0);
+    assert_eq!(quad(0, 16383 - 1023, (1 << 112) - 1), f64::MIN_POSITIVE);
+}
+
+#[test]
+fn times_become_system_times_and_back() {
+    let at = |seconds: i64| match seconds {
+        0.. => SystemTime::UNIX_EPOCH + Duration::from_secs(seconds as u64),
+        _ => SystemTime::UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()),
+    };
+    // np.array([...], "M8[Y]").astype("M8[s]").astype(int) and the like, of NumPy 2.4
+    for (years, seconds) in
+        [(0, 0), (30, 946_684_800), (54, 1_704_067_200), (-70, -2_208_988_800), (130, 4_102_444_800)]
+    {
+        assert_eq!(SystemTime::try_from(Datetime64::<units::Year>::new(years)).unwrap(), at(seconds));
+    }
+    for (months, seconds) in
+        [(1, 2_678_400), (2, 5_097_600), (-1, -2_678_400), (361, 949_363_200), (362, 951_868_800)]
+    {
+        assert_eq!(SystemTime::try_from(Datetime64::<units::Month>::new(months)).unwrap(), at(seconds));
+    }
+    assert_eq!(SystemTime::try_from(Datetime64::<units::Week>::new(-2)).unwrap(), at(-1_209_600));
+    assert_eq!(SystemTime::try_from(Datetime64::<units::Times<25, units::Second>>::new(3)).unwrap(), at(75));
+    assert_eq!(Datetime64::<units::Millisecond>::try_from(at(-5)).unwrap().ticks(), Some(-5000));
+    assert_eq!(Datetime64::<units::Day>::try_from(at(86_400 * 3)).unwrap().ticks(), Some(3));
+    assert_eq!(
+        Timedelta64::<units::Nanosecond>::try_from(Duration::from_millis(2)).unwrap().ticks(),
+        Some(2_000_000)
+    );
+    assert_eq!(
+        Duration::try_from(Timedelta64::<units::Picosecond>::new(5000)).unwrap(),
+        Duration::from_nanos(5)
+    );
+}
+
+#[test]
+fn times_that_do_not_fit_are_errors() {
+    let is_range = |error: ndarray_io::Error| matches!(error.kind(), ErrorKind::TimeRange { .. });
+    assert!(is_range(SystemTime::try_from(Datetime64::<units::Second>::NAT).unwrap_err()));
+    assert!(is_range(SystemTime::try_from(Datetime64::<units::Generic>::new(1)).unwrap_err()));
+    assert!(is_range(SystemTime::try_from(Datetime64::<units::Picosecond>::new(1)).unwrap_err()));
+    assert!(is_range(SystemTime::try_from(Datetime64::<units::Year>::new(i64::MAX)).unwrap_err()));
+    assert!(is_range(SystemTime::try_from(Datetime64::<units::Week>::new(i64::MIN + 1)).unwrap_err()));
+    assert!(is_range(Duration::try_from(Timedelta64::<units::Second>::new(-1)).unwrap_err()));
+    assert!(is_range(Duration::try_from(Timedelta64::<units::Month>::new(1)).unwrap_err()));
+    let far = SystemTime::UNIX_EPOCH + Duration::from_secs(10_000_000_000);
+    assert!(is_range(Datetime64::<units::Nanosecond>::try_from(far).unwrap_err()));
+    assert!(is_range(Datetime64::<units::Day>::try_from(far).unwrap_err()), "it is no whole day");
+    assert!(is_range(Timedelta64::<units::Attosecond>::try_from(Duration::MAX).unwrap_err()));
+}
+
+#[test]
+fn the_unit_has_to_be_the_files() {
+    let bytes = written(&arr1(&[Datetime64::<units::Second>::new(5), Datetime64::NAT]));
+    let read: Array1<Datetime64<units::Second>> = Array1::read_npy(&bytes[..]).unwrap();
+    assert_eq!(format!("{read:?}").split(", shape").next().unwrap(), "[5[s], NaT]");
+    let error = Array1::<Datetime64<units::Millisecond>>::read_npy(&bytes[..]).unwrap_err();
+    assert!(error.to_string().contains("Datetime64 with the unit [s]"), "{error}");
+    assert!(Array1::<Timedelta64<units::Second>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
+}
+
+/// ml_dtypes 0.5 with NumPy 2.4: np.array([1, -2.5, nan], ml_dtypes.bfloat16).view("u2")
+#[cfg(feature = "half")]
+#[test]
+fn bfloat16_is_read_by_asking_for_it() {
+    let header = "{'descr': '<V2', 'fortran_order': False, 'shape': (3,), }";
+    let bytes = file(header, &[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]);
+    let read: Array1<half::bf16> = Array1::read_npy(&bytes[..]).unwrap();
+    assert_eq!((read[0].to_f32(), read[1].to_f32(), read[2].is_nan()), (1.0, -2.5, true));
+    assert!(written(&read).ends_with(&[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]));
+    assert!(Array1::<half::f16>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
+}
