@@ -25,6 +25,7 @@ fn main() {
     reads(&folder, &numpy);
     writes(&folder, &numpy);
     converted_reads(&folder, &numpy);
+    texts_and_halves(&folder, &numpy);
     small(&numpy);
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -229,6 +230,38 @@ fn converted_reads(folder: &Path, numpy: &Python) {
         .runner("ndarray-io, <f8", || timed(|| ndarray_io::read_npy::<_, Array2<f64>>(plain).unwrap()))
         .runner("ndarray-npy", || timed(|| ndarray_npy::read_npy::<_, Array1<bool>>(bools).unwrap()));
     with_numpy(race, numpy, format!("np.load(r'{}')", bools.display()), 1).run(ROUNDS);
+}
+
+fn texts_and_halves(folder: &Path, numpy: &Python) {
+    let texts = &folder.join("texts.npy");
+    let words = Array1::from_shape_fn(1_000_000, |index| format!("word number {}", index % 10_000));
+    ndarray_io::write_npy(texts, &words).unwrap();
+    let race = Race::new("read U16 into String")
+        .runner("ndarray-io", || timed(|| ndarray_io::read_npy::<_, Array1<String>>(texts).unwrap()))
+        .runner("npyz", || {
+            timed(|| {
+                let file = BufReader::new(File::open(texts).unwrap());
+                npyz::NpyFile::new(file).unwrap().into_vec::<String>().unwrap()
+            })
+        });
+    with_numpy(race, numpy, format!("np.load(r'{}').tolist()", texts.display()), 1).run(ROUNDS);
+    let race = Race::new("write String as U16")
+        .runner("ndarray-io", || timed(|| ndarray_io::write_npy(folder.join("t.npy"), &words).unwrap()));
+    tell(numpy, &format!("let words = np.load(r'{}').tolist()", texts.display()));
+    with_numpy(race, numpy, format!("np.save(r'{}', np.array(words))", folder.join("n.npy").display()), 1)
+        .run(ROUNDS);
+
+    let path = |name: &str| folder.join(name);
+    let (integers, halves, brains) = (&path("u2.npy"), &path("f2.npy"), &path("V2.npy"));
+    let values = Array1::from_shape_fn(64 << 20, |index| index as u16);
+    ndarray_io::write_npy(integers, &values).unwrap();
+    ndarray_io::write_npy(halves, &values.mapv(half::f16::from_bits)).unwrap();
+    ndarray_io::write_npy(brains, &values.mapv(half::bf16::from_bits)).unwrap();
+    Race::new("read 16-bit numbers")
+        .runner("u16", || timed(|| ndarray_io::read_npy::<_, Array1<u16>>(integers).unwrap()))
+        .runner("f16", || timed(|| ndarray_io::read_npy::<_, Array1<half::f16>>(halves).unwrap()))
+        .runner("bf16", || timed(|| ndarray_io::read_npy::<_, Array1<half::bf16>>(brains).unwrap()))
+        .run(ROUNDS);
 }
 
 fn small(numpy: &Python) {

@@ -37,8 +37,17 @@
 //! | `u1`, `u2`, `u4`, `u8` | `u8`, `u16`, `u32`, `u64` | yes | yes | yes |
 //! | `f2` | `half::f16` (feature `half`) | yes | yes | yes |
 //! | `f4`, `f8` | `f32`, `f64` | yes | yes | yes |
-//! | `c8`, `c16` | `num_complex::Complex<f32>`, `Complex<f64>` | yes | yes | yes |
-//! | all others | none yet; [`NpyReader::read_bytes`] gives the bytes | | | |
+//! | `f16` | [`LongDouble`], to be converted by saying which of its two formats it is | yes | yes | yes |
+//! | `c8`, `c16`, `c32` | `num_complex::Complex<f32>`, `Complex<f64>`, `Complex<LongDouble>` | yes | yes | yes |
+//! | `S5` | [`Bytes<5>`](Bytes) (and shorter ones on reading) | yes | yes | yes |
+//! | `S5` | `Vec<u8>`, `String` (checked to be UTF-8; written as `U`) | yes | no | yes |
+//! | `U5` | [`Chars<5>`](Chars) (and shorter ones on reading) | yes | yes | yes |
+//! | `U5` | `String` (checked) | yes | no | yes |
+//! | `V5` | [`Void<5>`](Void) | yes | yes | yes |
+//! | `V2` | `half::bf16` (feature `half`), as `ml_dtypes` and JAX write it | yes | yes | yes |
+//! | `M8[25s]` | [`Datetime64`]`<units::Times<25, units::Second>>` | yes | yes | yes |
+//! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
+//! | records, objects | none yet; [`NpyReader::read_bytes`] gives the bytes | | | |
 //!
 //! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
 //! there a Rust type for it or not.
@@ -47,7 +56,7 @@
 //!
 //! What is written equals what `numpy.save` of NumPy 2 writes, to the byte. What is read is read as NumPy reads it, with
 //! exceptions where NumPy's laxness hides damage: a bool other than 0 and 1, a key that stands twice in a header, and
-//! bytes behind an array that should be the last thing in its file are errors. From a reader exactly one array is taken.
+//! bytes behind an array that should be the last thing in its file, and invalid text read as `String`, are errors. From a reader exactly one array is taken.
 //!
 //! A file is not trusted: no input makes this library panic, overflow, or take memory out of proportion to what is
 //! there. From a file of known length the length is checked first; from a stream memory grows with what arrives.

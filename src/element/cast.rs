@@ -211,11 +211,11 @@ impl<T> Room<T> {
 }
 
 /// Fresh zeroed memory, which large allocations get from the system without anybody touching it.
+#[expect(clippy::uninit_vec, reason = "of items without size there is nothing to be initialised")]
 fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
     let no_memory = |bytes| Error::from(ErrorKind::OutOfMemory { bytes });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
     if layout.size() == 0 {
-        #[allow(clippy::uninit_vec, reason = "there is nothing that could be initialised")]
         let mut items = Vec::new();
         // SAFETY: either there are no items, or they have no size, so that any number of them has room. And a MaybeUninit
         // may hold anything.
