@@ -20,6 +20,7 @@
 //! | read from or write to anything | [`ReadNpyExt::read_npy`], [`WriteNpyExt::write_npy`] |
 //! | read into an array that is there | [`ReadNpyIntoExt::read_npy_into`] |
 //! | look before reading, or read arrays in a row | [`NpyReader`] |
+//! | take an array of whatever type, and look | [`DynArray`] |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
 //! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
 //! | make a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
@@ -47,7 +48,8 @@
 //! | `V2` | `half::bf16` (feature `half`), as `ml_dtypes` and JAX write it | yes | yes | yes |
 //! | `M8[25s]` | [`Datetime64`]`<units::Times<25, units::Second>>` | yes | yes | yes |
 //! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
-//! | records, objects | none yet; [`NpyReader::read_bytes`] gives the bytes | | | |
+//! | records | none yet; [`DynArray::field`] takes out a column | | | |
+//! | objects | none yet; [`NpyReader::read_bytes`] gives the pickle | | | |
 //!
 //! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
 //! there a Rust type for it or not.
@@ -69,6 +71,7 @@
 
 mod array;
 mod dtype;
+mod dynamic;
 mod element;
 mod error;
 mod header;
@@ -86,6 +89,7 @@ pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyE
 pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
+pub use dynamic::DynArray;
 pub use element::{
     Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
     WritableElement, units,

@@ -77,6 +77,23 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// How far apart the neighbours of each axis are, counted in elements, for a shape whose elements can be counted.
+    pub(crate) fn strides(&self, order: Order) -> Vec<usize> {
+        let mut strides = vec![1; self.ndim()];
+        let axes: Vec<usize> = match order {
+            Order::C => (0..self.ndim()).rev().collect(),
+            Order::Fortran => (0..self.ndim()).collect(),
+        };
+        let mut stride = 1usize;
+        for axis in axes {
+            strides[axis] = stride;
+            stride = stride.saturating_mul(self.0[axis]);
+        }
+        strides
+    }
+}
+
 impl<const N: usize> From<[usize; N]> for Shape {
     fn from(dims: [usize; N]) -> Self {
         Self(dims.to_vec())

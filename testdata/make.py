@@ -40,6 +40,7 @@ def main():
     versions()
     texts_and_times()
     views()
+    columns()
     other_dtypes()
     by_hand()
     faults()
@@ -167,6 +168,30 @@ def other_dtypes():
 
 def long_record():
     return np.dtype([(f"field_{number:04}", "<i2") for number in range(800)])
+
+
+def columns():
+    """Records and their fields, which NumPy took out and saved."""
+    inner = np.dtype([("x", "<f4"), ("flag", "?")])
+    dtype = np.dtype([("id", "|u1"), ("pos", ">f8", (2, 3)), ("in", inner), ("name", "<U2"), ("a.b", "<i2"),
+                      ("tail", inner, (2,))], align=True)
+    rng = np.random.default_rng(1)
+    array = np.zeros((2, 3), dtype)
+    array["id"] = rng.integers(0, 255, (2, 3))
+    array["pos"] = rng.normal(size=(2, 3, 2, 3)).round(3)
+    array["in"]["x"] = np.arange(6).reshape(2, 3) / 2
+    array["in"]["flag"] = array["in"]["x"] > 1
+    array["name"] = [["a", "bc", ""], ["é", "x", "yz"]]
+    array["a.b"] = np.arange(6).reshape(2, 3) - 3
+    array["tail"]["x"] = rng.integers(0, 9, (2, 3, 2))
+    for order in "CF":
+        records = f"records-{order.lower()}"
+        save(records, np.asarray(array, order=order))
+        for number, path in enumerate(["id", "pos", "in.x", "in.flag", "name", "a.b", "tail.x"]):
+            field = array
+            for name in [path] if path == "a.b" else path.split("."):
+                field = field[name]
+            save(f"{records}-field-{number}", np.ascontiguousarray(field), field=path, of=f"{records}.npy")
 
 
 def save(name, array, version=None, pickle=False, **more):

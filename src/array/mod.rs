@@ -21,7 +21,7 @@ use crate::error::{ErrorKind, Result};
 use crate::shape::Shape;
 
 /// The shape as a dimension of ndarray's: an error if the type has another number of axes.
-fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
+pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     let dim = D::from_dimension(&shape.dims().into_dimension());
     dim.ok_or_else(|| {
         // Only a fixed number of axes can be the wrong one.
@@ -34,6 +34,9 @@ fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
 fn shape_of<D: Dimension>(dim: &D) -> Shape {
     Shape::from(dim.slice())
 }
+
+pub(crate) use private::Sealed;
+pub(crate) use write::{Format, SinkRef, Store};
 
 mod private {
     use ndarray::Dimension;

@@ -63,9 +63,22 @@ pub trait Store: Sealed {
 #[doc(hidden)]
 pub struct Format(fn(&Header, &WriteOptions) -> Result<Vec<u8>>);
 
+impl Format {
+    /// The bytes of a header.
+    pub(crate) fn make(&self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
+        self.0(header, options)
+    }
+}
+
 /// A sink for signatures: a type that users can neither name nor make.
 #[doc(hidden)]
 pub struct SinkRef<'a>(Sink<'a>);
+
+impl<'a> SinkRef<'a> {
+    pub(crate) fn into_inner(self) -> Sink<'a> {
+        self.0
+    }
+}
 
 /// NPY's headers.
 fn npy_format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
@@ -89,7 +102,7 @@ impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
         let dtype = A::dtype_for(&mut view.iter(), options)?;
         let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
         let emit = A::emit(header.dtype());
-        let head = (format.0)(&header, options)?;
+        let head = format.make(&header, options)?;
         let items = match view.to_slice() {
             Some(items) => Items::Contiguous(items),
             None => Items::Strided(view.into_dyn()),

@@ -242,6 +242,21 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// The same memory up to a place, counted from the beginning of all. What is behind it stays as it is, zeros, and
+    /// counts as loaded: only types that any bytes are valid for allow that.
+    pub(crate) fn limited(mut self, to: usize) -> Self {
+        let length = to.saturating_sub(self.at);
+        if length < self.rest.len() {
+            assert!(self.fix.check.is_none(), "only what needs no check may stay as it is");
+            let left_out = self.rest.len() - length;
+            self.rest = &mut std::mem::take(&mut self.rest)[..length];
+            if let Some(good) = self.good {
+                good.fetch_add(left_out, Ordering::Release);
+            }
+        }
+        self
+    }
+
     /// The same memory in pieces of about so many bytes, which can be loaded at the same time.
     pub(crate) fn split(self, piece: usize) -> Vec<Self> {
         let item = self.fix.item.max(1);

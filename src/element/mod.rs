@@ -172,6 +172,11 @@ pub(crate) fn raw_bytes() -> Plain<u8> {
     Plain::pod(1, false)
 }
 
+/// The way to read bytes as words, whatever they mean.
+pub(crate) fn raw_words() -> Plain<u128> {
+    Plain::pod(1, false)
+}
+
 /// The Rust type of this library for a dtype, if there is one.
 fn rust_type(dtype: &DType) -> Option<String> {
     let scalar = dtype.as_scalar()?;

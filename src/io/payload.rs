@@ -20,6 +20,16 @@ pub(crate) struct Payload<'p, 's> {
 #[doc(hidden)]
 pub struct PayloadRef<'p, 's>(pub(crate) Payload<'p, 's>);
 
+impl<'p, 's> PayloadRef<'p, 's> {
+    pub(crate) fn new(source: &'p mut Source<'s>, header: &'p Header, options: &'p ReadOptions) -> Self {
+        Self(Payload { source, header, options })
+    }
+
+    pub(crate) fn into_inner(self) -> Payload<'p, 's> {
+        self.0
+    }
+}
+
 /// What can be read behind a header, as by [`NpyReader::read`](super::NpyReader::read): every owned array whose elements
 /// are [`ReadableElement`](crate::ReadableElement)s. Formats share it, so that each way in is written once.
 ///

@@ -12,10 +12,10 @@ mod sink;
 mod source;
 mod write;
 
-pub(crate) use read::{Target, check_length, read, read_bytes, read_into, truncated};
+pub(crate) use read::{Target, check_length, read, read_aligned, read_bytes, read_into, truncated};
 pub(crate) use sink::Sink;
 pub(crate) use source::{Positioned, Source};
-pub(crate) use write::{Items, write};
+pub(crate) use write::{Items, write, write_bytes};
 
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
 const BLOCK: usize = 256 << 10;

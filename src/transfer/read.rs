@@ -128,7 +128,18 @@ pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &Rea
     }
 }
 
-/// Reads `len` items that take `bytes` bytes: at once if the source is long enough for sure, else with growing room.
+/// The bytes of a payload of items, in words that suit every element; those of the last that are left over are 0.
+pub(crate) fn read_aligned(
+    source: &mut Source<'_>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<Vec<u128>> {
+    let bytes = check_length(source, header, options)?;
+    let words = bytes.div_ceil(size_of::<u128>());
+    read_plain(source, header, &crate::element::raw_words(), words, bytes, options)
+}
+
+/// Reads `len` items out of `bytes` bytes, of which there may be a few less than the last item takes: at once if the source is long enough for sure, else with growing room.
 fn read_plain<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
@@ -140,16 +151,16 @@ fn read_plain<T: Send>(
     let is_there = source.remaining().is_some() || bytes == 0;
     let mut room = Room::new(plain, if is_there { len } else { 0 })?;
     if is_there {
-        let part = room.all();
+        let part = room.all().limited(bytes);
         os::advise_huge_pages(part.memory());
         load_all(source, header, part, bytes, plain.touches(), options)?;
         return Ok(room.finish());
     }
-    let item = bytes / len.max(1);
+    let item = size_of::<T>().max(1);
     let mut arrived = 0;
     while arrived < bytes {
         let more = limits::room_for(arrived, bytes).div_ceil(item).min(len);
-        let part = room.grow(more)?;
+        let part = room.grow(more)?.limited(bytes);
         os::advise_huge_pages(part.memory());
         load_stream(source, header, part, plain.touches())?;
         arrived = more * item;

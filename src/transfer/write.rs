@@ -69,6 +69,13 @@ pub(crate) fn write<T: Send + Sync>(
     sink.flush()
 }
 
+/// Writes the bytes of a header and those of a payload behind them, and flushes.
+pub(crate) fn write_bytes(sink: &mut Sink<'_>, head: Vec<u8>, payload: &[u8]) -> Result<()> {
+    sink.expect(head.len().saturating_add(payload.len()))?;
+    write_both(sink, head, payload)?;
+    sink.flush()
+}
+
 /// Writes header and payload, a small payload together with the header in one go.
 fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
     const SMALL: usize = 8 << 10;

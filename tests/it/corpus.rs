@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ndarray::ArrayD;
 use ndarray_io::{
-    ByteOrder, DType, Kind, NpyReader, Order, ReadableElement, Result, Version, ViewMutElement,
-    WritableElement, WriteNpyExt, WriteOptions,
+    ByteOrder, DType, DynArray, Kind, NpyReader, Order, ReadNpyExt, ReadOptions, ReadableElement, Result,
+    Version, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions,
 };
 
 use crate::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
@@ -90,6 +90,7 @@ fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
     }
     let dtype = reader.dtype().clone();
     let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order());
+    check_dynamic(case, facts, bytes)?;
     let width = dtype.item_size();
     let typed = with_type!(dtype, check_viewable(case, facts, bytes, order, width));
     let owned = match dtype.as_scalar().map(|scalar| scalar.kind()) {
@@ -131,6 +132,36 @@ fn check_header_again(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Fa
 
 fn text(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
+}
+
+/// What is read as whatever it is keeps its bytes, and is written back as it was.
+fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
+    let Some(wanted) = facts.json["sha256"].as_str() else { return Ok(()) };
+    let temporary = routes::temporary(bytes, 0);
+    let reads = [
+        DynArray::read_npy(bytes),
+        DynArray::read_npy(routes::Chunks::new(bytes, |call| 1 + call * 31 % 4001)),
+        DynArray::read_npy(temporary.reopen().unwrap()),
+        ndarray_io::read_npy_with(temporary.path(), &ReadOptions::new().allow_trailing(true)),
+    ];
+    for read in reads {
+        let array = read.map_err(|error| Failure::Class(class(&error)))?;
+        same("shape", array.shape(), &facts.shape())?;
+        let in_order =
+            in_c_order(array.bytes(), array.dtype().item_size(), array.shape(), facts.is_fortran());
+        same("dynamic: elements", &*sha256(&in_order), wanted)?;
+        same("dynamic: shown", array.to_string().is_empty(), false)?;
+        if is_written_by_numpy(case) {
+            let mut options = WriteOptions::new();
+            if let Some(version) = version_to_force(facts) {
+                options = options.version(version);
+            }
+            let mut written = Vec::new();
+            array.write_npy_with(&mut written, &options).unwrap();
+            same("dynamic: written again", text(&written), text(bytes))?;
+        }
+    }
+    Ok(())
 }
 
 type Read<A> = fn(Route, &[u8], routes::Header<'_>) -> Option<Result<ArrayD<A>>>;

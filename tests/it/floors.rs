@@ -17,6 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["io"],
     &["array"],
     &["path", "mmap"],
+    &["dynamic"],
     &["lib"],
 ];
 

@@ -3,6 +3,7 @@
 
 mod compat;
 mod corpus;
+mod dynamic;
 mod faults;
 mod floors;
 mod hostile;

@@ -1,0 +1,49 @@
+//! Arrays whose type is not known beforehand: `cargo run --release --example dynamic [FILE.npy …]`.
+//!
+//! Shows what each file holds. Without a file, it shows one of records that it makes itself.
+
+use ndarray_io::{DynArray, Kind, WriteNpyExt, read_npy, with_numbers};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let paths: Vec<_> = std::env::args_os().skip(1).collect();
+    if paths.is_empty() {
+        return show(&records()?);
+    }
+    for path in paths {
+        println!("{}", path.display());
+        show(&read_npy(&path)?)?;
+    }
+    Ok(())
+}
+
+fn show(array: &DynArray) -> Result<(), Box<dyn std::error::Error>> {
+    println!("dtype {}, shape {:?}, {:?} order", array.dtype(), array.shape(), array.order());
+    println!("{array}");
+    if let ndarray_io::DType::Record(record) = array.dtype() {
+        for field in record.fields() {
+            println!("field '{}': {}", field.name(), array.field(field.name())?);
+        }
+    }
+    let is_number =
+        array.dtype().as_scalar().is_some_and(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Float));
+    if is_number {
+        let sum = with_numbers!(array, |view| view.iter().map(|item| *item as f64).sum::<f64>())?;
+        println!("the sum is {sum}");
+    }
+    // Written back, it is the same file.
+    array.write_npy(std::io::sink())?;
+    Ok(())
+}
+
+/// What a file of two points holds, as a program without a type for them would get it.
+fn records() -> ndarray_io::Result<DynArray> {
+    let header = "{'descr': [('name', '<U3'), ('x', '<f4', (2,))], 'fortran_order': False, 'shape': (2,), }";
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.bytes());
+    for (name, x) in [("one", [1f32, 2.0]), ("two", [0.5, -3.25])] {
+        file.extend(name.chars().flat_map(|char| u32::from(char).to_le_bytes()));
+        file.extend(x.iter().flat_map(|number| number.to_le_bytes()));
+    }
+    ndarray_io::NpyReader::new(&file[..])?.read()
+}

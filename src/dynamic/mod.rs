@@ -1,0 +1,215 @@
+//! [`DynArray`]: an array whose type is known only when the program runs.
+
+mod convert;
+mod numbers;
+mod show;
+
+use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
+
+use crate::array::{Format, ReadNpyExt, Sealed, SinkRef, Store, WriteNpyExt, dimension};
+use crate::dtype::DType;
+use crate::element::{How, ReadableElement, ViewElement, ViewMutElement, WritableElement};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{FromPayload, NpyReader, PayloadRef};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::shape::Order;
+use crate::transfer;
+
+/// An array whose type is known only when the program runs: dtype, order, shape, and the bytes as the file had them.
+///
+/// It is read and written by the same functions as every other array, of every dtype but Python objects, and written
+/// back it gives the same bytes. What it holds is viewed, taken or converted as the array of a type.
+///
+/// ```
+/// use ndarray::{arr2, Array2, Ix2};
+/// use ndarray_io::{Casting, DynArray, ReadNpyExt, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr2(&[[1i16, 2], [3, 4]]).write_npy(&mut file)?;
+///
+/// let array = DynArray::read_npy(&file[..])?;
+/// assert_eq!(array.dtype().to_string(), "'<i2'");
+/// assert_eq!(array.view::<i16, Ix2>()?[[1, 0]], 3);
+/// let floats: Array2<f64> = array.cast(Casting::Safe)?;
+/// assert_eq!(floats.sum(), 10.0);
+///
+/// let mut again = Vec::new();
+/// array.write_npy(&mut again)?;
+/// assert_eq!(again, file);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DynArray {
+    header: Header,
+    data: Data,
+}
+
+/// Bytes at an address that suits every element.
+#[derive(Clone, PartialEq, Eq)]
+struct Data {
+    words: Vec<u128>,
+    len: usize,
+}
+
+impl Data {
+    fn new(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(size_of::<u128>())], len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+impl std::fmt::Debug for Data {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.len)
+    }
+}
+
+impl DynArray {
+    /// The array with these elements, which keeps their order where it is contiguous.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr1(&[1.5, 2.5]))?;
+    /// assert_eq!(array.shape(), [2]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn new<A: WritableElement, D: Dimension>(array: &ndarray::ArrayRef<A, D>) -> Result<Self> {
+        let mut file = Vec::new();
+        array.write_npy(&mut file)?;
+        NpyReader::new(&file[..])?.read()
+    }
+
+    /// What the elements are.
+    pub fn dtype(&self) -> &DType {
+        self.header.dtype()
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.header.shape().dims()
+    }
+
+    /// How the elements follow one another.
+    pub fn order(&self) -> Order {
+        self.header.order()
+    }
+
+    /// How many elements there are.
+    #[expect(clippy::len_without_is_empty, reason = "as of ndarray's arrays, the shape tells")]
+    pub fn len(&self) -> usize {
+        self.header.len()
+    }
+
+    /// The bytes of the elements, as the file had them.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::DynArray;
+    /// assert_eq!(DynArray::new(&arr1(&[1u8, 2]))?.bytes(), [1, 2]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn bytes(&self) -> &[u8] {
+        self.data.bytes()
+    }
+
+    /// The elements as an array, without copying them. An error if they are of another type, or in the other byte order.
+    pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
+        let shape = self.viewable::<A, D>()?;
+        let items = A::view(self.data.bytes(), self.len())?;
+        // A header has checked ndarray's rule for shapes, and there are just its items.
+        Ok(ArrayView::from_shape(shape, items).expect("a checked shape with just its items"))
+    }
+
+    /// The elements as an array, for changing them. An error as for [`DynArray::view`].
+    ///
+    /// ```
+    /// # use ndarray::{arr1, Ix1};
+    /// # use ndarray_io::DynArray;
+    /// let mut array = DynArray::new(&arr1(&[1.5, 2.5]))?;
+    /// array.view_mut::<f64, Ix1>()?[0] = 0.0;
+    /// assert_eq!(array.view::<f64, Ix1>()?, arr1(&[0.0, 2.5]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
+        let shape = self.viewable::<A, D>()?;
+        let len = self.len();
+        let items = A::view_mut(self.data.bytes_mut(), len)?;
+        // As above.
+        Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with just its items"))
+    }
+
+    /// The shape to view the array with, if it can be viewed as this type.
+    fn viewable<A: ReadableElement, D: Dimension>(&self) -> Result<ndarray::Shape<D>> {
+        let dim: D = dimension(self.header.shape())?;
+        match A::accept(self.dtype(), &ReadOptions::new())? {
+            How::Plain(plain) if !plain.swaps() => Ok(dim.set_f(self.order() == Order::Fortran)),
+            _ => Err(ErrorKind::ForeignByteOrder { found: self.dtype().clone() }.into()),
+        }
+    }
+
+    /// The elements as an array of its own. If they are of another type, the array comes back with the error.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr1(&[1.5, 2.5]))?;
+    /// let Err((array, error)) = array.into_array::<i32, ndarray::Ix1>() else { panic!("they are floats") };
+    /// assert!(error.is_mismatch());
+    /// let floats: Array1<f64> = array.into_array().map_err(|(_, error)| error)?;
+    /// # assert_eq!(floats, arr1(&[1.5, 2.5]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[expect(clippy::result_large_err, reason = "an error gives the whole array back")]
+    pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, (Self, Error)> {
+        self.to_array_with(&ReadOptions::new()).map_err(|error| (self, error))
+    }
+
+    fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
+        let mut bytes = self.data.bytes();
+        Array::from_payload(PayloadRef::new(&mut transfer::Source::of(&mut bytes), &self.header, options))
+    }
+}
+
+impl Sealed for DynArray {}
+
+impl ReadNpyExt for DynArray {}
+
+impl FromPayload for DynArray {
+    fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
+        let payload = payload.into_inner();
+        let Some(len) = payload.header.payload_len() else {
+            let advice =
+                "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into();
+            let found = payload.header.dtype().clone();
+            return Err(ErrorKind::DTypeMismatch { wanted: found.clone(), found, advice }.into());
+        };
+        let words = transfer::read_aligned(payload.source, payload.header, payload.options)?;
+        Ok(Self { header: payload.header.clone(), data: Data { words, len } })
+    }
+}
+
+impl WriteNpyExt for DynArray {}
+
+impl Store for DynArray {
+    /// Order and byte order stay as they are: an option that asks for others is an error.
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
+        let is_other_order = options.the_order().is_some_and(|order| order != self.order());
+        if is_other_order {
+            let reason = "a DynArray is written in the order that it has; view it to write it in another one";
+            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+        }
+        let head = format.make(&self.header, options)?;
+        transfer::write_bytes(&mut sink.into_inner(), head, self.data.bytes())
+    }
+}

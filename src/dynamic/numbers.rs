@@ -1,0 +1,50 @@
+//! Code that is written once and runs over whichever number an array holds.
+
+use super::DynArray;
+use crate::error::{Error, ErrorKind};
+
+/// Runs code over the elements of a [`DynArray`], whichever integers or floats they are.
+///
+/// The code gets an `ArrayView` of any number of axes and is compiled for each of the types `i8` to `i64`, `u8` to `u64`,
+/// `f32` and `f64`; what it gives has to be of one type. The result is an error if the array holds something else, or has
+/// the other byte order: [`DynArray::cast`] then makes an array that can be used.
+///
+/// ```
+/// use ndarray::arr1;
+/// use ndarray_io::{with_numbers, DynArray};
+///
+/// for array in [DynArray::new(&arr1(&[1u8, 2]))?, DynArray::new(&arr1(&[1.5, -1.5]))?] {
+///     let largest: f64 = with_numbers!(array, |view| view.iter().map(|item| *item as f64).fold(0.0, f64::max))?;
+///     assert!(largest >= 1.5);
+/// }
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[macro_export]
+macro_rules! with_numbers {
+    ($array:expr, |$view:ident| $code:expr) => {{
+        let array: &$crate::DynArray = &$array;
+        $crate::with_numbers!(@types array, $view, $code;
+            Int 1 i8, Int 2 i16, Int 4 i32, Int 8 i64, Uint 1 u8, Uint 2 u16, Uint 4 u32, Uint 8 u64, Float 4 f32,
+            Float 8 f64)
+    }};
+    (@types $array:ident, $view:ident, $code:expr; $($kind:ident $size:literal $type:ty),*) => {
+        match $array.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
+            $(Some(($crate::Kind::$kind, $size)) => $array.__view_any::<$type>().map(|$view| $code),)*
+            _ => Err($array.__no_number()),
+        }
+    };
+}
+
+impl DynArray {
+    #[doc(hidden)]
+    pub fn __view_any<A: crate::ViewElement>(&self) -> crate::Result<ndarray::ArrayViewD<'_, A>> {
+        self.view()
+    }
+
+    #[doc(hidden)]
+    pub fn __no_number(&self) -> Error {
+        let reason =
+            format!("the array has {}, which is no integer and no float of 32 or 64 bits", self.dtype());
+        ErrorKind::BadOption { reason }.into()
+    }
+}

@@ -1,0 +1,177 @@
+//! What a [`DynArray`] looks like: aligned, with the fewest digits that mean the same number, and of a large array the
+//! edges.
+
+use std::fmt;
+
+use super::DynArray;
+use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+
+/// Arrays of more elements show their edges only,
+const MOST: usize = 1000;
+/// which are so many elements wide.
+const EDGE: usize = 3;
+
+/// The elements in brackets, as ndarray and NumPy show them.
+///
+/// ```
+/// use ndarray::arr2;
+/// use ndarray_io::DynArray;
+///
+/// let array = DynArray::new(&arr2(&[[1.0, 0.5], [-100.25, 2.0]]))?;
+/// assert_eq!(array.to_string(), "[[    1.0,     0.5],\n [-100.25,     2.0]]");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+impl fmt::Display for DynArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.len() == 0 {
+            return f.write_str("[]"); // the other axes may be endless
+        }
+        let sheet = Sheet { array: self, strides: self.header.shape().strides(self.order()) };
+        let mut width = 0;
+        sheet.each(0, 0, &mut |item| width = width.max(sheet.item(item).chars().count()));
+        sheet.write(f, 0, 0, width)
+    }
+}
+
+struct Sheet<'a> {
+    array: &'a DynArray,
+    strides: Vec<usize>,
+}
+
+impl Sheet<'_> {
+    /// The indices of an axis that are shown; `None` stands for those that are not.
+    fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
+        let length = self.array.shape()[axis];
+        let is_cut = self.array.len() > MOST && length > 2 * EDGE + 1;
+        let head = if is_cut { EDGE } else { length };
+        let tail = if is_cut { length - EDGE } else { length };
+        (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
+    }
+
+    /// Calls with the number of each element that is shown.
+    fn each(&self, axis: usize, from: usize, call: &mut dyn FnMut(usize)) {
+        if axis == self.strides.len() {
+            return call(from);
+        }
+        for index in self.indices(axis).flatten() {
+            self.each(axis + 1, from + index * self.strides[axis], call);
+        }
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, from: usize, width: usize) -> fmt::Result {
+        if axis == self.strides.len() {
+            return write!(f, "{:>width$}", self.item(from));
+        }
+        let is_last = axis + 1 == self.strides.len();
+        let between = if is_last {
+            ", ".to_owned()
+        } else {
+            // One line end for each axis within, and the brackets that are open.
+            format!(",{}{}", "\n".repeat(self.strides.len() - axis - 1), " ".repeat(axis + 1))
+        };
+        f.write_str("[")?;
+        for (number, index) in self.indices(axis).enumerate() {
+            if number > 0 {
+                f.write_str(&between)?;
+            }
+            match index {
+                None => f.write_str("…")?,
+                Some(index) => self.write(f, axis + 1, from + index * self.strides[axis], width)?,
+            }
+        }
+        f.write_str("]")
+    }
+
+    fn item(&self, number: usize) -> String {
+        let size = self.array.dtype().item_size();
+        value(self.array.dtype(), &self.array.bytes()[number * size..][..size])
+    }
+}
+
+/// One element.
+fn value(dtype: &DType, bytes: &[u8]) -> String {
+    match dtype {
+        DType::Scalar(scalar) => scalar_value(scalar, bytes),
+        DType::Subarray(subarray) => {
+            let (base, size) = (subarray.base(), subarray.base().item_size());
+            let items: Vec<String> = bytes.chunks_exact(size.max(1)).map(|item| value(base, item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        DType::Record(record) => {
+            let part = |field: &crate::dtype::Field| {
+                value(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()])
+            };
+            let items: Vec<String> = record.fields().iter().map(part).collect();
+            format!("({})", items.join(", "))
+        }
+        DType::Object => "object".into(),
+    }
+}
+
+fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> String {
+    let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+    match scalar.kind() {
+        Kind::Bool => (bytes != [0]).to_string(),
+        Kind::Int => signed(bytes, is_big).to_string(),
+        Kind::Uint => unsigned(bytes, is_big).to_string(),
+        Kind::Float => float(bytes, is_big),
+        Kind::Complex => {
+            let (re, im) = bytes.split_at(bytes.len() / 2);
+            let im = float(im, is_big);
+            let sign = if im.starts_with('-') { "" } else { "+" };
+            format!("{}{sign}{im}i", float(re, is_big))
+        }
+        Kind::Bytes => {
+            let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            format!("b\"{}\"", bytes[..length].escape_ascii())
+        }
+        Kind::Text => {
+            let codes = bytes.chunks_exact(4).map(|code| unsigned(code, is_big) as u32);
+            let text: String =
+                codes.map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            format!("{:?}", text.trim_end_matches('\0'))
+        }
+        Kind::Void => hex(bytes),
+        Kind::Datetime(step) | Kind::Timedelta(step) => match signed(bytes, is_big) {
+            ticks if ticks == i128::from(i64::MIN) => "NaT".into(),
+            ticks => format!("{ticks}[{step}]"),
+        },
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+fn unsigned(bytes: &[u8], is_big: bool) -> u128 {
+    let push = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
+    if is_big { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) }
+}
+
+fn signed(bytes: &[u8], is_big: bool) -> i128 {
+    let unused = 128 - 8 * bytes.len() as u32;
+    (unsigned(bytes, is_big) as i128) << unused >> unused
+}
+
+/// The fewest digits that mean the same number. A `longdouble` is shown by its bytes, because the file does not say which
+/// of its two formats it is.
+fn float(bytes: &[u8], is_big: bool) -> String {
+    let bits = unsigned(bytes, is_big);
+    match bytes.len() {
+        2 => format!("{:?}", half_to_single(bits as u16)),
+        4 => format!("{:?}", f32::from_bits(bits as u32)),
+        8 => format!("{:?}", f64::from_bits(bits as u64)),
+        _ => hex(&bits.to_be_bytes()),
+    }
+}
+
+/// A 16-bit float as the `f32` of the same value.
+fn half_to_single(bits: u16) -> f32 {
+    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1F), u32::from(bits & 0x3FF));
+    let value = match exponent {
+        0 => fraction as f32 / 16_777_216.0, // in units of 2⁻²⁴
+        0x1F => f32::from_bits(0x7F80_0000 | fraction << 13),
+        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
+    };
+    if bits >> 15 == 1 { -value } else { value }
+}

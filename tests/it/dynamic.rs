@@ -1,0 +1,129 @@
+//! Arrays whose type is known only when the program runs. That every dtype is read and written so is in `corpus.rs`.
+
+use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, arr1, arr2};
+use ndarray_io::{
+    Casting, DynArray, ErrorKind, Order, ReadNpyExt, ReadableElement, WriteNpyExt, WriteOptions, read_npy,
+    with_numbers,
+};
+
+use crate::manifest::{self, with_type};
+
+#[test]
+fn fields_are_numpys() {
+    fn check<A: ReadableElement + PartialEq + std::fmt::Debug>(field: &DynArray, expected: &std::path::Path) {
+        let field: ArrayD<A> = field.clone().into_array().unwrap();
+        assert_eq!(field, read_npy::<_, ArrayD<A>>(expected).unwrap());
+    }
+    let folder = manifest::testdata();
+    let mut seen = 0;
+    for case in manifest::cases(&folder) {
+        let Some(path) = case.line["field"].as_str() else { continue };
+        let records: DynArray = read_npy(folder.join(case.line["of"].as_str().unwrap())).unwrap();
+        let field = records.field(path).unwrap();
+        let dtype = field.dtype().clone();
+        with_type!(dtype, check(&field, &case.path)).unwrap();
+        if records.order() == Order::C {
+            let mut written = Vec::new();
+            field.write_npy(&mut written).unwrap();
+            assert_eq!(written, case.bytes, "{path}");
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 14);
+}
+
+#[test]
+fn fields_that_are_not_there_are_named() {
+    let records: DynArray = read_npy(manifest::testdata().join("records-c.npy")).unwrap();
+    for path in ["", "x", "in.y", "in.x.z", "id.x", "in.", ".in", "a", "tail.x.0"] {
+        let error = records.field(path).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("no field"), "{path}: {error}");
+    }
+    assert_eq!(records.field("in").unwrap().field("x").unwrap(), records.field("in.x").unwrap());
+}
+
+#[test]
+fn views_share_the_bytes() {
+    let mut array = DynArray::new(&arr2(&[[1.0, 2.0], [3.0, 4.0]]).t()).unwrap();
+    assert_eq!(array.order(), Order::Fortran);
+    array.view_mut::<f64, Ix2>().unwrap()[[0, 1]] = 30.0;
+    assert_eq!(array.view::<f64, IxDyn>().unwrap(), arr2(&[[1.0, 30.0], [2.0, 4.0]]).into_dyn());
+    assert!(array.view::<f64, Ix1>().unwrap_err().is_mismatch());
+    assert!(array.view::<i64, Ix2>().unwrap_err().is_mismatch());
+    let back: Array2<f64> = array.into_array().map_err(|(_, error)| error).unwrap();
+    assert_eq!(back, arr2(&[[1.0, 30.0], [2.0, 4.0]]));
+}
+
+#[test]
+fn the_other_byte_order_is_taken_but_not_viewed() {
+    let big: DynArray = read_npy(manifest::testdata().join("number-bf8.npy")).unwrap();
+    if cfg!(target_endian = "little") {
+        assert!(matches!(big.view::<f64, Ix1>().unwrap_err().kind(), ErrorKind::ForeignByteOrder { .. }));
+    }
+    let little: DynArray = read_npy(manifest::testdata().join("number-lf8.npy")).unwrap();
+    let bits = |array: DynArray| -> Vec<u64> {
+        array.into_array::<f64, Ix1>().unwrap().iter().map(|number| number.to_bits()).collect()
+    };
+    assert_eq!(bits(big)[..10], bits(little)[..10]);
+}
+
+#[test]
+fn numbers_are_cast() {
+    let array = DynArray::new(&arr1(&[1u8, 200])).unwrap();
+    assert_eq!(array.cast::<i16, Ix1>(Casting::Safe).unwrap(), arr1(&[1, 200]));
+    assert_eq!(array.cast::<i8, Ix1>(Casting::Unsafe).unwrap(), arr1(&[1, -56]));
+    assert!(array.cast::<i8, Ix1>(Casting::Safe).unwrap_err().is_mismatch());
+}
+
+#[test]
+fn code_runs_over_any_number() {
+    let sum =
+        |array: DynArray| with_numbers!(array, |view| view.iter().map(|item| *item as f64).sum::<f64>());
+    assert_eq!(sum(DynArray::new(&arr1(&[1u8, 200])).unwrap()).unwrap(), 201.0);
+    assert_eq!(sum(DynArray::new(&arr2(&[[1i64, -2]])).unwrap()).unwrap(), -1.0);
+    assert_eq!(sum(DynArray::new(&arr1(&[1.5f32])).unwrap()).unwrap(), 1.5);
+    let error = sum(DynArray::new(&arr1(&[true])).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("'|b1'"), "{error}");
+}
+
+#[test]
+fn what_would_change_the_bytes_is_refused() {
+    let array = DynArray::new(&arr2(&[[1u8, 2], [3, 4]])).unwrap();
+    let write = |options: &WriteOptions| array.write_npy_with(std::io::sink(), options);
+    assert!(write(&WriteOptions::new().order(Order::Fortran)).unwrap_err().is_usage());
+    assert!(write(&WriteOptions::new().order(Order::C)).is_ok());
+    assert!(
+        DynArray::read_npy(std::fs::File::open(manifest::testdata().join("dtype-object.npy")).unwrap())
+            .is_err()
+    );
+}
+
+#[test]
+fn arrays_are_shown_aligned() {
+    let shown = |name: &str| read_npy::<_, DynArray>(manifest::testdata().join(name)).unwrap().to_string();
+    assert_eq!(shown("shape-l-2x3-c.npy"), "[[-2.0,  0.0,  2.0],\n [-1.0,  1.0, -2.0]]");
+    assert_eq!(shown("shape-l-2x3-f.npy"), shown("shape-l-2x3-c.npy"));
+    assert_eq!(shown("shape-l-scalar-c.npy"), "-2.0");
+    assert_eq!(shown("shape-l-0x3-c.npy"), "[]");
+    assert_eq!(shown("shape-bool-2x3-c.npy"), "[[ true, false,  true],\n [ true,  true,  true]]");
+    assert_eq!(shown("fortran-bi2.npy"), "[[     0,      1,      2],\n [    -1, -32768,  32767]]");
+    let strings = r#"[        b"",        b"a", b"\xff\xfe",    b"\x00b",   b"a\x00b",   b"\'\"\n"]"#;
+    assert_eq!(shown("bytes-S5.npy"), strings);
+}
+
+#[test]
+fn large_arrays_show_their_edges() {
+    let array =
+        DynArray::new(&Array2::from_shape_fn((100, 100), |(row, column)| (row * column) as u16)).unwrap();
+    let expected = "\
+[[   0,    0,    0, …,    0,    0,    0],
+ [   0,    1,    2, …,   97,   98,   99],
+ [   0,    2,    4, …,  194,  196,  198],
+ …,
+ [   0,   97,  194, …, 9409, 9506, 9603],
+ [   0,   98,  196, …, 9506, 9604, 9702],
+ [   0,   99,  198, …, 9603, 9702, 9801]]";
+    assert_eq!(array.to_string(), expected);
+    let cube = DynArray::new(&ndarray::arr3(&[[[1u8, 2]], [[3, 4]]])).unwrap();
+    assert_eq!(cube.to_string(), "[[[1, 2]],\n\n [[3, 4]]]");
+}
