@@ -8,6 +8,7 @@ mod alias;
 mod descr;
 mod dict;
 mod direct;
+mod number;
 mod scan;
 mod string;
 mod write;

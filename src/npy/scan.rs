@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::string;
+use super::{number, string};
 use crate::error::{Error, ErrorKind, Limited};
 use crate::limits::{self, Limits};
 
@@ -28,6 +28,11 @@ pub(super) enum What {
 impl Fault {
     pub(super) fn new(reason: impl Into<String>, at: impl Into<Option<usize>>) -> Self {
         Self { what: What::Malformed(reason.into()), at: at.into() }
+    }
+
+    /// The same fault in a text that begins so far further on.
+    pub(super) fn moved(self, by: usize) -> Self {
+        Self { at: self.at.map(|at| at + by), ..self }
     }
 }
 
@@ -307,41 +312,11 @@ impl Scanner<'_> {
         }
     }
 
-    /// A whole number: in a header there are no others.
     fn number(&mut self) -> Result<(), Fault> {
-        let from = self.at;
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
-        let length = self.text.as_bytes()[from..].iter().take_while(|byte| is_word(byte)).count();
-        let mut digits = &self.text[from..from + length];
+        let (number, length) =
+            number::whole(&self.text[self.at..], self.python2).map_err(|fault| fault.moved(self.at))?;
+        self.out().push_str(&number.to_string());
         self.at += length;
-        if self.python2 {
-            digits = digits.strip_suffix('L').unwrap_or(digits);
-        }
-        let (radix, digits) = match digits.as_bytes() {
-            [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
-            [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
-            [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
-            _ => (10, digits),
-        };
-        // Python lets a radix be followed by an underscore, and no number begin with one.
-        let digits = if radix == 10 { digits } else { digits.strip_prefix('_').unwrap_or(digits) };
-        let is_sound = digits
-            .split('_')
-            .all(|group| !group.is_empty() && group.chars().all(|char| char.is_digit(radix)));
-        let significant = digits.trim_start_matches(['0', '_']);
-        let has_leading_zero = radix == 10 && significant.len() < digits.len() && !significant.is_empty();
-        if !is_sound || has_leading_zero {
-            let shown = self.text[from..self.at].chars().take(40).collect::<String>();
-            return Err(Fault::new(format!("'{shown}' is no whole number"), from));
-        }
-        match u64::from_str_radix(&significant.replace('_', ""), radix) {
-            Ok(number) => self.out().push_str(&number.to_string()),
-            Err(_) if significant.is_empty() => self.out().push('0'),
-            Err(_) => {
-                let what = format!("a number of {} digits", significant.len());
-                return Err(ErrorKind::Overflow { what }.into());
-            }
-        }
         Ok(())
     }
 

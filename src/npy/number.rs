@@ -1,0 +1,66 @@
+//! Python's whole numbers, which are the only ones that a header has.
+
+use super::scan::Fault;
+use crate::error::ErrorKind;
+
+/// The number that a text begins with, and how long it is. `python2` allows the `L` behind it.
+pub(super) fn whole(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
+    let length = text.bytes().take_while(is_word).count();
+    let literal = &text[..length];
+    let digits = if python2 { literal.strip_suffix('L').unwrap_or(literal) } else { literal };
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
+        _ => (10, digits),
+    };
+    // Python lets a radix be followed by an underscore, and no number begin with one.
+    let digits = if radix == 10 { digits } else { digits.strip_prefix('_').unwrap_or(digits) };
+    let is_group = |group: &str| !group.is_empty() && group.chars().all(|char| char.is_digit(radix));
+    let significant = digits.trim_start_matches(['0', '_']);
+    let has_leading_zero = radix == 10 && significant.len() < digits.len() && !significant.is_empty();
+    if !digits.split('_').all(is_group) || has_leading_zero {
+        let shown: String = literal.chars().take(40).collect();
+        return Err(Fault::new(format!("'{shown}' is no whole number"), 0));
+    }
+    if significant.is_empty() {
+        return Ok((0, length));
+    }
+    match u64::from_str_radix(&significant.replace('_', ""), radix) {
+        Ok(number) => Ok((number, length)),
+        Err(_) => {
+            Err(ErrorKind::Overflow { what: format!("a number of {} digits", significant.len()) }.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole;
+
+    #[test]
+    fn numbers_are_pythons() {
+        // What Python 3.11 makes of each; those with an L, Python 2.7.
+        let sound = [
+            ("0", 0),
+            ("00", 0),
+            ("0_0", 0),
+            ("12", 12),
+            ("1_2", 12),
+            ("0x1F", 31),
+            ("0X_f", 15),
+            ("0o17", 15),
+        ];
+        for (text, number) in sound.into_iter().chain([("0b101", 5), ("18446744073709551615", u64::MAX)]) {
+            assert_eq!(whole(&format!("{text}, 3"), false).ok(), Some((number, text.len())), "{text}");
+            assert_eq!(whole(&format!("{text}L)"), true).ok(), Some((number, text.len() + 1)), "{text}L");
+            assert!(whole(&format!("{text}L)"), false).is_err());
+        }
+        let refused =
+            ["02", "0_2", "1__2", "1_", "0x", "0xg", "0b2", "2.0", "2e3", "2j", "2x", "18446744073709551616"];
+        for text in refused {
+            assert!(whole(text, true).is_err(), "{text}");
+        }
+    }
+}
