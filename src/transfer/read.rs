@@ -50,8 +50,7 @@ pub(crate) fn read<T: Send + Sync>(
     }
 }
 
-/// Reads the elements of a payload into ones that are there, in the order of the file. `contiguous` are all of them, if
-/// they lie one after another in that order; else `items` yields them.
+/// Reads the elements of a payload into ones that are there, in the order of the file.
 pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     source: &mut Source<'_>,
     header: &Header,
@@ -86,9 +85,11 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     })
 }
 
-/// Elements that are there already.
+/// Elements that are there already, in the order of the file.
 pub(crate) enum Target<'i, T, I> {
+    /// They lie one after another.
     Contiguous(&'i mut [T]),
+    /// They lie somewhere, and this yields them.
     Strided(I),
 }
 
@@ -139,7 +140,8 @@ pub(crate) fn read_aligned(
     read_plain(source, header, &crate::element::raw_words(), words, bytes, options)
 }
 
-/// Reads `len` items out of `bytes` bytes, of which there may be a few less than the last item takes: at once if the source is long enough for sure, else with growing room.
+/// Reads `len` items out of `bytes` bytes, which may be a few less than the last item takes: at once if the source is long
+/// enough for sure, else with growing room.
 fn read_plain<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
