@@ -63,6 +63,10 @@ impl DynArray {
         let shape: Vec<usize> = self.shape().iter().chain(inner.dims()).copied().collect();
         let header = Header::new(base, self.order(), shape.into())?;
         let (size, part) = (dtype.item_size(), header.dtype().item_size());
+        let mut data = Data::new(header.payload_len().unwrap_or_default());
+        if size == 0 {
+            return Ok(Self { header, data }); // of no bytes there may be more elements than memory
+        }
 
         // Where each element of a field goes behind the first: within a field they are in C order.
         let places: Vec<usize> = match self.order() {
@@ -75,7 +79,6 @@ impl DynArray {
             }
         };
         let step = if self.order() == Order::C { places.len() } else { 1 };
-        let mut data = Data::new(header.payload_len().unwrap_or_default());
         let into = data.bytes_mut();
         for (record, bytes) in self.bytes().chunks_exact(self.dtype().item_size().max(1)).enumerate() {
             for (value, place) in bytes[from..from + size].chunks_exact(part.max(1)).zip(&places) {

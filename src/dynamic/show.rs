@@ -1,6 +1,7 @@
 //! What a [`DynArray`] looks like: aligned, with the fewest digits that mean the same number, and of a large array the
 //! edges.
 
+use std::cell::Cell;
 use std::fmt;
 
 use super::DynArray;
@@ -10,6 +11,8 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 const MOST: usize = 1000;
 /// which are so many elements wide.
 const EDGE: usize = 3;
+/// An array of many axes has many edges: after so many elements the rest is left out.
+const LAST: usize = 10_000;
 
 /// The elements in brackets, as ndarray and NumPy show them.
 ///
@@ -26,9 +29,11 @@ impl fmt::Display for DynArray {
         if self.len() == 0 {
             return f.write_str("[]"); // the other axes may be endless
         }
-        let sheet = Sheet { array: self, strides: self.header.shape().strides(self.order()) };
+        let strides = self.header.shape().strides(self.order());
+        let sheet = Sheet { array: self, strides, left: Cell::new(LAST) };
         let mut width = 0;
         sheet.each(0, 0, &mut |item| width = width.max(sheet.item(item).chars().count()));
+        sheet.left.set(LAST);
         sheet.write(f, 0, 0, width)
     }
 }
@@ -36,6 +41,8 @@ impl fmt::Display for DynArray {
 struct Sheet<'a> {
     array: &'a DynArray,
     strides: Vec<usize>,
+    /// How many elements may still be shown.
+    left: Cell<usize>,
 }
 
 impl Sheet<'_> {
@@ -51,15 +58,17 @@ impl Sheet<'_> {
     /// Calls with the number of each element that is shown.
     fn each(&self, axis: usize, from: usize, call: &mut dyn FnMut(usize)) {
         if axis == self.strides.len() {
+            self.left.set(self.left.get() - 1);
             return call(from);
         }
-        for index in self.indices(axis).flatten() {
+        for index in self.indices(axis).flatten().take_while(|_| self.left.get() > 0) {
             self.each(axis + 1, from + index * self.strides[axis], call);
         }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, from: usize, width: usize) -> fmt::Result {
         if axis == self.strides.len() {
+            self.left.set(self.left.get() - 1);
             return write!(f, "{:>width$}", self.item(from));
         }
         let is_last = axis + 1 == self.strides.len();
@@ -75,6 +84,10 @@ impl Sheet<'_> {
                 f.write_str(&between)?;
             }
             match index {
+                _ if self.left.get() == 0 => {
+                    f.write_str("…")?;
+                    break;
+                }
                 None => f.write_str("…")?,
                 Some(index) => self.write(f, axis + 1, from + index * self.strides[axis], width)?,
             }

@@ -127,3 +127,18 @@ fn large_arrays_show_their_edges() {
     let cube = DynArray::new(&ndarray::arr3(&[[[1u8, 2]], [[3, 4]]])).unwrap();
     assert_eq!(cube.to_string(), "[[[1, 2]],\n\n [[3, 4]]]");
 }
+
+/// What is shown, and how long it takes, does not depend on what a file claims.
+#[test]
+fn no_file_takes_for_ever_to_show() {
+    let claim = |descr: &str, shape: &str| {
+        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+        DynArray::read_npy(&crate::hostile::file(&header, &[])[..]).unwrap()
+    };
+    let many = claim("'|V0'", &format!("({})", "2, ".repeat(62)));
+    assert!(many.to_string().len() < 1_000_000 && many.to_string().contains('…'));
+    assert!(claim("'|V0'", "(1099511627776,)").to_string().len() < 100);
+    assert_eq!(claim("'<f8'", "(1099511627776, 0)").to_string(), "[]");
+    let field = claim("[('a', [], (2147483647, 1000))]", "(3,)").field("a").unwrap();
+    assert_eq!(field.shape(), [3, 2_147_483_647, 1000]);
+}
