@@ -66,7 +66,8 @@
 //!
 //! # Features
 //!
-//! `mmap` (default): maps. `half`: `f16`. The features `npz`, `compressed_npz` and `num-complex-0_4` exist as names,
+//! `mmap` (default): maps. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between [`Datetime64`],
+//! [`Timedelta64`] and the times of these crates. The features `npz`, `compressed_npz` and `num-complex-0_4` exist as names,
 //! for those who come from `ndarray-npy`; archives are not built yet.
 
 mod array;

@@ -215,3 +215,47 @@ fn bfloat16_is_read_by_asking_for_it() {
     assert!(written(&read).ends_with(&[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]));
     assert!(Array1::<half::f16>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
 }
+
+#[cfg(feature = "chrono-0_4")]
+#[test]
+fn times_become_chronos_and_back() {
+    use chrono_0_4::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
+    // np.datetime64(54, "Y") is 2024; np.datetime64(-1, "ns") is 1969-12-31T23:59:59.999999999
+    let new_year = NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(0, 0, 0).unwrap();
+    assert_eq!(NaiveDateTime::try_from(Datetime64::<units::Year>::new(54)).unwrap(), new_year);
+    assert_eq!(Datetime64::<units::Day>::try_from(new_year).unwrap().ticks(), Some(19_723));
+    let before: DateTime<Utc> = Datetime64::<units::Nanosecond>::new(-1).try_into().unwrap();
+    assert_eq!(before.to_string(), "1969-12-31 23:59:59.999999999 UTC");
+    assert_eq!(Datetime64::<units::Nanosecond>::try_from(before).unwrap().ticks(), Some(-1));
+    assert!(Datetime64::<units::Microsecond>::try_from(before).is_err(), "nothing is rounded");
+    assert!(DateTime::<Utc>::try_from(Datetime64::<units::Week>::new(i64::MAX)).is_err());
+    assert_eq!(
+        TimeDelta::try_from(Timedelta64::<units::Millisecond>::new(-1500)).unwrap(),
+        TimeDelta::milliseconds(-1500)
+    );
+    assert_eq!(
+        Timedelta64::<units::Microsecond>::try_from(TimeDelta::milliseconds(-1500)).unwrap().ticks(),
+        Some(-1_500_000)
+    );
+    assert!(TimeDelta::try_from(Timedelta64::<units::Second>::NAT).is_err());
+}
+
+#[cfg(feature = "jiff-0_2")]
+#[test]
+fn times_become_jiffs_and_back() {
+    use jiff_0_2::{SignedDuration, Timestamp};
+    let new_year: Timestamp = "2024-01-01T00:00:00Z".parse().unwrap();
+    assert_eq!(Timestamp::try_from(Datetime64::<units::Year>::new(54)).unwrap(), new_year);
+    assert_eq!(Datetime64::<units::Day>::try_from(new_year).unwrap().ticks(), Some(19_723));
+    let before = Timestamp::try_from(Datetime64::<units::Nanosecond>::new(-1)).unwrap();
+    assert_eq!(before.to_string(), "1969-12-31T23:59:59.999999999Z");
+    assert!(Datetime64::<units::Microsecond>::try_from(before).is_err(), "nothing is rounded");
+    assert!(
+        Timestamp::try_from(Datetime64::<units::Year>::new(8030)).is_err(),
+        "jiff ends with the year 9999"
+    );
+    let length = SignedDuration::from_millis(-1500);
+    assert_eq!(SignedDuration::try_from(Timedelta64::<units::Millisecond>::new(-1500)).unwrap(), length);
+    assert_eq!(Timedelta64::<units::Microsecond>::try_from(length).unwrap().ticks(), Some(-1_500_000));
+    assert!(SignedDuration::try_from(Timedelta64::<units::Week>::new(i64::MAX)).is_err());
+}

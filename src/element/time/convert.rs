@@ -29,12 +29,12 @@ fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
     Some((many * i128::from(step.count), parts))
 }
 
-fn cannot(reason: impl Into<String>) -> Error {
+pub(super) fn cannot(reason: impl Into<String>) -> Error {
     ErrorKind::TimeRange { reason: reason.into() }.into()
 }
 
 /// A number of ticks in nanoseconds.
-fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Result<i128> {
+pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Result<i128> {
     let ticks = ticks.ok_or_else(|| cannot("NaT is no time"))?;
     if let Some((many, parts)) = nanos_per_tick(step) {
         let nanos = i128::from(ticks) * many; // 63 + 64 bits at the most
@@ -65,7 +65,7 @@ fn first_of_month(months: i128) -> i128 {
 }
 
 /// Nanoseconds in ticks.
-fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
+pub(super) fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
     let (many, parts) =
         nanos_per_tick(step).ok_or_else(|| cannot(format!("a tick of [{step}] has no fixed length")))?;
     let scaled =
@@ -77,6 +77,12 @@ fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
         Ok(ticks) if ticks != super::NAT => Ok(ticks),
         _ => Err(cannot(format!("the time is too far away for [{step}]"))),
     }
+}
+
+/// Whole seconds and the nanoseconds that are left, which are never negative; no seconds if 64 bits do not hold them.
+#[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
+pub(super) fn split_nanos(nanos: i128) -> (Option<i64>, u32) {
+    (i64::try_from(nanos.div_euclid(NANOS)).ok(), nanos.rem_euclid(NANOS) as u32)
 }
 
 /// The length of a duration; `None` if the standard library has none so long.

@@ -1,6 +1,10 @@
 //! Points and lengths of time: 64-bit counts of a unit that is in the type, so that it is never lost.
 
+#[cfg(feature = "chrono-0_4")]
+mod chrono;
 mod convert;
+#[cfg(feature = "jiff-0_2")]
+mod jiff;
 pub mod units;
 
 use std::fmt;

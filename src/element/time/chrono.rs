@@ -1,0 +1,63 @@
+//! Conversions between NumPy's times and those of `chrono` 0.4. Nothing is rounded: what does not fit is an error.
+
+use chrono_0_4::{DateTime, NaiveDateTime, TimeDelta, Utc};
+
+use super::convert::{cannot, split_nanos, to_nanos, to_ticks};
+use super::units::Unit;
+use super::{Datetime64, Timedelta64};
+use crate::error::{Error, Result};
+
+impl<U: Unit> TryFrom<Datetime64<U>> for DateTime<Utc> {
+    type Error = Error;
+
+    fn try_from(time: Datetime64<U>) -> Result<Self> {
+        let (seconds, nanos) = split_nanos(to_nanos(time.ticks(), U::STEP, true)?);
+        let found = seconds.and_then(|seconds| Self::from_timestamp(seconds, nanos));
+        found.ok_or_else(|| cannot(format!("{time:?} is too far away for chrono")))
+    }
+}
+
+impl<U: Unit> TryFrom<DateTime<Utc>> for Datetime64<U> {
+    type Error = Error;
+
+    fn try_from(time: DateTime<Utc>) -> Result<Self> {
+        let nanos = i128::from(time.timestamp()) * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos());
+        to_ticks(nanos, U::STEP).map(Self::new)
+    }
+}
+
+/// NumPy's times have no zone, as this type.
+impl<U: Unit> TryFrom<Datetime64<U>> for NaiveDateTime {
+    type Error = Error;
+
+    fn try_from(time: Datetime64<U>) -> Result<Self> {
+        DateTime::<Utc>::try_from(time).map(|time| time.naive_utc())
+    }
+}
+
+impl<U: Unit> TryFrom<NaiveDateTime> for Datetime64<U> {
+    type Error = Error;
+
+    fn try_from(time: NaiveDateTime) -> Result<Self> {
+        time.and_utc().try_into()
+    }
+}
+
+impl<U: Unit> TryFrom<Timedelta64<U>> for TimeDelta {
+    type Error = Error;
+
+    fn try_from(length: Timedelta64<U>) -> Result<Self> {
+        let (seconds, nanos) = split_nanos(to_nanos(length.ticks(), U::STEP, false)?);
+        let found = seconds.and_then(|seconds| Self::new(seconds, nanos));
+        found.ok_or_else(|| cannot(format!("{length:?} is too long for chrono")))
+    }
+}
+
+impl<U: Unit> TryFrom<TimeDelta> for Timedelta64<U> {
+    type Error = Error;
+
+    fn try_from(length: TimeDelta) -> Result<Self> {
+        let nanos = i128::from(length.num_seconds()) * 1_000_000_000 + i128::from(length.subsec_nanos());
+        to_ticks(nanos, U::STEP).map(Self::new)
+    }
+}
