@@ -15,8 +15,9 @@ use crate::transfer;
 
 /// Reading arrays from NPY files.
 ///
-/// It is there for every owned array: `Array`, `ArcArray`, `CowArray`, of a fixed number of axes or any. An array in
-/// Fortran order comes out with Fortran strides; nothing is transposed.
+/// It is there for every owned array: `Array`, `ArcArray`, `CowArray`, of a fixed number of axes or any; and for
+/// [`DynArray`](crate::DynArray), which takes whatever there is. An array in Fortran order comes out with Fortran strides;
+/// nothing is transposed.
 ///
 /// ```
 /// use std::fs::File;

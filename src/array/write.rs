@@ -17,7 +17,8 @@ use crate::transfer::{self, Items, Sink};
 
 /// Writing arrays as NPY files.
 ///
-/// It is there for every array and view, whatever its strides. The bytes are those that `numpy.save` writes.
+/// It is there for every array and view, whatever its strides, and for [`DynArray`](crate::DynArray). The bytes are those
+/// that `numpy.save` writes.
 ///
 /// ```
 /// use std::fs::File;

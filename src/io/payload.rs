@@ -31,7 +31,7 @@ impl<'p, 's> PayloadRef<'p, 's> {
 }
 
 /// What can be read behind a header, as by [`NpyReader::read`](super::NpyReader::read): every owned array whose elements
-/// are [`ReadableElement`](crate::ReadableElement)s. Formats share it, so that each way in is written once.
+/// are [`ReadableElement`](crate::ReadableElement)s, and [`DynArray`](crate::DynArray). Formats share it, so that each way in is written once.
 ///
 /// ```
 /// use ndarray_io::{FromPayload, NpyReader};
