@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use num_traits::ToPrimitive;
 use py_literal::Value;
 
-use super::scan::Fault;
-use super::{alias, dict};
+use super::alias;
+use super::fault::Fault;
+use super::value::{dims, value};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
 use crate::error::{ErrorKind, Limited};
 use crate::limits::{self, Limits};
@@ -14,7 +15,7 @@ use crate::shape::Shape;
 
 /// The dtype that a `descr` in normal form means, with the pieces of its lists. `text` is its spelling, for errors.
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
-    let parsed = dict::value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
+    let parsed = value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
     parsed.map_err(|fault| match fault {
         Refusal::Reason(reason) => ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into(),
         Refusal::Other(fault) => fault,
@@ -71,7 +72,7 @@ impl Descr<'_> {
         let mut names = HashSet::new();
         // The tokenizer has put a number that it knows in the place of each list.
         for piece in pieces.into_iter().flatten() {
-            let Value::Tuple(parts) = dict::value(piece).map_err(Refusal::Other)? else {
+            let Value::Tuple(parts) = value(piece).map_err(Refusal::Other)? else {
                 return Err("a field is no tuple".into());
             };
             let (name, dtype) = match parts.as_slice() {
@@ -122,7 +123,7 @@ fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
         }
         (Some(_), None, _) => return Err("a string without a size has no shape".into()),
         (None, Some(length), _) => Shape::from([length]),
-        (None, None, Value::Tuple(lengths)) => dict::dims(lengths)?,
+        (None, None, Value::Tuple(lengths)) => dims(lengths)?,
         _ => return Err("the shape of a subarray is no tuple".into()),
     };
     if shape.ndim() == 0 {

@@ -8,9 +8,11 @@ mod alias;
 mod descr;
 mod dict;
 mod direct;
+mod fault;
 mod number;
 mod scan;
 mod string;
+mod value;
 mod write;
 
 use std::borrow::Cow;

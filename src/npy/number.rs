@@ -1,6 +1,6 @@
 //! Python's whole numbers, which are the only ones that a header has.
 
-use super::scan::Fault;
+use super::fault::Fault;
 use crate::error::ErrorKind;
 
 /// The number that a text begins with, and how long it is. `python2` allows the `L` behind it.

@@ -8,45 +8,10 @@
 
 use std::ops::Range;
 
+use super::fault::Fault;
 use super::{number, string};
-use crate::error::{Error, ErrorKind, Limited};
+use crate::error::Limited;
 use crate::limits::{self, Limits};
-
-/// What is wrong, and where in the text.
-pub(super) struct Fault {
-    pub(super) what: What,
-    pub(super) at: Option<usize>,
-}
-
-pub(super) enum What {
-    /// The header is malformed, in words.
-    Malformed(String),
-    /// Something else, which needs no place.
-    Other(Error),
-}
-
-impl Fault {
-    pub(super) fn new(reason: impl Into<String>, at: impl Into<Option<usize>>) -> Self {
-        Self { what: What::Malformed(reason.into()), at: at.into() }
-    }
-
-    /// The same fault in a text that begins so far further on.
-    pub(super) fn moved(self, by: usize) -> Self {
-        Self { at: self.at.map(|at| at + by), ..self }
-    }
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self { what: What::Other(error), at: None }
-    }
-}
-
-impl From<ErrorKind> for Fault {
-    fn from(kind: ErrorKind) -> Self {
-        Error::from(kind).into()
-    }
-}
 
 /// A dict in normal form. Its values, and the items of each list within them, are pieces of their own, so that one after
 /// another can be read: a value of `py_literal` takes hundreds of times the memory of its text.
