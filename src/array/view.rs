@@ -4,8 +4,8 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use super::dimension;
 use super::private::Sealed;
-use crate::element::{How, ReadableElement, ViewElement, ViewMutElement};
-use crate::error::{ErrorKind, Result};
+use crate::element::{ViewElement, ViewMutElement, check_viewable};
+use crate::error::Result;
 use crate::io;
 use crate::npy::NpyHeader;
 use crate::options::ReadOptions;
@@ -116,19 +116,13 @@ impl<D> Place<D> {
 }
 
 /// Checks all of a file that can be checked without looking at the elements.
-pub(crate) fn locate<A: ReadableElement, D: Dimension>(
-    bytes: &[u8],
-    options: &ReadOptions,
-) -> Result<Place<D>> {
+pub(crate) fn locate<A: ViewElement, D: Dimension>(bytes: &[u8], options: &ReadOptions) -> Result<Place<D>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header(&mut source, options.the_limits())?;
     let header = &found.header;
     let dim = dimension(header.shape())?;
-    match A::accept(header.dtype(), &ReadOptions::new())? {
-        How::Plain(plain) if !plain.swaps() => {}
-        _ => return Err(ErrorKind::ForeignByteOrder { found: header.dtype().clone() }.into()),
-    }
+    check_viewable::<A>(header.dtype())?;
     let length = transfer::check_length(&source, header, options)?;
     source.advance(length as u64);
     io::check_end(&mut source, options)?;

@@ -8,7 +8,7 @@ use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use crate::array::{Format, ReadNpyExt, Sealed, SinkRef, Store, WriteNpyExt, dimension};
 use crate::dtype::DType;
-use crate::element::{How, ReadableElement, ViewElement, ViewMutElement, WritableElement};
+use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, check_viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
@@ -149,12 +149,10 @@ impl DynArray {
     }
 
     /// The shape to view the array with, if it can be viewed as this type.
-    fn viewable<A: ReadableElement, D: Dimension>(&self) -> Result<ndarray::Shape<D>> {
+    fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<ndarray::Shape<D>> {
         let dim: D = dimension(self.header.shape())?;
-        match A::accept(self.dtype(), &ReadOptions::new())? {
-            How::Plain(plain) if !plain.swaps() => Ok(dim.set_f(self.order() == Order::Fortran)),
-            _ => Err(ErrorKind::ForeignByteOrder { found: self.dtype().clone() }.into()),
-        }
+        check_viewable::<A>(self.dtype())?;
+        Ok(dim.set_f(self.order() == Order::Fortran))
     }
 
     /// The elements as an array of its own. If they are of another type, the array comes back with the error.

@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+use crate::element::trimmed;
 
 /// Arrays of more elements show their edges only,
 const MOST: usize = 1000;
@@ -134,10 +135,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> String {
             let sign = if im.starts_with('-') { "" } else { "+" };
             format!("{}{sign}{im}i", float(re, is_big))
         }
-        Kind::Bytes => {
-            let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            format!("b\"{}\"", bytes[..length].escape_ascii())
-        }
+        Kind::Bytes => format!("b\"{}\"", trimmed(bytes).escape_ascii()),
         Kind::Text => {
             let codes = bytes.chunks_exact(4).map(|code| unsigned(code, is_big) as u32);
             let text: String =

@@ -93,10 +93,11 @@ pub(super) fn width(dtype: &DType) -> Option<usize> {
     dtype.as_scalar().filter(|scalar| scalar.kind() == Kind::Bytes).map(Scalar::size)
 }
 
-/// Without the NULs at the end.
-pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
-    let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    &bytes[..length]
+/// Without the NULs at the end: of bytes, or of code points.
+pub(crate) fn trimmed<T: PartialEq + Default>(items: &[T]) -> &[T] {
+    let nul = T::default();
+    let length = items.iter().rposition(|item| *item != nul).map_or(0, |last| last + 1);
+    &items[..length]
 }
 
 /// Strings of bytes of the same width.

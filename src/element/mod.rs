@@ -18,6 +18,7 @@ mod time;
 mod void;
 
 pub use bytes::Bytes;
+pub(crate) use bytes::trimmed;
 pub use longdouble::LongDouble;
 pub use text::Chars;
 pub use time::{Datetime64, Timedelta64, units};
@@ -175,6 +176,15 @@ pub(crate) fn raw_bytes() -> Plain<u8> {
 /// The way to read bytes as words, whatever they mean.
 pub(crate) fn raw_words() -> Plain<u128> {
     Plain::pod(1, false)
+}
+
+/// The gate for views: an error if elements of this dtype are not those of the type as they lie.
+pub(crate) fn check_viewable<A: ViewElement>(dtype: &DType) -> Result<()> {
+    match A::accept(dtype, &ReadOptions::new())? {
+        How::Plain(plain) if !plain.swaps() => Ok(()),
+        How::Plain(_) => Err(ErrorKind::ForeignByteOrder { found: dtype.clone() }.into()),
+        How::Coded(_) | How::Whole(_) => Err(ErrorKind::NotViewable { found: dtype.clone() }.into()),
+    }
 }
 
 /// The Rust type of this library for a dtype, if there is one.

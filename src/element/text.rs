@@ -47,8 +47,7 @@ impl<const N: usize> Chars<N> {
     /// assert_eq!(Chars::<4>::new("a").unwrap().code_points(), [0x61]);
     /// ```
     pub fn code_points(&self) -> &[u32] {
-        let length = self.0.iter().rposition(|code| *code != 0).map_or(0, |last| last + 1);
-        &self.0[..length]
+        trimmed(&self.0)
     }
 
     /// The text. An error if it has numbers that are no characters: beyond U+10FFFF, or surrogates.
@@ -141,8 +140,8 @@ impl<const N: usize> Decode<Chars<N>> for Items {
 impl Decode<String> for Items {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<String>) -> Result<()> {
         for (index, codes) in self.each(items, count).enumerate() {
-            let length = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| last + 1);
-            let codes = &codes[..length];
+            let codes = trimmed(codes);
+            let length = codes.len();
             let codes = || codes.iter().map(|code| u32::from_ne_bytes(*code));
             // Most texts are ASCII, which needs no look at each character's length.
             let is_ascii = codes().fold(0, |all, code| all | code) < 0x80;

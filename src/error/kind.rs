@@ -125,6 +125,12 @@ pub enum ErrorKind {
         /// The file's dtype.
         found: DType,
     },
+    /// The type can hold the elements, but not as they lie in the file.
+    #[non_exhaustive]
+    NotViewable {
+        /// The file's dtype.
+        found: DType,
+    },
     /// A view needs its data at a multiple of its alignment, and they are not.
     #[non_exhaustive]
     Misaligned {
@@ -247,6 +253,7 @@ impl ErrorKind {
             | Self::RankMismatch { .. }
             | Self::ShapeMismatch { .. }
             | Self::ForeignByteOrder { .. }
+            | Self::NotViewable { .. }
             | Self::Misaligned { .. } => Class::Mismatch,
             Self::Limit { .. } => Class::Limit,
             Self::VersionTooLow { .. }

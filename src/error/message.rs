@@ -80,6 +80,11 @@ impl fmt::Display for ErrorKind {
                 f,
                 "{found} has the other byte order than this machine, so that it cannot be viewed; read it instead"
             ),
+            Self::NotViewable { found } => write!(
+                f,
+                "{} does not lie as this type does in memory, so that it cannot be viewed as it; read it instead",
+                Short(found)
+            ),
             Self::Misaligned { wanted, off_by } => write!(
                 f,
                 "a view needs its data at a multiple of {wanted} bytes, but they stand {off_by} bytes behind one; read \

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use ndarray::{Array1, ArrayD, arr1};
 use ndarray_io::{
     ByteOrder, Bytes, Chars, Datetime64, ErrorKind, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64,
-    Void, WriteNpyExt, WriteOptions, read_npy, units,
+    ViewNpyExt, Void, WriteNpyExt, WriteOptions, read_npy, units,
 };
 
 use crate::hostile::file;
@@ -79,6 +79,10 @@ fn shorter_items_fit_and_longer_ones_do_not() {
     let wider: Array1<Bytes<5>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(wider[0].as_array(), b"abc\0\0");
     assert!(Array1::<Bytes<2>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
+    // A shorter one is decoded, and so it is no view.
+    let error = ndarray::ArrayView1::<Bytes<5>>::view_npy(&bytes).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotViewable { .. }) && error.is_mismatch(), "{error}");
+    assert_eq!(ndarray::ArrayView1::<Bytes<3>>::view_npy(&bytes).unwrap()[1].as_bytes(), b"d");
     let text = written(&strings(&["λx", "y"]));
     let mut wider = Array1::<Chars<4>>::default(2);
     wider.read_npy_into(&text[..]).unwrap();
