@@ -109,6 +109,17 @@ pub use path::{
 };
 pub use shape::{Order, Shape};
 
+/// Structs as elements: `#[derive(Record)]`.
+#[cfg(feature = "derive")]
+pub use ndarray_io_derive::Record;
+
+/// What `derive(Record)` needs. It may change with every version.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::element::record::*;
+    pub use crate::element::{Emit, How};
+}
+
 /// The name that `ndarray-npy` has for [`Error`].
 pub type ReadNpyError = Error;
 /// The name that `ndarray-npy` has for [`Error`].

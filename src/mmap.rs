@@ -10,6 +10,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use crate::array::{Place, locate};
 use crate::dtype::{ByteOrder, DType};
+use crate::element::cast;
 use crate::element::{ViewElement, ViewMutElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{self, replace};
@@ -20,7 +21,7 @@ use crate::shape::Order;
 /// What a map's array is, and where in the map.
 #[derive(Debug)]
 struct Mapped<A, D> {
-    place: Place<D>,
+    place: Place<A, D>,
     /// The length of the map.
     len: usize,
     /// A map gives out elements, and they go where the map goes.
@@ -33,7 +34,7 @@ impl<A: ViewElement, D: Dimension> Mapped<A, D> {
         let options = options.clone().allow_trailing(true);
         let place = locate::<A, D>(bytes, &options)?;
         // Alignment and, where there are any, invalid elements are found now; after that, views are free.
-        A::view(&bytes[place.payload.clone()], place.len())?;
+        cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
         Ok(Self { place, len: bytes.len(), elements: PhantomData })
     }
 
@@ -284,6 +285,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     }
 
     fn over(map: MmapMut, options: &ReadOptions) -> Result<Self> {
+        const { A::IS_FULL };
         let mapped = Mapped::check(&map, options)?;
         Ok(Self { map, mapped })
     }

@@ -50,6 +50,7 @@ pub struct ReadOptions {
     limits: Limits,
     casting: Option<Casting>,
     allow_trailing: bool,
+    ignore_extra_fields: bool,
     threads: Option<NonZero<usize>>,
 }
 
@@ -82,6 +83,13 @@ impl ReadOptions {
         self
     }
 
+    /// Passes over fields of the file's records that the struct to read does not have. By default they are an error.
+    #[must_use]
+    pub fn ignore_extra_fields(mut self, ignore: bool) -> Self {
+        self.ignore_extra_fields = ignore;
+        self
+    }
+
     /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
     /// one. (0 is taken for 1.)
     #[must_use]
@@ -96,6 +104,10 @@ impl ReadOptions {
 
     pub(crate) fn the_casting(&self) -> Option<Casting> {
         self.casting
+    }
+
+    pub(crate) fn ignores_extra_fields(&self) -> bool {
+        self.ignore_extra_fields
     }
 
     pub(crate) fn allows_trailing(&self) -> bool {
@@ -209,6 +221,11 @@ impl WriteOptions {
 
     pub(crate) fn the_byte_order(&self) -> ByteOrder {
         self.byte_order.unwrap_or(ByteOrder::NATIVE)
+    }
+
+    /// The same for a field of a record, which has a width of its own.
+    pub(crate) fn for_field(&self, len: Option<usize>) -> Self {
+        Self { text_width: len, ..self.clone() }
     }
 
     pub(crate) fn the_text_width(&self) -> Option<usize> {

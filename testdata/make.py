@@ -41,6 +41,7 @@ def main():
     texts_and_times()
     views()
     columns()
+    records()
     other_dtypes()
     by_hand()
     faults()
@@ -170,6 +171,55 @@ def long_record():
     return np.dtype([(f"field_{number:04}", "<i2") for number in range(800)])
 
 
+def records():
+    """Records of which the tests have structs."""
+    inner = np.dtype([("x", "<f4"), ("flag", "?")])
+    aligned = np.dtype([("flag", "u1"), ("value", "<f8"), ("tail", "<i2")], align=True)
+    rng = np.random.default_rng(7)
+    for label, dtype in {
+        "packed": [("a", "u1"), ("b", "<f8"), ("c", "<i2")],
+        "tight": [("x", "<f4"), ("y", "<f4")],
+        "tight_big": [("x", ">f4"), ("y", ">f4")],
+        "aligned": aligned,
+        "unaligned": [("flag", "u1"), ("value", "<f8"), ("tail", "<i2")],
+        "reordered": [("tail", ">i2"), ("flag", "u1"), ("value", ">f8")],
+        "bools": [("b0", "?"), ("b1", "?"), ("b2", "?", (3,))],
+        "text": [("s", "S5"), ("u", "<U3"), ("big", ">U2"), ("v", "V3")],
+        "times": [("t", "<M8[ns]"), ("d", ">m8[25s]")],
+        "nested": [("id", "<i4"), ("in", inner), ("many", inner, (2,))],
+        "nested_aligned": np.dtype([("a", aligned), ("b", aligned, (2,)), ("c", "?")], align=True),
+        "matrix": [("m", "<f8", (2, 3)), ("t", "<U2", (2,)), ("z", "<c16")],
+        "matrix_big": [("m", ">f8", (2, 3)), ("t", ">U2", (2,)), ("z", ">c16")],
+        "offsets": {"names": ["a", "b"], "formats": ["<u2", "<f8"], "offsets": [4, 16], "itemsize": 32},
+        "titled": [(("The title", "a"), "<f4"), ("it's", "u1")],
+        "unicode": [("λ漢😀", "<f4"), ("type", "u1")],
+        "none": [],
+    }.items():
+        dtype = np.dtype(dtype)
+        array = np.zeros((2, 3), dtype, order="F" if label == "tight" else "C")
+        fill(array, rng)
+        save(f"record-{label}", array)
+
+
+def fill(array, rng):
+    """Fills what is no padding, which stays 0."""
+    if array.dtype.names is not None:
+        for name in array.dtype.names:
+            fill(array[name], rng)
+    elif array.dtype.kind == "b":
+        array[...] = rng.integers(0, 2, array.shape)
+    elif array.dtype.kind == "U":
+        array[...] = rng.choice(["", "a", "éλ", "😀"], array.shape)
+    elif array.dtype.kind in "SV":
+        array[...] = rng.choice([b"", b"ab", b"xyz"], array.shape)
+    elif array.dtype.kind in "fc":
+        array[...] = rng.normal(size=array.shape).round(3)
+    elif array.dtype.kind in "mM":
+        array[...] = rng.integers(0, 2 ** 40, array.shape).astype(array.dtype)
+    else:
+        array[...] = rng.integers(0, 100, array.shape)
+
+
 def columns():
     """Records and their fields, which NumPy took out and saved."""
     inner = np.dtype([("x", "<f4"), ("flag", "?")])
@@ -222,13 +272,19 @@ def entry(blob, **more):
     places = np.arange(count).reshape(shape, order="F" if fortran else "C").reshape(-1)
     items = [blob[data_start + place * size:data_start + (place + 1) * size] for place in places]
     facts["sha256"] = hashlib.sha256(b"".join(items)).hexdigest()
-    if dtype.names is None:
-        facts["values"] = [encode(dtype, item) for item in items] if count <= 200 else None
+    facts["values"] = [encode(dtype, item) for item in items] if count <= 200 else None
     return facts
 
 
 def encode(dtype, raw):
     """The value of one element. Floats go by their bytes: NumPy's own access may quiet a signalling NaN."""
+    if dtype.names is not None:
+        fields = [dtype.fields[name][:2] for name in dtype.names]
+        return [encode(field, raw[offset:offset + field.itemsize]) for field, offset in fields]
+    if dtype.subdtype is not None:
+        base, (length, *rest) = dtype.subdtype
+        row = np.dtype((base, tuple(rest))) if rest else base
+        return [encode(row, raw[number * row.itemsize:][:row.itemsize]) for number in range(length)]
     if dtype.kind == "b":
         return bool(np.frombuffer(raw, dtype)[0])
     if dtype.kind in "iu":

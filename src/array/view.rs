@@ -4,7 +4,8 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use super::dimension;
 use super::private::Sealed;
-use crate::element::{ViewElement, ViewMutElement, check_viewable};
+use crate::element::cast::{self, Plain};
+use crate::element::{ViewElement, ViewMutElement, viewable};
 use crate::error::Result;
 use crate::io;
 use crate::npy::NpyHeader;
@@ -83,7 +84,7 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
 impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
     fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
         let place = locate::<A, D>(bytes, options)?;
-        let items = A::view(&bytes[place.payload.clone()], place.len())?;
+        let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
         // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
         Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
             .expect("a checked shape with just its items"))
@@ -93,7 +94,7 @@ impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
 impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
     fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
         let place = locate::<A, D>(bytes, options)?;
-        let items = A::view_mut(&mut bytes[place.payload.clone()], place.len())?;
+        let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.len())?;
         // As above.
         Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
             .expect("a checked shape with just its items"))
@@ -102,30 +103,34 @@ impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a,
 
 /// Where in a file's bytes an array lies that can be viewed.
 #[derive(Debug)]
-pub(crate) struct Place<D> {
+pub(crate) struct Place<A, D> {
     pub(crate) found: NpyHeader,
     pub(crate) dim: D,
     pub(crate) is_fortran: bool,
     pub(crate) payload: std::ops::Range<usize>,
+    pub(crate) plain: Plain<A>,
 }
 
-impl<D> Place<D> {
+impl<A, D> Place<A, D> {
     pub(crate) fn len(&self) -> usize {
         self.found.header.len()
     }
 }
 
 /// Checks all of a file that can be checked without looking at the elements.
-pub(crate) fn locate<A: ViewElement, D: Dimension>(bytes: &[u8], options: &ReadOptions) -> Result<Place<D>> {
+pub(crate) fn locate<A: ViewElement, D: Dimension>(
+    bytes: &[u8],
+    options: &ReadOptions,
+) -> Result<Place<A, D>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header(&mut source, options.the_limits())?;
     let header = &found.header;
     let dim = dimension(header.shape())?;
-    check_viewable::<A>(header.dtype())?;
+    let plain = viewable(header.dtype(), options)?;
     let length = transfer::check_length(&source, header, options)?;
     source.advance(length as u64);
     io::check_end(&mut source, options)?;
     let is_fortran = header.order() == Order::Fortran;
-    Ok(Place { dim, is_fortran, payload: start..start + length, found })
+    Ok(Place { dim, is_fortran, payload: start..start + length, plain, found })
 }

@@ -8,7 +8,8 @@ use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use crate::array::{Format, ReadNpyExt, Sealed, SinkRef, Store, WriteNpyExt, dimension};
 use crate::dtype::DType;
-use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, check_viewable};
+use crate::element::cast::{self, Plain};
+use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
@@ -124,8 +125,8 @@ impl DynArray {
 
     /// The elements as an array, without copying them. An error if they are of another type, or in the other byte order.
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
-        let shape = self.viewable::<A, D>()?;
-        let items = A::view(self.data.bytes(), self.len())?;
+        let (shape, plain) = self.viewable::<A, D>()?;
+        let items = cast::view(&plain, self.data.bytes(), self.len())?;
         // A header has checked ndarray's rule for shapes, and there are just its items.
         Ok(ArrayView::from_shape(shape, items).expect("a checked shape with just its items"))
     }
@@ -141,18 +142,18 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
-        let shape = self.viewable::<A, D>()?;
+        let (shape, plain) = self.viewable::<A, D>()?;
         let len = self.len();
-        let items = A::view_mut(self.data.bytes_mut(), len)?;
+        let items = cast::view_mut(&plain, self.data.bytes_mut(), len)?;
         // As above.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with just its items"))
     }
 
     /// The shape to view the array with, if it can be viewed as this type.
-    fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<ndarray::Shape<D>> {
+    fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Plain<A>)> {
         let dim: D = dimension(self.header.shape())?;
-        check_viewable::<A>(self.dtype())?;
-        Ok(dim.set_f(self.order() == Order::Fortran))
+        let plain = viewable(self.dtype(), &ReadOptions::new())?;
+        Ok((dim.set_f(self.order() == Order::Fortran), plain))
     }
 
     /// The elements as an array of its own. If they are of another type, the array comes back with the error.

@@ -1,6 +1,6 @@
 //! Bools: one byte each, which is checked to be 0 or 1. Rust gives no meaning to any other.
 
-use super::cast::{self, Plain, PlainOut};
+use super::cast::{Plain, PlainOut};
 use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
@@ -8,10 +8,6 @@ use crate::options::{ReadOptions, WriteOptions};
 
 /// For messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
-
-fn plain() -> Plain<bool> {
-    Plain::checked(|item| ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() })
-}
 
 fn dtype() -> DType {
     // A bool has one byte; the tests write and read it.
@@ -21,7 +17,9 @@ fn dtype() -> DType {
 impl ReadableElement for bool {
     fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
         match found.as_scalar().map(Scalar::kind) {
-            Some(Kind::Bool) => Ok(How::Plain(plain())),
+            Some(Kind::Bool) => Ok(How::Plain(Plain::checked(|item| ErrorKind::BadBool {
+                found: item.first().copied().unwrap_or_default(),
+            }))),
             // Converting to bool would ask what is true: nothing that casting could answer by a rule of `as`.
             _ => Err(mismatch(found, dtype(), false)),
         }
@@ -38,14 +36,5 @@ impl WritableElement for bool {
     }
 }
 
-impl ViewElement for bool {
-    fn view(bytes: &[u8], len: usize) -> Result<&[Self]> {
-        cast::view(&plain(), bytes, len)
-    }
-}
-
-impl ViewMutElement for bool {
-    fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]> {
-        cast::view_mut(&plain(), bytes, len)
-    }
-}
+impl ViewElement for bool {}
+impl ViewMutElement for bool {}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::fixed::{Fixed, elements};
+use super::record::Filed;
 use super::{Decode, Emit, Encode, How, ReadableElement, WritableElement, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{ErrorKind, Result};
@@ -133,6 +134,8 @@ impl ReadableElement for Vec<u8> {
 }
 
 impl WritableElement for Vec<u8> {
+    const FILED: Filed = Filed::text(1);
+
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         of_width(width_for(&mut items.map(Vec::len), options)?)
     }

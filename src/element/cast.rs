@@ -1,7 +1,7 @@
 //! Bytes into elements, and elements into bytes: the only place that does so.
 //!
-//! Two tokens say what is known of a type. They are made only where `bytemuck`'s traits prove it, and everything else
-//! here trusts them: [`Plain`] (memory that has passed the check is elements) and [`PlainOut`] (elements are bytes
+//! Two tokens say what is known of a type. They are made only where `bytemuck`'s traits prove it, or of the tokens of a
+//! struct's fields, and everything else here trusts them: [`Plain`] (memory that has passed the check is elements) and [`PlainOut`] (elements are bytes
 //! through and through). [`Room`] is memory for elements on its way: it is zeroed, its bytes are loaded and checked
 //! block by block, and only when every byte has passed does it become a `Vec`.
 #![allow(unsafe_code)]
@@ -14,10 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 
-use super::swap::swap_units;
+use super::fix::{Explain, Fix};
+use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
-use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
+use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void};
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::WriteOptions;
 
 // What bytemuck cannot see for itself: that the library's own types are nothing but bytes.
 
@@ -46,44 +48,49 @@ unsafe impl<U: Unit> Zeroable for Timedelta64<U> {}
 // SAFETY: as for Datetime64.
 unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 
-/// What is done to bytes before they are elements.
-#[derive(Clone, Copy)]
-struct Fix {
-    item: usize,
-    unit: usize,
-    swap: bool,
-    check: Option<Check>,
-}
+/// A struct whose fields are elements: what `derive(Record)` says of it, and all that it says.
+///
+/// # Safety
+///
+/// `columns` calls [`FieldsRead::column`], and `slots` [`FieldsWritten::slot`], once for each field of the struct, with the
+/// field's type and its true offset.
+#[doc(hidden)]
+pub unsafe trait RecordType: Sized + Send + Sync + 'static {
+    /// What the file looks like.
+    const SPEC: &'static RecordSpec;
+    /// A [`Column`](super::record::Column) for each field.
+    type Columns: Send + Sync;
+    /// A [`Slot`](super::record::Slot) for each field.
+    type Slots: Send + Sync;
 
-/// Says which item of a block is the first that is invalid, and why.
-type Check = fn(&[u8], Explain) -> Result<(), (usize, ErrorKind)>;
-/// Why the bytes of an item are invalid.
-type Explain = fn(&[u8]) -> ErrorKind;
+    /// Looks up the fields in a file's record, in the order of the struct.
+    fn columns(fields: &mut FieldsRead<'_>) -> Result<Self::Columns>;
 
-impl Fix {
-    /// Turns the bytes of whole items into this machine's order and checks them. An error names the item.
-    fn apply(&self, bytes: &mut [u8], explain: Explain) -> Result<(), (usize, ErrorKind)> {
-        if self.swap {
-            swap_units(bytes, self.unit);
-        }
-        match self.check {
-            Some(check) => check(bytes, explain),
-            None => Ok(()),
-        }
-    }
+    /// Puts structs together from the columns of `count` records of so many bytes.
+    fn decode(
+        columns: &Self::Columns,
+        records: &[u8],
+        record: usize,
+        count: usize,
+        out: &mut Vec<Self>,
+    ) -> Result<()>;
 
-    fn is_nothing(&self) -> bool {
-        !self.swap && self.check.is_none()
-    }
+    /// An error if a text does not fit its field.
+    fn check(&self, options: &WriteOptions) -> Result<()>;
+
+    /// The places of the fields in the struct's record, in the order of the struct.
+    fn slots(fields: &mut FieldsWritten<'_>) -> Self::Slots;
+
+    /// Puts the fields in their places.
+    fn encode(&self, slots: &Self::Slots, into: &mut [u8]) -> Result<()>;
 }
 
 /// The proof that bytes which pass the check (if there is one) are elements of type `T`.
 #[doc(hidden)]
 pub struct Plain<T> {
     fix: Fix,
-    explain: Explain,
-    /// Whether `T` is `Pod`, so that its memory may be written as bytes, too.
-    is_pod: bool,
+    /// Whether `T` has no byte that is padding, so that its memory may be changed as bytes, too.
+    is_full: bool,
     type_: PhantomData<fn() -> T>,
 }
 
@@ -93,52 +100,80 @@ impl<T> Plain<T> {
     where
         T: Pod,
     {
-        let fix = Fix { item: size_of::<T>(), unit, swap: swap && unit > 1, check: None };
-        Self { fix, explain: |_| unreachable!("any bytes are valid"), is_pod: true, type_: PhantomData }
+        Self { fix: Fix::units(size_of::<T>(), unit, swap), is_full: true, type_: PhantomData }
     }
 
     /// For types that only some bytes are valid for.
     pub(super) fn checked(explain: Explain) -> Self
     where
-        T: CheckedBitPattern,
+        T: CheckedBitPattern + NoUninit,
     {
-        let fix = Fix { item: size_of::<T>(), unit: 1, swap: false, check: Some(check::<T>) };
-        Self { fix, explain, is_pod: false, type_: PhantomData }
+        Self { fix: Fix::check::<T>(explain), is_full: true, type_: PhantomData }
+    }
+
+    /// For arrays of such elements.
+    pub(super) fn repeated<const N: usize>(&self) -> Plain<[T; N]> {
+        // An array is its elements, one behind the other.
+        Plain { fix: self.fix.repeated(size_of::<[T; N]>()), is_full: self.is_full, type_: PhantomData }
+    }
+
+    /// For records whose fields lie in the file as they do in memory.
+    pub(super) fn record(fields: FieldsRead<'_>) -> Option<Self>
+    where
+        T: RecordType,
+    {
+        let (fix, filled) = fields.into_fix(size_of::<T>())?;
+        // By the contract of RecordType, the fields are all of T; where they are elements, and whatever is in the
+        // padding, so is T.
+        Some(Self { fix, is_full: filled == Some(size_of::<T>()), type_: PhantomData })
+    }
+
+    pub(super) fn fix(&self) -> &Fix {
+        &self.fix
+    }
+
+    /// How many bytes of an element are no padding, if that is all of them.
+    pub(super) fn filled(&self) -> Option<usize> {
+        self.is_full.then_some(size_of::<T>())
     }
 
     /// Whether the bytes stand in the other order, so that they have to be copied.
     pub(crate) fn swaps(&self) -> bool {
-        self.fix.swap
+        self.fix.swaps()
     }
 
     /// Whether blocks should be small enough for the cache, because they are touched again after loading.
     pub(crate) fn touches(&self) -> bool {
-        !self.fix.is_nothing()
+        self.fix.is_needed()
     }
 
-    /// The memory of elements, to be loaded anew; `None` if it must not hold unchecked bytes for a moment.
-    pub(crate) fn part_over<'a>(&self, items: &'a mut [T]) -> Option<Part<'a>> {
-        if !self.is_pod {
+    /// `count` elements of which `load` gives the bytes.
+    pub(crate) fn make(&self, count: usize, load: impl FnOnce(&mut [u8])) -> Result<Vec<T>> {
+        let mut room = Room::new(self, count)?;
+        room.all().load(usize::MAX, |bytes| {
+            load(bytes);
+            Ok(())
+        })?;
+        Ok(room.finish())
+    }
+
+    /// The memory of elements, to be loaded anew; `None` if it must not hold unchecked bytes for a moment, or has
+    /// padding.
+    pub(crate) fn part_over<'a>(&'a self, items: &'a mut [T]) -> Option<Part<'a>> {
+        if !self.is_full || self.fix.checks() {
             return None;
         }
         let length = size_of_val(items);
-        // SAFETY: T is Pod (is_pod is set in `pod` alone), so that its memory is initialised bytes and may hold any
-        // others. The slice is borrowed for as long as the bytes are.
+        // SAFETY: T has no padding and needs no check, so that its memory is initialised bytes and may hold any others.
+        // The slice is borrowed for as long as the bytes are.
         let rest = unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast::<u8>(), length) };
-        Some(Part { rest, at: 0, fix: self.fix, explain: self.explain, good: None })
+        Some(Part { rest, at: 0, fix: &self.fix, good: None })
     }
 }
 
-/// Whether the bytes of each item are valid for `T`. It has no early exit, so that it runs at the speed of the cache.
-fn check<T: CheckedBitPattern>(bytes: &[u8], explain: Explain) -> Result<(), (usize, ErrorKind)> {
-    let size = size_of::<T>().max(1);
-    let is_valid = |item: &[u8]| T::is_valid_bit_pattern(&bytemuck::pod_read_unaligned::<T::Bits>(item));
-    if bytes.chunks_exact(size).fold(true, |all, item| all & is_valid(item)) {
-        return Ok(());
-    }
-    match bytes.chunks_exact(size).position(|item| !is_valid(item)) {
-        Some(index) => Err((index, explain(&bytes[index * size..][..size]))),
-        None => Ok(()),
+impl<T> std::fmt::Debug for Plain<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Plain")
     }
 }
 
@@ -146,7 +181,6 @@ fn check<T: CheckedBitPattern>(bytes: &[u8], explain: Explain) -> Result<(), (us
 pub(crate) struct Room<T> {
     items: Vec<MaybeUninit<T>>,
     fix: Fix,
-    explain: Explain,
     /// How many bytes have passed.
     good: AtomicUsize,
 }
@@ -154,7 +188,7 @@ pub(crate) struct Room<T> {
 impl<T> Room<T> {
     pub(crate) fn new(plain: &Plain<T>, len: usize) -> Result<Self> {
         let items = zeroed(len)?;
-        Ok(Self { items, fix: plain.fix, explain: plain.explain, good: AtomicUsize::new(0) })
+        Ok(Self { items, fix: plain.fix.clone(), good: AtomicUsize::new(0) })
     }
 
     fn byte_len(&self) -> usize {
@@ -176,13 +210,7 @@ impl<T> Room<T> {
         // SAFETY: the memory was zeroed when it was allocated and has only ever been written as bytes, so that each of
         // them is initialised; T is not touched as such before all have passed. It is borrowed for as long as self.
         let bytes = unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<u8>(), length) };
-        Part {
-            rest: &mut bytes[from..],
-            at: from,
-            fix: self.fix,
-            explain: self.explain,
-            good: Some(&self.good),
-        }
+        Part { rest: &mut bytes[from..], at: from, fix: &self.fix, good: Some(&self.good) }
     }
 
     /// The same elements with room for `len`. The room has to be full. Returns what is to be loaded next.
@@ -236,8 +264,7 @@ fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
 pub(crate) struct Part<'a> {
     rest: &'a mut [u8],
     at: usize,
-    fix: Fix,
-    explain: Explain,
+    fix: &'a Fix,
     good: Option<&'a AtomicUsize>,
 }
 
@@ -247,7 +274,7 @@ impl<'a> Part<'a> {
     pub(crate) fn limited(mut self, to: usize) -> Self {
         let length = to.saturating_sub(self.at);
         if length < self.rest.len() {
-            assert!(self.fix.check.is_none(), "only what needs no check may stay as it is");
+            assert!(!self.fix.checks(), "only what needs no check may stay as it is");
             let left_out = self.rest.len() - length;
             self.rest = &mut std::mem::take(&mut self.rest)[..length];
             if let Some(good) = self.good {
@@ -259,11 +286,11 @@ impl<'a> Part<'a> {
 
     /// The same memory in pieces of about so many bytes, which can be loaded at the same time.
     pub(crate) fn split(self, piece: usize) -> Vec<Self> {
-        let item = self.fix.item.max(1);
+        let item = self.fix.item().max(1);
         let piece = (piece / item).max(1).saturating_mul(item);
-        let Self { rest, at, fix, explain, good } = self;
+        let Self { rest, at, fix, good } = self;
         let pieces = rest.chunks_mut(piece).enumerate();
-        pieces.map(|(index, rest)| Part { rest, at: at + index * piece, fix, explain, good }).collect()
+        pieces.map(|(index, rest)| Part { rest, at: at + index * piece, fix, good }).collect()
     }
 
     /// Where the memory is, for advice to the system.
@@ -282,13 +309,11 @@ impl<'a> Part<'a> {
 
     /// Loads the next bytes, about `most` of them: `read` has to fill its buffer or fail.
     pub(crate) fn load(&mut self, most: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
-        let item = self.fix.item.max(1);
+        let item = self.fix.item().max(1);
         let most = (most / item).max(1).saturating_mul(item).min(self.rest.len());
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(most);
         read(block)?;
-        self.fix
-            .apply(block, self.explain)
-            .map_err(|(index, kind)| Error::from(kind).at_element(self.at / item + index))?;
+        self.fix.apply(block).map_err(|error| error.behind(self.at / item))?;
         self.rest = rest;
         self.at += most;
         if let Some(good) = self.good {
@@ -298,8 +323,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The bytes of `len` elements in this machine's order, as elements.
-pub(super) fn view<'a, T>(plain: &Plain<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
+/// The bytes of `len` elements in this machine's order, as elements: an error if they are misaligned or invalid.
+pub(crate) fn view<'a, T>(plain: &Plain<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
     if len == 0 {
         return Ok(&[]); // wherever the bytes are, that is aligned
     }
@@ -309,11 +334,14 @@ pub(super) fn view<'a, T>(plain: &Plain<T>, bytes: &'a [u8], len: usize) -> Resu
 }
 
 /// The bytes of `len` elements in this machine's order, as elements that can be changed.
-pub(super) fn view_mut<'a, T: NoUninit>(
+pub(crate) fn view_mut<'a, T: ViewMutElement>(
     plain: &Plain<T>,
     bytes: &'a mut [u8],
     len: usize,
 ) -> Result<&'a mut [T]> {
+    const { T::IS_FULL };
+    // That is for words at compile time; what counts is what the token knows.
+    assert!(plain.is_full, "padding would write uninitialised bytes into the buffer");
     if len == 0 {
         return Ok(&mut []);
     }
@@ -323,64 +351,71 @@ pub(super) fn view_mut<'a, T: NoUninit>(
 }
 
 fn check_view<T>(plain: &Plain<T>, bytes: &[u8], len: usize) -> Result<()> {
-    assert!(!plain.fix.swap, "the caller has seen to the byte order");
     assert_eq!(
         size_of::<T>().checked_mul(len),
         Some(bytes.len()),
         "the caller gives just the elements' bytes"
     );
-    let off_by = bytes.as_ptr().addr() % align_of::<T>();
-    if off_by != 0 {
-        return Err(ErrorKind::Misaligned { wanted: align_of::<T>(), off_by }.into());
-    }
-    match plain.fix.check {
-        Some(check) => {
-            check(bytes, plain.explain).map_err(|(index, kind)| Error::from(kind).at_element(index))
-        }
-        None => Ok(()),
+    check_alignment::<T>(bytes.as_ptr())?;
+    assert!(!plain.swaps(), "the caller has seen to the byte order");
+    plain.fix.check_all(bytes)
+}
+
+fn check_alignment<T>(first: *const u8) -> Result<()> {
+    match first.addr() % align_of::<T>() {
+        0 => Ok(()),
+        off_by => Err(ErrorKind::Misaligned { wanted: align_of::<T>(), off_by }.into()),
     }
 }
 
 /// The proof that elements of type `T` are initialised bytes through and through.
 #[doc(hidden)]
 pub struct PlainOut<T> {
-    unit: usize,
-    swap: bool,
+    fix: Fix,
     type_: PhantomData<fn(T)>,
 }
-
-impl<T> Clone for PlainOut<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for PlainOut<T> {}
 
 impl<T> PlainOut<T> {
     pub(super) fn new(unit: usize, swap: bool) -> Self
     where
         T: NoUninit,
     {
-        Self { unit, swap: swap && unit > 1, type_: PhantomData }
+        Self { fix: Fix::units(size_of::<T>(), unit, swap), type_: PhantomData }
+    }
+
+    /// For arrays of such elements.
+    pub(super) fn repeated<const N: usize>(&self) -> PlainOut<[T; N]> {
+        PlainOut { fix: self.fix.repeated(size_of::<[T; N]>()), type_: PhantomData }
+    }
+
+    /// For records whose fields lie in the file as they do in memory, without padding.
+    pub(super) fn record(fields: FieldsWritten<'_>) -> Option<Self>
+    where
+        T: RecordType,
+    {
+        let (fix, filled) = fields.into_fix(size_of::<T>())?;
+        // By the contract of RecordType, the fields are all of T, and they fill it.
+        (filled == Some(size_of::<T>())).then_some(Self { fix, type_: PhantomData })
+    }
+
+    pub(super) fn fix(&self) -> &Fix {
+        &self.fix
     }
 
     /// The memory of elements.
     #[inline]
-    pub(crate) fn bytes(self, items: &[T]) -> &[u8] {
-        // SAFETY: T has no uninitialised bytes and no interior mutability (it is NoUninit, see `new`).
+    pub(crate) fn bytes<'a>(&self, items: &'a [T]) -> &'a [u8] {
+        // SAFETY: T has no uninitialised bytes and no interior mutability (it is NoUninit, see `new`, or made of such).
         unsafe { slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) }
     }
 
     /// Whether bytes have to be turned before they are written.
-    pub(crate) fn swaps(self) -> bool {
-        self.swap
+    pub(crate) fn swaps(&self) -> bool {
+        self.fix.swaps()
     }
 
     /// Turns the bytes of elements into the order of the file.
-    pub(crate) fn fix(self, bytes: &mut [u8]) {
-        if self.swap {
-            swap_units(bytes, self.unit);
-        }
+    pub(crate) fn turn(&self, bytes: &mut [u8]) {
+        self.fix.swap(bytes);
     }
 }

@@ -59,19 +59,8 @@ macro_rules! elements {
             }
         }
 
-        impl<$($generics)*> $crate::element::ViewElement for $type {
-            fn view(bytes: &[u8], len: usize) -> $crate::error::Result<&[Self]> {
-                use $crate::element::cast::{Plain, view};
-                view(&Plain::pod(1, false), bytes, len)
-            }
-        }
-
-        impl<$($generics)*> $crate::element::ViewMutElement for $type {
-            fn view_mut(bytes: &mut [u8], len: usize) -> $crate::error::Result<&mut [Self]> {
-                use $crate::element::cast::{Plain, view_mut};
-                view_mut(&Plain::pod(1, false), bytes, len)
-            }
-        }
+        impl<$($generics)*> $crate::element::ViewElement for $type {}
+        impl<$($generics)*> $crate::element::ViewMutElement for $type {}
     )*};
 }
 pub(super) use elements;

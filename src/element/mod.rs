@@ -9,9 +9,11 @@ mod bytes;
 pub(crate) mod cast;
 mod complex;
 mod convert;
+mod fix;
 mod fixed;
 mod longdouble;
 mod number;
+pub(crate) mod record;
 mod swap;
 mod text;
 mod time;
@@ -34,7 +36,8 @@ use cast::{Plain, PlainOut};
 ///
 /// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`LongDouble`],
 /// [`Complex`](num_complex::Complex) of these, `String`, `Vec<u8>`, [`Bytes`], [`Chars`], [`Void`], [`Datetime64`],
-/// [`Timedelta64`], and with the feature `half` for `half::f16` and `half::bf16`. The methods are the library's own.
+/// [`Timedelta64`], with the feature `half` for `half::f16` and `half::bf16`, and for structs that derive
+/// [`Record`](macro@crate::Record). The methods are the library's own.
 ///
 /// ```
 /// use ndarray::ArrayD;
@@ -46,6 +49,11 @@ use cast::{Plain, PlainOut};
 /// }
 /// # assert!(load::<f32>(b"").is_err());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type that elements can be read as",
+    label = "no element of an array file",
+    note = "numbers of a fixed size, bool, Complex, text and times are; usize and char are not; a struct derives Record"
+)]
 pub trait ReadableElement: Sized + Send + Sync {
     /// How elements of this dtype are read, or why not.
     #[doc(hidden)]
@@ -67,10 +75,19 @@ pub trait ReadableElement: Sized + Send + Sync {
 /// }
 /// # assert!(save(ndarray::aview1(&[1u8])).is_ok());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type whose elements can be written",
+    label = "no element of an array file",
+    note = "numbers of a fixed size, bool, Complex, text and times are; usize and char are not; a struct derives Record"
+)]
 pub trait WritableElement: Sized + Send + Sync {
     /// The dtype to write these elements as. It may depend on their values (the width of text).
     #[doc(hidden)]
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
+
+    /// What an element takes in a file.
+    #[doc(hidden)]
+    const FILED: record::Filed = record::Filed::of::<Self>();
 
     /// How elements are written as this dtype, which is one that [`Self::dtype_for`] gave.
     #[doc(hidden)]
@@ -79,7 +96,8 @@ pub trait WritableElement: Sized + Send + Sync {
 
 /// A type that a file's bytes can be viewed as, without copying them.
 ///
-/// It is implemented for the same types as [`ReadableElement`], but for `String` and `Vec<u8>`.
+/// It is implemented for the same types as [`ReadableElement`], but for `String` and `Vec<u8>`; and of structs that derive
+/// [`Record`](macro@crate::Record), for those with `#[repr(C)]` or `#[repr(C, packed)]` whose fields can be viewed.
 ///
 /// ```
 /// use ndarray::ArrayView1;
@@ -90,15 +108,18 @@ pub trait WritableElement: Sized + Send + Sync {
 /// }
 /// # assert!(first::<u8>(b"").is_err());
 /// ```
-pub trait ViewElement: ReadableElement {
-    /// The bytes of `len` elements as elements: an error if they are misaligned or invalid.
-    #[doc(hidden)]
-    fn view(bytes: &[u8], len: usize) -> Result<&[Self]>;
-}
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be viewed in a file's bytes",
+    label = "lies in memory otherwise than in a file",
+    note = "String and Vec<u8> can be read, and Chars<N> and Bytes<N> also viewed; a struct that derives Record needs \
+            #[repr(C)] or #[repr(C, packed)]"
+)]
+pub trait ViewElement: ReadableElement {}
 
 /// A type that a file's bytes can be viewed as for changing them in place.
 ///
-/// It is implemented for the same types as [`ViewElement`].
+/// It is implemented for the same types as [`ViewElement`]. A struct with padding is a compile error where it is viewed
+/// mutably: changing it in place would write bytes into the file that nobody has set.
 ///
 /// ```
 /// use ndarray::ArrayViewMut1;
@@ -111,9 +132,9 @@ pub trait ViewElement: ReadableElement {
 /// # assert!(clear::<u8>(&mut []).is_err());
 /// ```
 pub trait ViewMutElement: ViewElement {
-    /// The bytes of `len` elements as elements: an error if they are misaligned or invalid.
+    /// Compiles if the type has no padding.
     #[doc(hidden)]
-    fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]>;
+    const IS_FULL: () = ();
 }
 
 /// The three ways to read.
@@ -148,7 +169,7 @@ pub trait Decode<T>: Send + Sync {
 
 /// Decodes a payload that is one unit.
 #[doc(hidden)]
-pub trait DecodeWhole<T> {
+pub trait DecodeWhole<T>: Send + Sync {
     /// The elements in the order of the file: just as many as the shape has. The payload is all that is left of the
     /// source.
     fn decode(&self, payload: &[u8], shape: &Shape) -> Result<Vec<T>>;
@@ -163,7 +184,7 @@ pub trait Encode<T>: Send + Sync {
 
 /// Encodes a payload as one unit.
 #[doc(hidden)]
-pub trait EncodeWhole<T> {
+pub trait EncodeWhole<T>: Send + Sync {
     /// The payload of these elements, which come in the order of the file.
     fn encode(&self, items: &mut dyn Iterator<Item = &T>, shape: &Shape) -> Result<Vec<u8>>;
 }
@@ -179,9 +200,9 @@ pub(crate) fn raw_words() -> Plain<u128> {
 }
 
 /// The gate for views: an error if elements of this dtype are not those of the type as they lie.
-pub(crate) fn check_viewable<A: ViewElement>(dtype: &DType) -> Result<()> {
-    match A::accept(dtype, &ReadOptions::new())? {
-        How::Plain(plain) if !plain.swaps() => Ok(()),
+pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Plain<A>> {
+    match A::accept(dtype, options)? {
+        How::Plain(plain) if !plain.swaps() => Ok(plain),
         How::Plain(_) => Err(ErrorKind::ForeignByteOrder { found: dtype.clone() }.into()),
         How::Coded(_) | How::Whole(_) => Err(ErrorKind::NotViewable { found: dtype.clone() }.into()),
     }
@@ -215,7 +236,10 @@ fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
         (DType::Object, _) => {
             "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into()
         }
-        _ => "no Rust type is there for it yet; NpyReader::read_bytes gives its bytes".into(),
+        (DType::Record(_), _) => {
+            "derive Record on a struct with its fields, or take it as a DynArray, whose `field` gives each column".into()
+        }
+        _ => "no Rust type is there for it; DynArray takes every dtype".into(),
     };
     ErrorKind::DTypeMismatch { found: found.clone(), wanted, advice }.into()
 }

@@ -11,6 +11,17 @@ pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
     }
 }
 
+/// Reverses the bytes of one unit of each record.
+pub(crate) fn swap_column(bytes: &mut [u8], record: usize, offset: usize, unit: usize) {
+    match unit {
+        2 => each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        4 => each_record(bytes, record, offset, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        8 => each_record(bytes, record, offset, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        16 => each_record(bytes, record, offset, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        _ => {}
+    }
+}
+
 fn each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
     let (units, _) = bytes.as_chunks_mut::<N>();
     for unit in units {
@@ -18,8 +29,32 @@ fn each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
     }
 }
 
+fn each_record<const N: usize>(
+    bytes: &mut [u8],
+    record: usize,
+    offset: usize,
+    swap: impl Fn([u8; N]) -> [u8; N],
+) {
+    for record in bytes.chunks_exact_mut(record) {
+        if let Some(unit) = record[offset..].first_chunk_mut() {
+            *unit = swap(*unit);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_column_is_reversed_and_nothing_else() {
+        for unit in [2, 4, 8, 16] {
+            let mut bytes: Vec<u8> = (0..60).collect();
+            let mut expected = bytes.clone();
+            super::swap_column(&mut bytes, 20, 3, unit);
+            expected.chunks_exact_mut(20).for_each(|record| record[3..3 + unit].reverse());
+            assert_eq!(bytes, expected);
+        }
+    }
+
     #[test]
     fn units_are_reversed() {
         for unit in [1, 2, 4, 8, 16] {

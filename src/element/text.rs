@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::bytes::{self, trimmed, width_for};
 use super::fixed::{Fixed, elements};
+use super::record::Filed;
 use super::swap::swap_units;
 use super::{Decode, Emit, Encode, How, ReadableElement, WritableElement, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
@@ -186,6 +187,8 @@ impl ReadableElement for String {
 }
 
 impl WritableElement for String {
+    const FILED: Filed = Filed::text(4);
+
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let width = width_for(&mut items.map(|item| item.chars().count()), options)?;
         of_width(width, options.the_byte_order())

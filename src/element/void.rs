@@ -45,7 +45,7 @@ mod bf16 {
 
     use super::{ByteOrder, Kind, Scalar};
     use crate::dtype::DType;
-    use crate::element::cast::{Plain, PlainOut, view, view_mut};
+    use crate::element::cast::{Plain, PlainOut};
     use crate::element::{
         Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch,
     };
@@ -83,15 +83,6 @@ mod bf16 {
         }
     }
 
-    impl ViewElement for bf16 {
-        fn view(bytes: &[u8], len: usize) -> Result<&[Self]> {
-            view(&Plain::pod(2, false), bytes, len)
-        }
-    }
-
-    impl ViewMutElement for bf16 {
-        fn view_mut(bytes: &mut [u8], len: usize) -> Result<&mut [Self]> {
-            view_mut(&Plain::pod(2, false), bytes, len)
-        }
-    }
+    impl ViewElement for bf16 {}
+    impl ViewMutElement for bf16 {}
 }

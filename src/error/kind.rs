@@ -103,6 +103,20 @@ pub enum ErrorKind {
         /// What can be called instead, in words.
         advice: String,
     },
+    /// The struct has a field that the file's records have not.
+    #[non_exhaustive]
+    MissingField {
+        /// Its name.
+        field: String,
+        /// The dtype of the file's records.
+        found: DType,
+    },
+    /// The file's records have a field that the struct has not.
+    #[non_exhaustive]
+    ExtraField {
+        /// Its name.
+        field: String,
+    },
     /// The file's array has another number of axes than the Rust type.
     #[non_exhaustive]
     RankMismatch {
@@ -250,6 +264,8 @@ impl ErrorKind {
             | Self::BadUnicode { .. }
             | Self::BadUtf8 { .. } => Class::Format,
             Self::DTypeMismatch { .. }
+            | Self::MissingField { .. }
+            | Self::ExtraField { .. }
             | Self::RankMismatch { .. }
             | Self::ShapeMismatch { .. }
             | Self::ForeignByteOrder { .. }

@@ -68,6 +68,19 @@ impl fmt::Display for ErrorKind {
             Self::DTypeMismatch { found, wanted, advice } => {
                 write!(f, "the file has {}, but the type to read holds {wanted}; {advice}", Short(found))
             }
+            Self::MissingField { field, found } => write!(
+                f,
+                "the struct has a field '{}' that the file has not, whose records are {}; #[record(rename = \"…\")] gives \
+                 a field the name that it has in the file",
+                field.escape_debug(),
+                Short(found)
+            ),
+            Self::ExtraField { field } => write!(
+                f,
+                "the file has a field '{}' that the struct has not; add it, or let \
+                 ReadOptions::ignore_extra_fields(true) pass over it",
+                field.escape_debug()
+            ),
             Self::RankMismatch { found, wanted } => write!(
                 f,
                 "the file's array has the shape {found}, but the type to read has {}; ArrayD takes any number",

@@ -33,6 +33,7 @@ struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
     element: Option<usize>,
+    field: Option<String>,
 }
 
 impl Error {
@@ -73,6 +74,29 @@ impl Error {
     /// ```
     pub fn element(&self) -> Option<usize> {
         self.0.element
+    }
+
+    /// Which field of a record is at fault; of a record within a record, both names with a dot between them.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use ndarray::Array1;
+    /// use ndarray_io::{ReadNpyExt, Record, WriteNpyExt};
+    ///
+    /// #[derive(Record)]
+    /// struct Written { mass: f32 }
+    ///
+    /// #[derive(Record)]
+    /// struct Wanted { mass: f64 }
+    ///
+    /// let mut file = Vec::new();
+    /// Array1::from(vec![Written { mass: 1.0 }]).write_npy(&mut file)?;
+    /// assert_eq!(Array1::<Wanted>::read_npy(&file[..]).err().unwrap().field(), Some("mass"));
+    /// # }
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref().filter(|field| !field.is_empty())
     }
 
     /// The system failed: the file is not there, the disk is full, the connection broke.
@@ -148,11 +172,33 @@ impl Error {
         self.0.element = Some(index);
         self
     }
+
+    /// The element is counted from one that has this number.
+    pub(crate) fn behind(mut self, first: usize) -> Self {
+        self.0.element = self.0.element.map(|index| first + index);
+        self
+    }
+
+    /// The element is a part of one, which has so many of them.
+    pub(crate) fn within(mut self, parts: usize) -> Self {
+        self.0.element = self.0.element.map(|index| index / parts.max(1));
+        self
+    }
+
+    /// Fields are named from the inside to the outside.
+    pub(crate) fn at_field(mut self, name: &str) -> Self {
+        self.0.field = Some(match self.0.field.take() {
+            Some(inner) if name.is_empty() => inner,
+            Some(inner) => format!("{name}.{inner}"),
+            None => name.to_owned(),
+        });
+        self
+    }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, path: None, element: None }))
+        Self(Box::new(Inner { kind, path: None, element: None, field: None }))
     }
 }
 
@@ -193,7 +239,7 @@ impl std::error::Error for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, path, element } = &*self.0;
+        let Inner { kind, path, element, field } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {
@@ -201,6 +247,9 @@ impl fmt::Debug for Error {
         }
         if let Some(element) = element {
             debug.field("element", element);
+        }
+        if let Some(field) = field {
+            debug.field("field", field);
         }
         debug.finish()
     }
@@ -213,6 +262,9 @@ impl fmt::Display for Error {
         }
         if let Some(element) = self.element() {
             write!(f, "element {element}: ")?;
+        }
+        if let Some(field) = self.field() {
+            write!(f, "field '{}': ", field.escape_debug())?;
         }
         self.kind().fmt(f)
     }

@@ -100,7 +100,7 @@ fn closest_axis<T>(view: &ArrayViewD<'_, T>) -> usize {
 }
 
 /// Fills `into` with the bytes of the elements, in C order. It has just their size.
-pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: PlainOut<T>, into: &mut [u8]) {
+pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &PlainOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
     let row_bytes = block.len_of(Axis(last)) * size_of::<T>();
     let together = closest_axis(block);
@@ -123,7 +123,7 @@ pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: PlainOut<T>, into: &mut 
     }
 }
 
-fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: PlainOut<T>, into: &mut [u8]) {
+fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &PlainOut<T>, into: &mut [u8]) {
     for (item, into) in items.zip(into.chunks_exact_mut(size_of::<T>())) {
         into.copy_from_slice(out.bytes(std::slice::from_ref(item)));
     }
@@ -131,7 +131,7 @@ fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: PlainOut<T>, in
 
 /// Gathers a block whose elements lie together along another axis than the last: in planes of that axis and the last,
 /// each in tiles that are narrow along it.
-fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: PlainOut<T>, into: &mut [u8]) {
+fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &PlainOut<T>, into: &mut [u8]) {
     let size = size_of::<T>();
     let last = block.ndim() - 1;
     // How far apart in the file the neighbours of each axis are.
@@ -162,7 +162,7 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: PlainOut<T>, in
 }
 
 /// Gathers a plane whose first axis lies together; its rows stand `row` bytes apart in the file.
-fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: PlainOut<T>, into: &mut [u8], row: usize) {
+fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &PlainOut<T>, into: &mut [u8], row: usize) {
     match size_of::<T>() {
         1 => transpose_tiles::<T, 1>(plane, out, into, row),
         2 => transpose_tiles::<T, 2>(plane, out, into, row),
@@ -177,7 +177,7 @@ fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: PlainOut<T>, into: &mut [u8
 /// rows would push one another out of the cache, because rows that far apart often share its lines.
 fn transpose_tiles<T, const SIZE: usize>(
     plane: ArrayView2<'_, T>,
-    out: PlainOut<T>,
+    out: &PlainOut<T>,
     into: &mut [u8],
     row: usize,
 ) {
@@ -214,7 +214,7 @@ fn transpose_tiles<T, const SIZE: usize>(
 }
 
 /// Puts the elements of a plane in their places one by one.
-fn scatter<T>(plane: ArrayView2<'_, T>, out: PlainOut<T>, into: &mut [u8], row: usize) {
+fn scatter<T>(plane: ArrayView2<'_, T>, out: &PlainOut<T>, into: &mut [u8], row: usize) {
     for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
         copy_each(line.iter(), out, into);
     }

@@ -75,7 +75,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     each_block(source, header, |block, count| {
         let mut items = Vec::with_capacity(count);
         match &how {
-            How::Plain(plain) => items = plain_block(plain, block, count)?,
+            How::Plain(plain) => items = plain.make(count, |into| into.copy_from_slice(block))?,
             How::Coded(decode) => decode.decode(block, count, &mut items)?,
             How::Whole(_) => unreachable!("it was taken above"),
         }
@@ -287,10 +287,7 @@ fn each_block(
     while done < bytes {
         let length = (per_block * item).min(bytes - done);
         load_block(source, header, &mut block, length, done)?;
-        take(&mut block, length / item).map_err(|error| match error.element() {
-            Some(index) => error.at_element(done / item + index),
-            None => error,
-        })?;
+        take(&mut block, length / item).map_err(|error| error.behind(done / item))?;
         done += length;
     }
     Ok(())
@@ -317,15 +314,6 @@ fn load_block(
         }
     }
     Ok(())
-}
-
-fn plain_block<T>(plain: &Plain<T>, block: &[u8], count: usize) -> Result<Vec<T>> {
-    let mut room = Room::new(plain, count)?;
-    room.all().load(usize::MAX, |into| {
-        into.copy_from_slice(block);
-        Ok(())
-    })?;
-    Ok(room.finish())
 }
 
 fn read_whole<T>(

@@ -49,8 +49,8 @@ pub(crate) fn write<T: Send + Sync>(
         }
         (Emit::Plain(out), items) => {
             write_blocks(sink, head, header, items, options, |block, bytes| {
-                gather(block, out, bytes);
-                out.fix(bytes);
+                gather(block, &out, bytes);
+                out.turn(bytes);
                 Ok(())
             })?;
         }

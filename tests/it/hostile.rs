@@ -37,7 +37,7 @@ fn messages_say_what_was_found_and_what_to_do() {
         (file(&header("'<U3'", "(1,)"), &[0; 12]), &["'<U3'", "'<f4'", "String or Chars<3>"]),
         (
             file(&header("[('a', '<f4')]", "(1,)"), &[0; 4]),
-            &["[('a', '<f4')]", "'<f4'", "NpyReader::read_bytes"],
+            &["[('a', '<f4')]", "'<f4'", "derive Record", "DynArray"],
         ),
         (file(&header("'<f4'", "(1, 1)"), &[0; 4]), &["(1, 1)", "1 axis", "ArrayD"]),
         (file(&header("'<x4'", "(1,)"), &[0; 4]), &["'<x4'", "'x'"]),

@@ -13,6 +13,8 @@ mod options;
 mod paths;
 mod properties;
 mod reader;
+#[cfg(feature = "derive")]
+mod records;
 mod routes;
 mod strides;
 mod texts;

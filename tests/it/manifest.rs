@@ -295,6 +295,16 @@ macro_rules! times {
 
 times!(Datetime64 Timedelta64);
 
+impl<T: TestElement, const N: usize> TestElement for [T; N] {
+    fn json(self) -> Value {
+        Value::Array(self.into_iter().map(T::json).collect())
+    }
+
+    fn bytes(self, order: ByteOrder) -> Vec<u8> {
+        self.into_iter().flat_map(|item| item.bytes(order)).collect()
+    }
+}
+
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

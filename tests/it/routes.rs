@@ -62,7 +62,7 @@ pub(crate) const ALL: &[Route] = &[
 
 impl Route {
     /// Whether the route shows the bytes as they lie, which they have to allow.
-    fn views(self) -> bool {
+    pub(crate) fn views(self) -> bool {
         #[cfg(feature = "mmap")]
         if matches!(self, Self::Map | Self::MapMut | Self::MapCow) {
             return true;

@@ -1,0 +1,250 @@
+//! The code that a derive stands for. It names everything by its full path, and the library's part in it is the only one
+//! that knows what follows.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Index, parse_quote};
+
+use crate::parse::{Field, Struct};
+
+pub(crate) fn expand(parsed: &Struct) -> TokenStream {
+    let record_type = record_type(parsed);
+    let elements = elements(parsed);
+    let views = views(parsed);
+    let is_generic =
+        parsed.generics.type_params().next().is_some() || parsed.generics.const_params().next().is_some();
+    let checks = (!is_generic).then(|| {
+        let checks = checks(parsed);
+        quote! { const _: () = { #checks }; }
+    });
+    quote! { #record_type #elements #views #checks }
+}
+
+/// The generics with a bound for each field's type, where the compiler cannot know it.
+fn bounded(parsed: &Struct) -> syn::Generics {
+    let mut generics = parsed.generics.clone();
+    if generics.params.is_empty() {
+        return generics;
+    }
+    let library = &parsed.library;
+    let clause = generics.make_where_clause();
+    for Field { type_, .. } in &parsed.fields {
+        let bound = quote_spanned!(type_.span() => #type_: #library::__private::RecordField);
+        clause.predicates.push(parse_quote!(#bound));
+    }
+    generics
+}
+
+fn record_type(parsed: &Struct) -> TokenStream {
+    let Struct { ident, library, fields, layout, size, .. } = parsed;
+    let private = quote!(#library::__private);
+    let generics = bounded(parsed);
+    let (implemented, arguments, clause) = generics.split_for_impl();
+    let is_packed = layout.pack.is_some();
+
+    let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
+    let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
+    let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
+    let locals: Vec<_> = (0..fields.len()).map(|index| format_ident!("column_{index}")).collect();
+    let specs = fields.iter().map(|Field { type_, name, title, len, offset, .. }| {
+        let (title, len, offset) = (option(title), option(len), option(offset));
+        quote_spanned! { type_.span() =>
+            <#private::FieldSpec>::of::<#type_>(#name, #title, #len, #offset)
+        }
+    });
+    let columns = fields.iter().map(|Field { ident, type_, .. }| {
+        quote_spanned! { type_.span() =>
+            <#private::FieldsRead<'_>>::column::<#type_>(fields, ::core::mem::offset_of!(Self, #ident))?
+        }
+    });
+    let slots = fields.iter().map(|Field { ident, type_, .. }| {
+        quote_spanned! { type_.span() =>
+            <#private::FieldsWritten<'_>>::slot::<#type_>(fields, ::core::mem::offset_of!(Self, #ident))
+        }
+    });
+    // There is no reference to a field that may be misaligned: it is copied.
+    let values: Vec<_> = fields
+        .iter()
+        .map(|Field { ident, type_, .. }| match is_packed {
+            true => quote_spanned! { type_.span() => &{ self.#ident } },
+            false => quote_spanned! { type_.span() => &self.#ident },
+        })
+        .collect();
+    // Without a struct's layout for the memory to follow, fields are packed in the file.
+    let (pack, align) = match (layout.is_ordered, layout.pack, layout.align) {
+        (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
+        (false, ..) => (1, 1),
+    };
+    let size = option(size);
+    let checks = (!parsed.generics.params.is_empty()).then(|| {
+        let checks = checks(parsed);
+        quote! { const { #checks }; }
+    });
+
+    quote! {
+        // SAFETY: each field is there once, with its type and its offset.
+        #[automatically_derived]
+        unsafe impl #implemented #private::RecordType for #ident #arguments #clause {
+            const SPEC: &'static #private::RecordSpec =
+                &<#private::RecordSpec>::new(&[#(#specs),*], #pack, #align, #size);
+            type Columns = (#(#private::Column<#types>,)*);
+            type Slots = (#(#private::Slot<#types>,)*);
+
+            fn columns(fields: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
+                #checks
+                ::core::result::Result::Ok((#(#columns,)*))
+            }
+
+            fn decode(
+                columns: &Self::Columns,
+                records: &[::core::primitive::u8],
+                record: ::core::primitive::usize,
+                count: ::core::primitive::usize,
+                out: &mut ::std::vec::Vec<Self>,
+            ) -> #library::Result<()> {
+                #(let mut #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
+                ::std::iter::Extend::extend(
+                    out,
+                    ::core::iter::Iterator::map(0..count, |_| Self { #(#idents: #locals(),)* }),
+                );
+                ::core::result::Result::Ok(())
+            }
+
+            fn check(&self, options: &#library::WriteOptions) -> #library::Result<()> {
+                #(#private::check_field::<Self, #types>(#indices, #values, options)?;)*
+                ::core::result::Result::Ok(())
+            }
+
+            fn slots(fields: &mut #private::FieldsWritten<'_>) -> Self::Slots {
+                #checks
+                ::core::convert::identity((#(#slots,)*)) // of no fields, a bare `()` would be a lint
+            }
+
+            fn encode(&self, slots: &Self::Slots, into: &mut [::core::primitive::u8]) -> #library::Result<()> {
+                #(<#private::Slot<#types>>::put(&slots.#indices, #values, into)?;)*
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
+}
+
+fn option<T: quote::ToTokens>(value: &Option<T>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+/// What has to hold of the types, as code for the compiler to run.
+fn checks(parsed: &Struct) -> TokenStream {
+    let Struct { ident, library, fields, size, generics, .. } = parsed;
+    let (_, arguments, _) = generics.split_for_impl();
+    let private = quote!(#library::__private);
+    let spec = quote!(<#ident #arguments as #private::RecordType>::SPEC);
+    let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, .. })| {
+        let takes_len = quote!(<#type_ as #private::RecordField>::FILED.takes_len);
+        let len = match len {
+            None => quote_spanned! { type_.span() =>
+                ::core::assert!(!#takes_len, "a text in a record needs a width: #[record(len = 16)]");
+            },
+            Some(len) => quote_spanned! { len.span() =>
+                ::core::assert!(#takes_len, "`len` is the width of a String or Vec<u8>; this type has its own size");
+            },
+        };
+        let offset = offset.as_ref().map(|offset| {
+            quote_spanned! { offset.span() =>
+                ::core::assert!(
+                    !<#private::RecordSpec>::overlaps(#spec, #index),
+                    "the fields before this one reach beyond its offset"
+                );
+            }
+        });
+        quote!(#len #offset)
+    });
+    let of_size = size.as_ref().map(|size| {
+        quote_spanned! { size.span() =>
+            ::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields take more than this size");
+        }
+    });
+    quote!(#(#of_fields)* #of_size)
+}
+
+fn elements(parsed: &Struct) -> TokenStream {
+    let Struct { ident, library, .. } = parsed;
+    let private = quote!(#library::__private);
+    let generics = bounded(parsed);
+    let (implemented, arguments, clause) = generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #implemented #library::ReadableElement for #ident #arguments #clause {
+            fn accept(
+                dtype: &#library::DType,
+                options: &#library::ReadOptions,
+            ) -> #library::Result<#private::How<Self>> {
+                #private::accept(dtype, options)
+            }
+        }
+
+        #[automatically_derived]
+        impl #implemented #library::WritableElement for #ident #arguments #clause {
+            const FILED: #private::Filed =
+                <#private::RecordSpec>::filed(<Self as #private::RecordType>::SPEC);
+
+            fn dtype_for(
+                items: &mut dyn ::core::iter::Iterator<Item = &Self>,
+                options: &#library::WriteOptions,
+            ) -> #library::Result<#library::DType> {
+                #private::dtype_for(items, options)
+            }
+
+            fn emit(dtype: &#library::DType) -> #private::Emit<Self> {
+                #private::emit(dtype)
+            }
+        }
+    }
+}
+
+/// The traits for views, of structs whose fields lie in the order of the struct.
+fn views(parsed: &Struct) -> TokenStream {
+    let Struct { ident, library, fields, layout, .. } = parsed;
+    if !layout.is_ordered {
+        return TokenStream::new();
+    }
+    let private = quote!(#library::__private);
+    let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
+    let with = |bound: TokenStream| {
+        let mut generics = bounded(parsed);
+        let clause = generics.make_where_clause();
+        for type_ in &types {
+            clause.predicates.push(parse_quote!(for<'of> #private::Of<'of, #type_>: #private::#bound));
+        }
+        generics
+    };
+    let generics = with(quote!(ViewField));
+    let (implemented, arguments, clause) = generics.split_for_impl();
+    let view = quote! {
+        #[automatically_derived]
+        impl #implemented #library::ViewElement for #ident #arguments #clause {}
+    };
+    let generics = with(quote!(ViewMutField));
+    let (implemented, arguments, clause) = generics.split_for_impl();
+    let is_full = quote_spanned! { ident.span() =>
+        ::core::assert!(
+            #private::fills::<Self>(&[#(::core::mem::size_of::<#types>()),*]),
+            "the struct has padding, so that it cannot be viewed mutably: changing it in place would write bytes into the \
+             file that nobody has set; read it into an array, or give it #[repr(C, packed)] or a field for each byte of \
+             the padding"
+        );
+    };
+    quote! {
+        #view
+        #[automatically_derived]
+        impl #implemented #library::ViewMutElement for #ident #arguments #clause {
+            const IS_FULL: () = {
+                #is_full
+                #(<#private::Of<'static, #types> as #private::ViewMutField>::IS_FULL;)*
+            };
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `#[derive(Record)]` for `ndarray-io`: [`parse`] reads the struct and its attributes, [`expand`] says in code what they
+//! are. What follows from it is the library's business.
+
+mod expand;
+mod parse;
+
+use proc_macro::TokenStream;
+
+/// Makes a struct an element: NumPy's record.
+///
+/// The fields are named, and each is of a type that is an element itself, an array `[T; N]` of what can be a field
+/// (NumPy's subarray), or a struct that derives `Record`.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{ReadNpyExt, Record, WriteNpyExt};
+///
+/// #[derive(Record, Clone, Debug, PartialEq)]
+/// struct Star {
+///     #[record(len = 16)]
+///     name: String,
+///     position: [f64; 3],
+///     #[record(rename = "mag")]
+///     magnitude: f32,
+/// }
+///
+/// let stars = arr1(&[Star { name: "Vega".into(), position: [1.0, 2.0, 3.0], magnitude: 0.03 }]);
+/// let mut file = Vec::new();
+/// stars.write_npy(&mut file)?; // [('name', '<U16'), ('position', '<f8', (3,)), ('mag', '<f4')]
+/// assert_eq!(Array1::<Star>::read_npy(&file[..])?, stars);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// # The layout of the file
+///
+/// - By default, the fields follow one another in the order of the struct, without padding.
+/// - With `#[repr(C)]` they lie as in memory, which is what NumPy does with `align=True`.
+/// - With `#[repr(C, packed)]` they lie as in memory, without padding.
+///
+/// On reading, the fields are found by their names, whatever their order, offsets and byte order in the file. A field
+/// that is missing in the file is an error, and so is one that the struct has not, unless
+/// `ReadOptions::ignore_extra_fields` passes over it.
+///
+/// Where the file's layout is that of the struct in memory, records move in bulk, at the speed of plain numbers; and with
+/// `#[repr(C)]` or `#[repr(C, packed)]` they can be viewed and mapped. One with padding cannot be viewed mutably.
+///
+/// # Attributes
+///
+/// Of the struct:
+/// - `#[record(size = 32)]`: the size of a record in the file, if it is larger than its fields.
+/// - `#[record(crate = path::to::ndarray_io)]`: where the library is, if not at `::ndarray_io`.
+///
+/// Of a field:
+/// - `#[record(rename = "…")]`: its name in the file. It may be any text.
+/// - `#[record(title = "…")]`: NumPy's second name for it, which is written and not looked at on reading.
+/// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. On writing, a longer one
+///   is an error.
+/// - `#[record(offset = 8)]`: where in the file's record it begins.
+#[proc_macro_derive(Record, attributes(record))]
+pub fn derive_record(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    let expanded = parse::Struct::of(input).map(|parsed| expand::expand(&parsed));
+    expanded.unwrap_or_else(|error| error.to_compile_error()).into()
+}

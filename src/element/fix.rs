@@ -1,0 +1,156 @@
+//! What is done to bytes before they are elements, or before elements are a file's bytes: turned into the other byte
+//! order, and checked. It is done in place, a block at a time, while the block is in the cache.
+
+use std::sync::Arc;
+
+use bytemuck::CheckedBitPattern;
+
+use super::swap::{swap_column, swap_units};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What is done to the bytes of each element.
+#[derive(Clone)]
+pub(super) struct Fix {
+    item: usize,
+    work: Work,
+}
+
+#[derive(Clone)]
+enum Work {
+    Nothing,
+    /// Each unit of so many bytes is turned round.
+    Swap(usize),
+    Check(Check, Explain),
+    /// Of a record, the fields that need something.
+    Fields(Arc<[FieldFix]>),
+}
+
+/// Says which item is the first that is invalid.
+type Check = fn(&[u8]) -> Option<usize>;
+/// Why the bytes of an item are invalid.
+pub(super) type Explain = fn(&[u8]) -> ErrorKind;
+
+/// What is done to one field of a record, which is one element or several in a row.
+#[derive(Clone)]
+pub(super) struct FieldFix {
+    pub(super) name: &'static str,
+    pub(super) offset: usize,
+    pub(super) size: usize,
+    pub(super) fix: Fix,
+}
+
+impl Fix {
+    /// For elements of so many bytes, made of units that are swapped or not.
+    pub(super) fn units(item: usize, unit: usize, swap: bool) -> Self {
+        let work = if swap && unit > 1 { Work::Swap(unit) } else { Work::Nothing };
+        Self { item, work }
+    }
+
+    /// For elements that only some bytes are valid for.
+    pub(super) fn check<T: CheckedBitPattern>(explain: Explain) -> Self {
+        Self { item: size_of::<T>(), work: Work::Check(first_invalid::<T>, explain) }
+    }
+
+    /// For records of so many bytes.
+    pub(super) fn fields(item: usize, mut fields: Vec<FieldFix>) -> Self {
+        fields.retain(|field| field.fix.is_needed());
+        let work = if fields.is_empty() { Work::Nothing } else { Work::Fields(fields.into()) };
+        Self { item, work }
+    }
+
+    /// For arrays of so many bytes, each made of such elements.
+    pub(super) fn repeated(&self, item: usize) -> Self {
+        let inner = FieldFix { name: "", offset: 0, size: item, fix: self.clone() };
+        match self.work {
+            Work::Swap(_) | Work::Nothing => Self { item, work: self.work.clone() },
+            Work::Check(..) | Work::Fields(_) => Self::fields(item, vec![inner]),
+        }
+    }
+
+    /// The size of an element.
+    pub(super) fn item(&self) -> usize {
+        self.item
+    }
+
+    pub(super) fn is_needed(&self) -> bool {
+        !matches!(self.work, Work::Nothing)
+    }
+
+    pub(super) fn swaps(&self) -> bool {
+        match &self.work {
+            Work::Nothing | Work::Check(..) => false,
+            Work::Swap(_) => true,
+            Work::Fields(fields) => fields.iter().any(|field| field.fix.swaps()),
+        }
+    }
+
+    pub(super) fn checks(&self) -> bool {
+        match &self.work {
+            Work::Nothing | Work::Swap(_) => false,
+            Work::Check(..) => true,
+            Work::Fields(fields) => fields.iter().any(|field| field.fix.checks()),
+        }
+    }
+
+    /// Turns the bytes of whole elements into this machine's order and checks them. An error names the element.
+    pub(super) fn apply(&self, bytes: &mut [u8]) -> Result<()> {
+        self.swap(bytes);
+        self.check_all(bytes)
+    }
+
+    /// Turns the bytes of whole elements round.
+    pub(super) fn swap(&self, bytes: &mut [u8]) {
+        match &self.work {
+            Work::Nothing | Work::Check(..) => {}
+            Work::Swap(unit) => swap_units(bytes, *unit),
+            Work::Fields(fields) => {
+                for FieldFix { offset, size, fix, .. } in fields.iter().filter(|field| field.fix.swaps()) {
+                    match fix.work {
+                        Work::Swap(unit) if unit == *size => swap_column(bytes, self.item, *offset, unit),
+                        _ => {
+                            let records = bytes.chunks_exact_mut(self.item);
+                            records.for_each(|record| fix.swap(&mut record[*offset..][..*size]));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks the bytes of whole elements. An error names the first that is invalid.
+    pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
+        match &self.work {
+            Work::Nothing | Work::Swap(_) => Ok(()),
+            Work::Check(check, explain) => match check(bytes) {
+                None => Ok(()),
+                Some(index) => {
+                    let kind = explain(&bytes[index * self.item..][..self.item]);
+                    Err(Error::from(kind).at_element(index))
+                }
+            },
+            Work::Fields(fields) => {
+                if !self.checks() {
+                    return Ok(());
+                }
+                for (index, record) in bytes.chunks_exact(self.item).enumerate() {
+                    for field in fields.iter() {
+                        let checked = field.fix.check_all(&record[field.offset..][..field.size]);
+                        checked.map_err(|error| error.at_field(field.name).at_element(index))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The first item whose bytes are not valid for `T`. All are looked at in a loop without an early exit, which runs at
+/// the speed of the cache.
+fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
+    let is_valid = |item: &[u8]| T::is_valid_bit_pattern(&bytemuck::pod_read_unaligned::<T::Bits>(item));
+    let items = || bytes.chunks_exact(size_of::<T>().max(1));
+    match items().fold(true, |all, item| all & is_valid(item)) {
+        true => None,
+        false => items().position(|item| !is_valid(item)),
+    }
+}

@@ -1,0 +1,63 @@
+//! Records: structs that derive `Record`, whose fields are elements themselves.
+//!
+//! A record goes through the gate by its fields: each is looked up by name in the file's dtype and asks its own type.
+//! If all are plain and lie where they lie in memory, so is the record, and moves in bulk. Else it is coded: blocks of
+//! records are taken apart into columns, each column is read as an array of its type is, and the structs are put
+//! together from them; they are written field by field.
+//!
+//! The derive says what a struct is ([`RecordType`]) and nothing else; what follows from it is said here.
+
+mod array;
+mod read;
+mod spec;
+mod view;
+mod write;
+
+pub use read::{Column, FieldsRead, accept};
+pub use spec::{FieldSpec, Filed, RecordSpec};
+pub use view::{Of, ViewField, ViewMutField, fills};
+pub use write::{FieldsWritten, Slot, check_field, dtype_for, emit};
+
+pub use super::cast::RecordType;
+use super::{Emit, How, ReadableElement, WritableElement};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::options::{ReadOptions, WriteOptions};
+
+/// What can stand in a record: every element, and arrays `[T; N]` of what can. The methods are those of the elements'
+/// traits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a record",
+    label = "no type that a file can hold",
+    note = "fields are numbers of a fixed size (not usize), bool, Complex, text, times, arrays `[T; N]` of fields, and \
+            structs that derive Record"
+)]
+pub trait RecordField: Sized + Send + Sync + 'static {
+    /// What it takes in a file.
+    const FILED: Filed;
+
+    /// How fields of this dtype are read, or why not.
+    fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>>;
+
+    /// The dtype to write these fields as.
+    fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
+
+    /// How fields are written as this dtype.
+    fn emit(dtype: &DType) -> Emit<Self>;
+}
+
+impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
+    const FILED: Filed = <T as WritableElement>::FILED;
+
+    fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>> {
+        ReadableElement::accept(dtype, options)
+    }
+
+    fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
+        WritableElement::dtype_for(items, options)
+    }
+
+    fn emit(dtype: &DType) -> Emit<Self> {
+        WritableElement::emit(dtype)
+    }
+}

@@ -1,0 +1,141 @@
+//! Records out of bytes: in bulk if they lie in the file as in memory, else by columns.
+
+use super::super::cast::{Plain, RecordType};
+use super::super::fix::{FieldFix, Fix};
+use super::super::{Decode, How, mismatch};
+use super::RecordField;
+use super::spec::RecordSpec;
+use crate::dtype::{DType, Record};
+use crate::error::{ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+
+/// How records of this dtype are read, or why not.
+pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<How<R>> {
+    let DType::Record(record) = found else {
+        return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::new())?, false));
+    };
+    let mut fields =
+        FieldsRead { record, spec: R::SPEC, options, next: 0, fixes: Some(Vec::new()), filled: Some(0) };
+    let columns = R::columns(&mut fields)?;
+    fields.check_rest()?;
+    Ok(match Plain::record(fields) {
+        Some(plain) => How::Plain(plain),
+        None => How::Coded(Box::new(Columns::<R> { columns, record: record.size() })),
+    })
+}
+
+/// A file's record while a struct's fields are looked up in it.
+pub struct FieldsRead<'a> {
+    record: &'a Record,
+    spec: &'static RecordSpec,
+    options: &'a ReadOptions,
+    next: usize,
+    /// What the fields so far need, if all are plain and lie where they lie in memory.
+    fixes: Option<Vec<FieldFix>>,
+    /// How many bytes the fields so far take in memory, if there is no padding within them.
+    filled: Option<usize>,
+}
+
+impl FieldsRead<'_> {
+    /// Looks up the struct's next field, which lies at this offset in memory.
+    pub fn column<F: RecordField>(&mut self, offset: usize) -> Result<Column<F>> {
+        let name = self.spec.fields[self.next].name;
+        self.next += 1;
+        let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
+        let found = self.record.fields().iter().find(|field| field.name() == name).ok_or_else(missing)?;
+        let how = F::accept(found.dtype(), self.options).map_err(|error| error.at_field(name))?;
+        if matches!(how, How::Whole(_)) {
+            return Err(mismatch(found.dtype(), found.dtype().clone(), false).at_field(name));
+        }
+        match (&how, &mut self.fixes) {
+            (How::Plain(plain), Some(fixes)) if found.offset() == offset => {
+                fixes.push(FieldFix { name, offset, size: size_of::<F>(), fix: plain.fix().clone() });
+                self.filled = self.filled.zip(plain.filled()).map(|(filled, more)| filled + more);
+            }
+            _ => self.fixes = None,
+        }
+        Ok(Column { name, offset: found.offset(), size: found.dtype().item_size(), how })
+    }
+
+    /// An error if the file has fields that the struct has not.
+    fn check_rest(&self) -> Result<()> {
+        if self.options.ignores_extra_fields() {
+            return Ok(());
+        }
+        let is_known = |name| self.spec.fields.iter().any(|field| field.name == name);
+        match self.record.fields().iter().find(|field| !is_known(field.name())) {
+            None => Ok(()),
+            Some(field) => Err(ErrorKind::ExtraField { field: field.name().to_owned() }.into()),
+        }
+    }
+
+    /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
+    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(Fix, Option<usize>)> {
+        let fixes = self.fixes.filter(|_| self.record.size() == size)?;
+        Some((Fix::fields(size, fixes), self.filled))
+    }
+}
+
+/// One field of a file's records.
+pub struct Column<F> {
+    name: &'static str,
+    offset: usize,
+    size: usize,
+    how: How<F>,
+}
+
+impl<F> Column<F> {
+    /// The field of each of `count` records of `record` bytes.
+    pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<impl FnMut() -> F> {
+        let fields = match &self.how {
+            How::Plain(plain) => plain.make(count, |into| self.gather(records, record, into)),
+            How::Coded(decode) => {
+                let mut column = vec![0; count * self.size];
+                self.gather(records, record, &mut column);
+                let mut fields = Vec::with_capacity(count);
+                decode.decode(&mut column, count, &mut fields).map(|()| fields)
+            }
+            How::Whole(_) => unreachable!("`column` takes none"),
+        };
+        let mut fields = fields.map_err(|error| error.at_field(self.name))?.into_iter();
+        Ok(move || fields.next().expect("a decoder gives as many elements as it was asked for"))
+    }
+
+    /// Copies the field of each record.
+    fn gather(&self, records: &[u8], record: usize, into: &mut [u8]) {
+        match self.size {
+            1 => gather::<1>(records, record, self.offset, into),
+            2 => gather::<2>(records, record, self.offset, into),
+            4 => gather::<4>(records, record, self.offset, into),
+            8 => gather::<8>(records, record, self.offset, into),
+            16 => gather::<16>(records, record, self.offset, into),
+            0 => {}
+            size => {
+                for (record, into) in records.chunks_exact(record).zip(into.chunks_exact_mut(size)) {
+                    into.copy_from_slice(&record[self.offset..][..size]);
+                }
+            }
+        }
+    }
+}
+
+/// The same for sizes that fit a register.
+fn gather<const N: usize>(records: &[u8], record: usize, offset: usize, into: &mut [u8]) {
+    for (record, into) in records.chunks_exact(record).zip(into.as_chunks_mut::<N>().0) {
+        if let Some(field) = record[offset..].first_chunk() {
+            *into = *field;
+        }
+    }
+}
+
+/// Records of another layout than the struct's.
+struct Columns<R: RecordType> {
+    columns: R::Columns,
+    record: usize,
+}
+
+impl<R: RecordType> Decode<R> for Columns<R> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<R>) -> Result<()> {
+        R::decode(&self.columns, items, self.record, count, out)
+    }
+}

@@ -1,0 +1,172 @@
+//! What a struct's file looks like, as far as the compiler can know it: so a wrong offset is an error of its.
+
+use crate::dtype::{DType, Record, Title};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::WriteOptions;
+
+use super::RecordField;
+
+/// What a type takes in a file.
+#[derive(Clone, Copy)]
+pub struct Filed {
+    size: usize,
+    align: usize,
+    /// Whether a field of the type is told its width.
+    pub takes_len: bool,
+    /// Whether some values of the type do not fit.
+    varies: bool,
+}
+
+impl Filed {
+    /// Of a type whose file looks like its memory.
+    pub const fn of<T>() -> Self {
+        Self { size: size_of::<T>(), align: align_of::<T>(), takes_len: false, varies: false }
+    }
+
+    /// Of texts that are made of so many bytes for each unit of their width.
+    pub(crate) const fn text(unit: usize) -> Self {
+        Self { size: unit, align: unit, takes_len: true, varies: true }
+    }
+
+    pub(super) const fn times(self, count: usize) -> Self {
+        Self { size: self.size.saturating_mul(count), ..self }
+    }
+
+    pub(super) const fn varies(self) -> bool {
+        self.varies
+    }
+}
+
+/// What the struct's attributes and types say of a field.
+pub struct FieldSpec {
+    pub(super) name: &'static str,
+    title: Option<&'static str>,
+    pub(super) len: Option<usize>,
+    offset: Option<usize>,
+    filed: Filed,
+    dtype: fn(&WriteOptions) -> Result<DType>,
+}
+
+impl FieldSpec {
+    /// Of a field of this type.
+    pub const fn of<F: RecordField>(
+        name: &'static str,
+        title: Option<&'static str>,
+        len: Option<usize>,
+        offset: Option<usize>,
+    ) -> Self {
+        let filed = match len {
+            Some(len) => F::FILED.times(len),
+            None => F::FILED,
+        };
+        let dtype = |options: &WriteOptions| F::dtype_for(&mut std::iter::empty(), options);
+        Self { name, title, len, offset, filed, dtype }
+    }
+}
+
+/// What the struct's attributes and types say of it.
+pub struct RecordSpec {
+    pub(super) fields: &'static [FieldSpec],
+    /// Fields are aligned to this at most,
+    pack: usize,
+    /// and the whole to this at least.
+    align: usize,
+    size: Option<usize>,
+}
+
+impl RecordSpec {
+    /// Of a struct with these fields.
+    pub const fn new(fields: &'static [FieldSpec], pack: usize, align: usize, size: Option<usize>) -> Self {
+        Self { fields, pack, align, size }
+    }
+
+    /// Where the fields before this one end.
+    const fn end_before(&self, index: usize) -> usize {
+        match index {
+            0 => 0,
+            _ => self.start(index - 1).saturating_add(self.fields[index - 1].filed.size),
+        }
+    }
+
+    /// Where a field begins.
+    const fn start(&self, index: usize) -> usize {
+        let field = &self.fields[index];
+        match field.offset {
+            Some(offset) => offset,
+            None => round_up(self.end_before(index), least(field.filed.align, self.pack)),
+        }
+    }
+
+    /// Whether a field begins before those before it have ended.
+    pub const fn overlaps(&self, index: usize) -> bool {
+        self.start(index) < self.end_before(index)
+    }
+
+    const fn alignment(&self) -> usize {
+        let (mut align, mut index) = (self.align, 0);
+        while index < self.fields.len() {
+            let field = least(self.fields[index].filed.align, self.pack);
+            align = if field > align { field } else { align };
+            index += 1;
+        }
+        align
+    }
+
+    /// Whether the size that was asked for is too small for the fields.
+    pub const fn is_too_small(&self) -> bool {
+        match self.size {
+            Some(size) => size < self.end_before(self.fields.len()),
+            None => false,
+        }
+    }
+
+    const fn size(&self) -> usize {
+        match self.size {
+            Some(size) => size,
+            None => round_up(self.end_before(self.fields.len()), self.alignment()),
+        }
+    }
+
+    /// What a struct takes in a file.
+    pub const fn filed(&self) -> Filed {
+        let (mut varies, mut index) = (false, 0);
+        while index < self.fields.len() {
+            varies |= self.fields[index].filed.varies;
+            index += 1;
+        }
+        Filed { size: self.size(), align: self.alignment(), takes_len: false, varies }
+    }
+
+    /// The dtype to write such structs as.
+    pub(super) fn dtype(&self, options: &WriteOptions) -> Result<DType> {
+        let too_large = || ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() };
+        let mut record = Record::default();
+        for (index, field) in self.fields.iter().enumerate() {
+            // Both are checked when the struct is compiled; what overflows is saturated and refused by `pad`.
+            record.pad(self.start(index).saturating_sub(record.size())).ok_or_else(too_large)?;
+            let dtype =
+                (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
+            if dtype.has_object() {
+                let reason =
+                    "a struct's field cannot be a Python object: it has no bytes of its own in a record"
+                        .into();
+                return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
+            }
+            let title = field.title.map(|title| Title::Text(title.to_owned()));
+            record.push(field.name.to_owned(), title, dtype).ok_or_else(too_large)?;
+        }
+        record.pad(self.size().saturating_sub(record.size())).ok_or_else(too_large)?;
+        Ok(record.into())
+    }
+}
+
+const fn least(one: usize, other: usize) -> usize {
+    if one < other { one } else { other }
+}
+
+const fn round_up(offset: usize, align: usize) -> usize {
+    match offset.checked_next_multiple_of(align) {
+        Some(offset) => offset,
+        None => usize::MAX,
+    }
+}

@@ -1,0 +1,121 @@
+//! Records into bytes: in bulk if they lie in memory as in the file, without padding; else field by field.
+
+use super::super::cast::{PlainOut, RecordType};
+use super::super::fix::{FieldFix, Fix};
+use super::super::{Emit, Encode};
+use super::RecordField;
+use crate::dtype::{DType, Record};
+use crate::error::Result;
+use crate::options::WriteOptions;
+
+/// The dtype to write these records as.
+pub fn dtype_for<R: RecordType>(
+    items: &mut dyn Iterator<Item = &R>,
+    options: &WriteOptions,
+) -> Result<DType> {
+    if R::SPEC.filed().varies() {
+        for (index, item) in items.enumerate() {
+            item.check(options).map_err(|error| error.at_element(index))?;
+        }
+    }
+    R::SPEC.dtype(options)
+}
+
+/// An error if a value does not fit the width of its field, of which this is the number.
+pub fn check_field<R: RecordType, F: RecordField>(
+    index: usize,
+    value: &F,
+    options: &WriteOptions,
+) -> Result<()> {
+    if !F::FILED.varies() {
+        return Ok(());
+    }
+    let spec = &R::SPEC.fields[index];
+    F::dtype_for(&mut std::iter::once(value), &options.for_field(spec.len))
+        .map(drop)
+        .map_err(|error| error.at_field(spec.name))
+}
+
+/// How records are written as this dtype.
+pub fn emit<R: RecordType>(dtype: &DType) -> Emit<R> {
+    let DType::Record(record) = dtype else { unreachable!("`dtype_for` gives a record") };
+    let mut fields = FieldsWritten { record, next: 0, fixes: Some(Vec::new()), filled: Some(0) };
+    let slots = R::slots(&mut fields);
+    let taken: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
+    match PlainOut::record(fields) {
+        Some(out) => Emit::Plain(out),
+        None => Emit::Coded(Box::new(Slots::<R> { slots, has_padding: taken < record.size() })),
+    }
+}
+
+/// A struct's dtype while its fields take their places in it.
+pub struct FieldsWritten<'a> {
+    record: &'a Record,
+    next: usize,
+    /// What the fields so far need, if all are plain and lie where they lie in memory.
+    fixes: Option<Vec<FieldFix>>,
+    /// How many bytes the fields so far take.
+    filled: Option<usize>,
+}
+
+impl FieldsWritten<'_> {
+    /// The place of the struct's next field, which lies at this offset in memory.
+    pub fn slot<F: RecordField>(&mut self, offset: usize) -> Slot<F> {
+        let field = &self.record.fields()[self.next];
+        self.next += 1;
+        let emit = F::emit(field.dtype());
+        match (&emit, &mut self.fixes) {
+            (Emit::Plain(out), Some(fixes)) if field.offset() == offset => {
+                fixes.push(FieldFix { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
+                self.filled = self.filled.map(|filled| filled + size_of::<F>());
+            }
+            _ => self.fixes = None,
+        }
+        Slot { offset: field.offset(), size: field.dtype().item_size(), emit }
+    }
+
+    /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
+    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(Fix, Option<usize>)> {
+        let fixes = self.fixes.filter(|_| self.record.size() == size)?;
+        Some((Fix::fields(size, fixes), self.filled))
+    }
+}
+
+/// The place of a field in a record.
+pub struct Slot<F> {
+    offset: usize,
+    size: usize,
+    emit: Emit<F>,
+}
+
+impl<F> Slot<F> {
+    /// Puts a value in its place.
+    #[inline]
+    pub fn put(&self, value: &F, record: &mut [u8]) -> Result<()> {
+        let into = &mut record[self.offset..][..self.size];
+        match &self.emit {
+            Emit::Plain(out) => {
+                into.copy_from_slice(out.bytes(std::slice::from_ref(value)));
+                out.turn(into);
+                Ok(())
+            }
+            Emit::Coded(encode) => encode.encode(value, into),
+            Emit::Whole(_) => unreachable!("a record's dtype has no objects"),
+        }
+    }
+}
+
+/// Records that are put together one by one.
+struct Slots<R: RecordType> {
+    slots: R::Slots,
+    has_padding: bool,
+}
+
+impl<R: RecordType> Encode<R> for Slots<R> {
+    fn encode(&self, item: &R, into: &mut [u8]) -> Result<()> {
+        if self.has_padding {
+            into.fill(0);
+        }
+        item.encode(&self.slots, into)
+    }
+}

@@ -1,0 +1,524 @@
+//! Structs as elements, against what NumPy says of its records, and against what it writes.
+
+use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
+use ndarray_io::{
+    ByteOrder, Bytes, Casting, Chars, DType, Datetime64, DynArray, ErrorKind, NpyReader, Order, ReadNpyExt,
+    ReadNpyIntoExt, ReadOptions, ReadableElement, Record, Timedelta64, ViewElement, ViewMutElement,
+    ViewMutNpyExt, ViewNpyExt, Void, WritableElement, WriteNpyExt, WriteOptions, units,
+};
+use num_complex::Complex;
+use serde_json::Value;
+
+use crate::manifest::{self, Case, TestElement};
+use crate::routes::{self, Aligned, Route};
+
+/// Structs that derive `Record` and can be compared with the manifest.
+macro_rules! records {
+    ($($(#[$attribute:meta])* struct $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
+        #[derive(Record, Clone, Default, Debug, PartialEq)]
+        $(#[$attribute])*
+        struct $name { $($(#[$of_field])* $field: $type),* }
+
+        impl TestElement for $name {
+            fn json(self) -> Value {
+                Value::Array(vec![$({ self.$field }.json()),*])
+            }
+
+            fn bytes(self, _: ByteOrder) -> Vec<u8> {
+                unreachable!("records are compared by their values")
+            }
+        }
+    )*};
+}
+
+records! {
+    struct Packed { a: u8, b: f64, c: i16 }
+
+    #[repr(C, packed)]
+    #[derive(Copy)]
+    struct PackedC { a: u8, b: f64, c: i16 }
+
+    #[repr(C)]
+    #[derive(Copy)]
+    struct Tight { x: f32, y: f32 }
+
+    #[repr(C)]
+    #[derive(Copy)]
+    struct AlignedC { flag: u8, value: f64, tail: i16 }
+
+    struct Reordered { tail: i16, flag: u8, value: f64 }
+
+    struct Bools { b0: bool, b1: bool, b2: [bool; 3] }
+
+    struct Texts {
+        #[record(len = 5)]
+        s: Vec<u8>,
+        #[record(len = 3)]
+        u: String,
+        #[record(len = 2)]
+        big: String,
+        v: Void<3>,
+    }
+
+    #[repr(C, packed)]
+    #[derive(Copy)]
+    struct TextsC { s: Bytes<5>, u: Chars<3>, big: Chars<2>, v: Void<3> }
+
+    struct Times { t: Datetime64<units::Nanosecond>, d: Timedelta64<units::Times<25, units::Second>> }
+
+    struct Inner { x: f32, flag: bool }
+
+    struct Nested { id: i32, r#in: Inner, many: [Inner; 2] }
+
+    #[repr(C)]
+    struct NestedC { a: AlignedC, b: [AlignedC; 2], c: bool }
+
+    struct Matrix {
+        m: [[f64; 3]; 2],
+        #[record(len = 2)]
+        t: [String; 2],
+        z: Complex<f64>,
+    }
+
+    #[record(size = 32)]
+    struct Offsets {
+        #[record(offset = 4)]
+        a: u16,
+        #[record(offset = 8 + 8)]
+        b: f64,
+    }
+
+    struct Titled {
+        #[record(title = "The title")]
+        a: f32,
+        #[record(rename = "it's")]
+        its: u8,
+    }
+
+    struct Unicode {
+        #[record(rename = "λ漢😀")]
+        symbols: f32,
+        r#type: u8,
+    }
+
+    struct Empty {}
+
+    /// The record of the oracle's sources and shapes.
+    struct Wide { id: u32, x: [f64; 2], s: Bytes<3>, ok: bool }
+    struct Abc { a: u8, b: f32, #[record(len = 3)] c: Vec<u8> }
+}
+
+/// What is written is NumPy's file, to the byte, where it is of the layout that the struct has.
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    Same,
+    Other,
+}
+
+fn check<A>(case: &Case, written: Written)
+where
+    A: ReadableElement + WritableElement + TestElement + Default + std::fmt::Debug,
+{
+    let facts = &case.arrays[0];
+    let shape = facts.shape();
+    let header = routes::Header { shape: &shape, order: None, data_offset: facts.data_offset() };
+    let mut seen = 0;
+    for &route in routes::ALL {
+        if route.views() {
+            continue;
+        }
+        let Some(read) = routes::read_owned::<A>(route, &case.bytes, header) else { continue };
+        let array = read.unwrap_or_else(|error| panic!("{}, {route:?}: {error}", case.id));
+        let values: Vec<Value> = array.iter().cloned().map(A::json).collect();
+        if let Some(expected) = facts.json["values"].as_array() {
+            assert_eq!(&values, expected, "{}, {route:?}", case.id);
+        }
+        if written == Written::Same && route == Route::Whole {
+            for array in [array.clone(), strided(&array)] {
+                let order = if facts.is_fortran() { Order::Fortran } else { Order::C };
+                let mut file = Vec::new();
+                array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+                assert_eq!(
+                    file.escape_ascii().to_string(),
+                    case.bytes.escape_ascii().to_string(),
+                    "{}",
+                    case.id
+                );
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 10);
+}
+
+/// The same elements, every second of an array.
+fn strided<A: Clone + Default>(array: &ArrayD<A>) -> ArrayD<A> {
+    let shape: Vec<usize> = array.shape().iter().map(|length| 2 * length).collect();
+    let mut wide = ArrayD::<A>::default(shape);
+    for axis in 0..array.ndim() {
+        wide.slice_axis_inplace(ndarray::Axis(axis), ndarray::Slice::new(0, None, 2));
+    }
+    wide.assign(array);
+    wide
+}
+
+fn check_view<A>(case: &Case)
+where
+    A: ViewElement + TestElement + std::fmt::Debug,
+{
+    let bytes = Aligned::new(&case.bytes);
+    let view = ArrayView::<A, IxDyn>::view_npy(&bytes).unwrap();
+    let values: Vec<Value> = view.iter().cloned().map(A::json).collect();
+    assert_eq!(&values, case.arrays[0].json["values"].as_array().unwrap(), "{}", case.id);
+}
+
+fn check_view_mut<A>(case: &Case)
+where
+    A: ViewMutElement + TestElement + Default + std::fmt::Debug,
+{
+    check_view::<A>(case);
+    let mut bytes = Aligned::new(&case.bytes);
+    ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut bytes).unwrap().fill(A::default());
+    let zeroed = bytes[case.arrays[0].data_offset()..].iter().all(|byte| *byte == 0);
+    assert!(zeroed && bytes[..case.arrays[0].data_offset()] == case.bytes[..case.arrays[0].data_offset()]);
+    #[cfg(feature = "mmap")]
+    {
+        let file = routes::temporary(&case.bytes, 0);
+        // SAFETY: the file is this test's own.
+        let mut map = unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(file.path()).unwrap() };
+        map.view_mut().fill(A::default());
+        drop(map);
+        assert_eq!(std::fs::read(file.path()).unwrap(), *bytes);
+    }
+}
+
+fn case(id: &str) -> Case {
+    let cases = manifest::cases(&manifest::testdata());
+    cases.into_iter().find(|case| case.id == id).unwrap_or_else(|| panic!("there is no case {id}"))
+}
+
+#[test]
+fn records_are_numpys() {
+    use Written::{Other, Same};
+    check::<Packed>(&case("record-packed"), Same);
+    check::<PackedC>(&case("record-packed"), Same);
+    check::<AlignedC>(&case("record-unaligned"), Other);
+    check::<Tight>(&case("record-tight"), Same);
+    check::<Tight>(&case("record-tight_big"), Other);
+    check::<AlignedC>(&case("record-aligned"), Same);
+    check::<Reordered>(&case("record-reordered"), Other);
+    check::<Bools>(&case("record-bools"), Same);
+    check::<Times>(&case("record-times"), Other);
+    check::<Nested>(&case("record-nested"), Same);
+    check::<NestedC>(&case("record-nested_aligned"), Same);
+    check::<Matrix>(&case("record-matrix"), Same);
+    check::<Matrix>(&case("record-matrix_big"), Other);
+    check::<Texts>(&case("record-text"), Other);
+    check::<TextsC>(&case("record-text"), Other);
+    check::<Offsets>(&case("record-offsets"), Same);
+    check::<Titled>(&case("record-titled"), Same);
+    check::<Unicode>(&case("record-unicode"), Same);
+    check::<Empty>(&case("record-none"), Same);
+}
+
+#[test]
+fn fields_are_found_by_their_names() {
+    let bytes = case("record-reordered").bytes;
+    let same_order = Array2::<Reordered>::read_npy(&bytes[..]).unwrap();
+    let other_order = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
+    let in_order = other_order.mapv(|AlignedC { flag, value, tail }| Reordered { tail, flag, value });
+    assert_eq!(in_order, same_order);
+}
+
+#[test]
+fn records_are_viewed_as_they_lie() {
+    check_view_mut::<PackedC>(&case("record-packed"));
+    check_view_mut::<Tight>(&case("record-tight"));
+    check_view::<AlignedC>(&case("record-aligned"));
+    check_view::<NestedC>(&case("record-nested_aligned"));
+    let other = |id: &str| ArrayView::<AlignedC, IxDyn>::view_npy(&Aligned::new(&case(id).bytes)).map(drop);
+    assert!(matches!(other("record-unaligned").unwrap_err().kind(), ErrorKind::NotViewable { .. }));
+    assert!(matches!(other("record-reordered").unwrap_err().kind(), ErrorKind::NotViewable { .. }));
+    let big = ArrayView::<Tight, IxDyn>::view_npy(&Aligned::new(&case("record-tight_big").bytes)).map(drop);
+    assert!(matches!(big.unwrap_err().kind(), ErrorKind::ForeignByteOrder { .. }));
+}
+
+#[test]
+fn records_of_the_corpus_are_numpys() {
+    let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") else { return };
+    let mut seen = 0;
+    for case in manifest::cases(std::path::Path::new(&folder)) {
+        if case.expect != "ok" || case.arrays.len() != 1 {
+            continue;
+        }
+        let descr = case.arrays[0].json["descr"].as_str().unwrap_or_default();
+        match descr {
+            "[('id', '<u4'), ('x', '>f8', (2,)), ('s', '|S3'), ('ok', '|b1')]" => {
+                check::<Wide>(&case, Written::Other)
+            }
+            "[('a', '|u1'), ('b', '>f4'), ('c', '|S3')]" if case.arrays[0].shape().len() < 32 => {
+                check::<Abc>(&case, Written::Other);
+            }
+            "[('x', '<f4'), ('y', '<f4')]" => {
+                check::<Tight>(&case, Written::Same);
+                check_view_mut::<Tight>(&case);
+            }
+            "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]" => {
+                check::<AlignedC>(&case, Written::Other);
+                check_view::<AlignedC>(&case);
+            }
+            _ => continue,
+        }
+        seen += 1;
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+/// The dtype that a struct is written as.
+fn descr<A: WritableElement>(options: &WriteOptions) -> String {
+    let mut file = Vec::new();
+    Array1::<A>::from(Vec::new()).write_npy_with(&mut file, options).unwrap();
+    NpyReader::new(&file[..]).unwrap().descr_text().to_owned()
+}
+
+#[test]
+fn either_byte_order_is_written() {
+    for (id, big) in [("record-tight", "record-tight_big"), ("record-matrix", "record-matrix_big")] {
+        let (native, big) = (case(id), case(big));
+        let options = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::C);
+        let mut file = Vec::new();
+        if id == "record-tight" {
+            let options = options.order(Order::Fortran);
+            let values = ArrayD::<Tight>::read_npy(&big.bytes[..]).unwrap();
+            let mut again = Vec::new();
+            values.write_npy_with(&mut again, &WriteOptions::new().byte_order(ByteOrder::Big)).unwrap();
+            assert_eq!(again, big.bytes);
+            ArrayD::<Tight>::read_npy(&native.bytes[..])
+                .unwrap()
+                .write_npy_with(&mut file, &options)
+                .unwrap();
+            assert_eq!(descr::<Tight>(&options), "[('x', '>f4'), ('y', '>f4')]");
+        } else {
+            let values = ArrayD::<Matrix>::read_npy(&big.bytes[..]).unwrap();
+            values.write_npy_with(&mut file, &options).unwrap();
+            assert_eq!(file, big.bytes);
+        }
+    }
+}
+
+#[test]
+fn layouts_follow_the_struct() {
+    #[derive(Record)]
+    #[repr(C)]
+    struct Mixed {
+        a: u8,
+        #[record(len = 3)]
+        name: String,
+        b: u8,
+        #[record(len = 3)]
+        raw: Vec<u8>,
+        z: Complex<f32>,
+        last: u16,
+    }
+    // np.dtype([('a','u1'),('name','U3'),('b','u1'),('raw','S3'),('z','c8'),('last','u2')], align=True)
+    let expected = "[('a', '|u1'), ('', '|V3'), ('name', '<U3'), ('b', '|u1'), ('raw', '|S3'), ('z', '<c8'), \
+                    ('last', '<u2'), ('', '|V2')]";
+    assert_eq!(descr::<Mixed>(&WriteOptions::new()), expected);
+
+    #[derive(Record)]
+    #[repr(C, packed(2))]
+    #[derive(Clone, Copy)]
+    struct Two {
+        a: u8,
+        b: f64,
+    }
+    assert_eq!(descr::<Two>(&WriteOptions::new()), "[('a', '|u1'), ('', '|V1'), ('b', '<f8')]");
+
+    #[derive(Record)]
+    #[repr(C, align(16))]
+    struct Wide {
+        b: f64,
+    }
+    assert_eq!(descr::<Wide>(&WriteOptions::new()), "[('b', '<f8'), ('', '|V8')]");
+    assert_eq!(descr::<Unicode>(&WriteOptions::new()), "[('λ漢😀', '<f4'), ('type', '|u1')]");
+}
+
+#[test]
+fn structs_may_be_generic() {
+    #[derive(Record, Debug, PartialEq, Clone, Copy)]
+    #[repr(C, packed)]
+    struct Pair<T: Copy, const N: usize>
+    where
+        T: Default,
+    {
+        one: T,
+        many: [T; N],
+    }
+    assert_eq!(descr::<Pair<f32, 3>>(&WriteOptions::new()), "[('one', '<f4'), ('many', '<f4', (3,))]");
+    let pairs = arr1(&[Pair { one: 1u8, many: [2, 3] }, Pair { one: 4, many: [5, 6] }]);
+    let mut file = Vec::new();
+    pairs.write_npy(&mut file).unwrap();
+    assert!(file.ends_with(&[1, 2, 3, 4, 5, 6]));
+    assert_eq!(ArrayViewMut1::<Pair<u8, 2>>::view_mut_npy(&mut file).unwrap(), pairs);
+}
+
+#[test]
+fn fields_that_do_not_match_are_named() {
+    #[derive(Record)]
+    struct Less {
+        flag: u8,
+        tail: i16,
+    }
+    #[derive(Record)]
+    struct More {
+        flag: u8,
+        value: f64,
+        tail: i16,
+        extra: u8,
+    }
+    #[derive(Record)]
+    struct Other {
+        flag: u8,
+        value: f32,
+        tail: i16,
+    }
+    let bytes = case("record-aligned").bytes;
+    let error = Array2::<More>::read_npy(&bytes[..]).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "extra"), "{error}");
+    assert!(error.is_mismatch());
+    let error = Array2::<Less>::read_npy(&bytes[..]).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "value"), "{error}");
+    assert!(error.is_mismatch() && error.to_string().contains("ignore_extra_fields"), "{error}");
+    let options = ReadOptions::new().ignore_extra_fields(true);
+    let less = Array2::<Less>::read_npy_with(&bytes[..], &options).unwrap();
+    let all = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
+    assert!(less.iter().zip(&all).all(|(less, all)| less.flag == all.flag && less.tail == all.tail));
+
+    let error = Array2::<Other>::read_npy(&bytes[..]).err().unwrap();
+    assert_eq!(error.field(), Some("value"));
+    assert!(
+        error.is_mismatch() && error.to_string().starts_with("field 'value': the file has '<f8'"),
+        "{error}"
+    );
+    let options = ReadOptions::new().casting(Casting::SameKind);
+    let other = Array2::<Other>::read_npy_with(&bytes[..], &options).unwrap();
+    assert!(other.iter().zip(&all).all(|(other, all)| other.value == all.value as f32));
+
+    let error = Array2::<f64>::read_npy(&bytes[..]).unwrap_err();
+    assert!(error.is_mismatch() && error.to_string().contains("derive Record"), "{error}");
+    let mut numbers = Vec::new();
+    arr1(&[1.0]).write_npy(&mut numbers).unwrap();
+    assert!(Array1::<AlignedC>::read_npy(&numbers[..]).unwrap_err().is_mismatch());
+}
+
+#[test]
+fn nested_fields_are_named_by_their_path() {
+    #[derive(Record)]
+    struct Inner64 {
+        x: f64,
+        flag: bool,
+    }
+    #[derive(Record)]
+    struct Nested64 {
+        id: i32,
+        r#in: Inner64,
+        many: [Inner; 2],
+    }
+    let error = Array2::<Nested64>::read_npy(&case("record-nested").bytes[..]).err().unwrap();
+    assert_eq!(error.field(), Some("in.x"));
+
+    // Item 4 of 14 bytes, `many[1].flag`; read by columns, in bulk and viewed.
+    let broken = case("record-nested");
+    let mut bytes = broken.bytes.clone();
+    let start = broken.arrays[0].data_offset();
+    bytes[start + 4 * 19 + 18] = 2;
+    let error = Array2::<Nested>::read_npy(&bytes[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }));
+    assert_eq!((error.element(), error.field()), (Some(4), Some("many.flag")), "{error}");
+
+    let broken = case("record-nested_aligned");
+    let mut bytes = broken.bytes.clone();
+    let (start, item) = (broken.arrays[0].data_offset(), size_of::<NestedC>());
+    bytes[start + 5 * item + std::mem::offset_of!(NestedC, c)] = 7;
+    for error in [
+        Array2::<NestedC>::read_npy(&bytes[..]).unwrap_err(),
+        ArrayView::<NestedC, IxDyn>::view_npy(&Aligned::new(&bytes)).unwrap_err(),
+    ] {
+        assert_eq!((error.element(), error.field()), (Some(5), Some("c")), "{error}");
+    }
+}
+
+#[test]
+fn texts_that_do_not_fit_are_never_cut() {
+    let fits = Texts { s: b"abcde".to_vec(), u: "äöü".into(), big: "ab".into(), v: Void([1, 2, 3]) };
+    let mut file = Vec::new();
+    let one = arr1(std::slice::from_ref(&fits));
+    one.write_npy(&mut file).unwrap();
+    assert_eq!(Array1::<Texts>::read_npy(&file[..]).unwrap(), one);
+    for (wrong, field) in [
+        (Texts { s: b"abcdef".to_vec(), ..fits.clone() }, "s"),
+        (Texts { u: "äöüß".into(), ..fits.clone() }, "u"),
+    ] {
+        let mut file = Vec::new();
+        let error = arr1(&[fits.clone(), wrong]).write_npy(&mut file).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+        assert_eq!((error.element(), error.field()), (Some(1), Some(field)), "{error}");
+        assert!(file.is_empty(), "nothing is written");
+    }
+    let matrix = Matrix { t: ["ab".into(), "abc".into()], ..Matrix::default() };
+    let error = arr1(&[matrix]).write_npy(Vec::new()).unwrap_err();
+    assert_eq!((error.element(), error.field()), (Some(0), Some("t")), "{error}");
+}
+
+#[test]
+fn padding_is_written_as_zeros() {
+    let records: Vec<AlignedC> =
+        (0..5000).map(|index| AlignedC { flag: 255, value: f64::from(index), tail: -1 }).collect();
+    let array = Array2::from_shape_vec((50, 100), records).unwrap();
+    for order in [Order::C, Order::Fortran] {
+        let mut file = Vec::new();
+        array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+        for item in file[file.len() - 5000 * 24..].chunks_exact(24) {
+            assert!(item[1..8].iter().chain(&item[18..]).all(|byte| *byte == 0), "{item:?}");
+        }
+        assert_eq!(Array2::<AlignedC>::read_npy(&file[..]).unwrap(), array);
+    }
+    // Padding that is not zero is read over.
+    let mut bytes = case("record-aligned").bytes;
+    let expected = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
+    let start = case("record-aligned").arrays[0].data_offset();
+    bytes[start..].chunks_exact_mut(24).for_each(|item| item[1..8].fill(0xFF));
+    assert_eq!(Array2::<AlignedC>::read_npy(&bytes[..]).unwrap(), expected);
+    let mut into = Array2::<AlignedC>::default((4, 3).f());
+    into.slice_mut(s![..;2, ..]).read_npy_into(&bytes[..]).unwrap();
+    assert_eq!(into.slice(s![..;2, ..]), expected);
+}
+
+#[test]
+fn many_records_on_many_threads() {
+    let records = Array1::from_shape_fn(300_000, |index| Packed {
+        a: index as u8,
+        b: index as f64,
+        c: (index % 1000) as i16,
+    });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let options = WriteOptions::new().byte_order(order);
+        ndarray_io::write_npy_with(file.path(), &records, &options).unwrap();
+        let read: Array1<Packed> = ndarray_io::read_npy(file.path()).unwrap();
+        assert_eq!(read, records);
+        let packed: Array1<PackedC> = ndarray_io::read_npy(file.path()).unwrap();
+        let same = |(one, other): (&PackedC, &Packed)| {
+            ({ one.a }, { one.b }, { one.c }) == (other.a, other.b, other.c)
+        };
+        assert!(packed.iter().zip(&records).all(same));
+    }
+}
+
+#[test]
+fn dynamic_arrays_hold_them() {
+    let array = DynArray::new(&arr1(&[Tight { x: 1.0, y: 2.0 }])).unwrap();
+    assert_eq!(array.dtype().to_string(), "[('x', '<f4'), ('y', '<f4')]");
+    assert_eq!(array.view::<Tight, IxDyn>().unwrap()[0], Tight { x: 1.0, y: 2.0 });
+    assert!(matches!(array.dtype(), DType::Record(_)));
+}
