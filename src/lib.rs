@@ -20,6 +20,7 @@
 //! | read from or write to anything | [`ReadNpyExt::read_npy`], [`WriteNpyExt::write_npy`] |
 //! | read into an array that is there | [`ReadNpyIntoExt::read_npy_into`] |
 //! | look before reading, or read arrays in a row | [`NpyReader`] |
+//! | read and write structs | [`#[derive(Record)]`](macro@Record) |
 //! | take an array of whatever type, and look | [`DynArray`] |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
 //! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
@@ -48,7 +49,8 @@
 //! | `V2` | `half::bf16` (feature `half`), as `ml_dtypes` and JAX write it | yes | yes | yes |
 //! | `M8[25s]` | [`Datetime64`]`<units::Times<25, units::Second>>` | yes | yes | yes |
 //! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
-//! | records | none yet; [`DynArray::field`] takes out a column | | | |
+//! | records | a struct that derives [`Record`](macro@Record) | yes | with `#[repr(C)]` or `#[repr(C, packed)]`; mutably without padding | yes |
+//! | subarrays, in records | `[T; N]` | yes | yes | yes |
 //! | objects | none yet; [`NpyReader::read_bytes`] gives the pickle | | | |
 //!
 //! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
@@ -66,7 +68,7 @@
 //!
 //! # Features
 //!
-//! `mmap` (default): maps. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between [`Datetime64`],
+//! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between [`Datetime64`],
 //! [`Timedelta64`] and the times of these crates. The features `npz`, `compressed_npz` and `num-complex-0_4` exist as names,
 //! for those who come from `ndarray-npy`; archives are not built yet.
 

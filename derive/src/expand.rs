@@ -47,6 +47,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
     let locals: Vec<_> = (0..fields.len()).map(|index| format_ident!("column_{index}")).collect();
+    let (zipped, pattern) = side_by_side(&locals);
     let specs = fields.iter().map(|Field { type_, name, title, len, offset, .. }| {
         let (title, len, offset) = (option(title), option(len), option(offset));
         quote_spanned! { type_.span() =>
@@ -67,8 +68,8 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let values: Vec<_> = fields
         .iter()
         .map(|Field { ident, type_, .. }| match is_packed {
-            true => quote_spanned! { type_.span() => &{ self.#ident } },
-            false => quote_spanned! { type_.span() => &self.#ident },
+            true => quote_spanned! { type_.span() => &{ item.#ident } },
+            false => quote_spanned! { type_.span() => &item.#ident },
         })
         .collect();
     // Without a struct's layout for the memory to follow, fields are packed in the file.
@@ -103,15 +104,17 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 count: ::core::primitive::usize,
                 out: &mut ::std::vec::Vec<Self>,
             ) -> #library::Result<()> {
-                #(let mut #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
+                #(let #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
+                let each = #zipped;
                 ::std::iter::Extend::extend(
                     out,
-                    ::core::iter::Iterator::map(0..count, |_| Self { #(#idents: #locals(),)* }),
+                    ::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals),* }),
                 );
                 ::core::result::Result::Ok(())
             }
 
             fn check(&self, options: &#library::WriteOptions) -> #library::Result<()> {
+                let item = self;
                 #(#private::check_field::<Self, #types>(#indices, #values, options)?;)*
                 ::core::result::Result::Ok(())
             }
@@ -121,10 +124,34 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 ::core::convert::identity((#(#slots,)*)) // of no fields, a bare `()` would be a lint
             }
 
-            fn encode(&self, slots: &Self::Slots, into: &mut [::core::primitive::u8]) -> #library::Result<()> {
-                #(<#private::Slot<#types>>::put(&slots.#indices, #values, into)?;)*
+            fn encode(
+                items: &[Self],
+                slots: &Self::Slots,
+                record: ::core::primitive::usize,
+                into: &mut [::core::primitive::u8],
+            ) -> #library::Result<()> {
+                #(
+                    let records = <[::core::primitive::u8]>::chunks_exact_mut(into, record);
+                    for (item, record) in ::core::iter::Iterator::zip(<[Self]>::iter(items), records) {
+                        <#private::Slot<#types>>::put(&slots.#indices, #values, record)?;
+                    }
+                )*
                 ::core::result::Result::Ok(())
             }
+        }
+    }
+}
+
+/// Columns side by side, and the pattern that takes one row of them apart. Zipped vectors know their length, so that no
+/// element is asked whether it is the last; and as a tree they are no deeper than the compiler likes.
+fn side_by_side(columns: &[syn::Ident]) -> (TokenStream, TokenStream) {
+    match columns {
+        [] => (quote!(0..count), quote!(_)),
+        [one] => (quote!(#one), quote!(#one)),
+        many => {
+            let (left, right) = many.split_at(many.len() / 2);
+            let ((left, left_row), (right, right_row)) = (side_by_side(left), side_by_side(right));
+            (quote!(::core::iter::Iterator::zip(#left, #right)), quote!((#left_row, #right_row)))
         }
     }
 }

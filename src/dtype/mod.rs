@@ -71,6 +71,22 @@ impl DType {
         }
     }
 
+    /// The same type with everything in it in one byte order.
+    ///
+    /// ```
+    /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+    /// let little = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
+    /// assert_eq!(little.with_byte_order(ByteOrder::Big).to_string(), "'>f8'");
+    /// ```
+    pub fn with_byte_order(&self, order: ByteOrder) -> Self {
+        match self {
+            Self::Scalar(scalar) => scalar.with_order(order).into(),
+            Self::Subarray(subarray) => subarray.with_byte_order(order).into(),
+            Self::Record(record) => record.with_byte_order(order).into(),
+            Self::Object => Self::Object,
+        }
+    }
+
     /// The scalar, if this is one.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! Records and subarrays: dtypes made of dtypes.
 
-use super::{DType, MAX_ITEM_SIZE};
+use super::{ByteOrder, DType, MAX_ITEM_SIZE};
 use crate::shape::Shape;
 
 /// An array of fixed shape that is one element.
@@ -39,6 +39,10 @@ impl Subarray {
     /// Its size in bytes.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {
+        Self { base: self.base.with_byte_order(order), ..self.clone() }
     }
 }
 
@@ -129,5 +133,10 @@ impl Record {
     pub fn pad(&mut self, bytes: usize) -> Option<()> {
         self.size = self.size.checked_add(bytes).filter(|&size| size <= MAX_ITEM_SIZE)?;
         Some(())
+    }
+
+    pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {
+        let field = |field: &Field| Field { dtype: field.dtype.with_byte_order(order), ..field.clone() };
+        Self { fields: self.fields.iter().map(field).collect(), size: self.size }
     }
 }

@@ -1,6 +1,7 @@
 //! [`DynArray`]: an array whose type is known only when the program runs.
 
 mod convert;
+mod field;
 mod numbers;
 mod show;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::CheckedBitPattern;
 
 use super::swap::{swap_column, swap_units};
+use crate::dtype::{DType, Kind};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What is done to the bytes of each element.
@@ -53,7 +54,7 @@ impl Fix {
 
     /// For records of so many bytes.
     pub(super) fn fields(item: usize, mut fields: Vec<FieldFix>) -> Self {
-        fields.retain(|field| field.fix.is_needed());
+        fields.retain(|field| field.fix.is_needed() && field.size > 0);
         let work = if fields.is_empty() { Work::Nothing } else { Work::Fields(fields.into()) };
         Self { item, work }
     }
@@ -152,5 +153,34 @@ fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
     match items().fold(true, |all, item| all & is_valid(item)) {
         true => None,
         false => items().position(|item| !is_valid(item)),
+    }
+}
+
+/// Turns the bytes of elements of one dtype into those of another that differs in its byte orders alone.
+pub(crate) fn swap_between(from: &DType, to: &DType, bytes: &mut [u8]) {
+    between(from, to).swap(bytes);
+}
+
+fn between(from: &DType, to: &DType) -> Fix {
+    match (from, to) {
+        (DType::Scalar(from), DType::Scalar(to)) => {
+            let unit = match from.kind() {
+                Kind::Complex => from.size() / 2,
+                Kind::Text => 4,
+                _ => from.size(),
+            };
+            Fix::units(from.size(), unit, from.byte_order() != to.byte_order())
+        }
+        (DType::Subarray(from), DType::Subarray(to)) => between(from.base(), to.base()).repeated(from.size()),
+        (DType::Record(from), DType::Record(to)) => {
+            let fields = from.fields().iter().zip(to.fields()).map(|(from, to)| FieldFix {
+                name: "",
+                offset: from.offset(),
+                size: from.dtype().item_size(),
+                fix: between(from.dtype(), to.dtype()),
+            });
+            Fix::fields(from.size(), fields.collect())
+        }
+        _ => Fix::units(from.item_size(), 1, false),
     }
 }

@@ -21,6 +21,7 @@ mod void;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
+pub(crate) use fix::swap_between;
 pub use longdouble::LongDouble;
 pub use text::Chars;
 pub use time::{Datetime64, Timedelta64, units};
@@ -180,6 +181,12 @@ pub trait DecodeWhole<T>: Send + Sync {
 pub trait Encode<T>: Send + Sync {
     /// Fills `into`, which has the size of one item.
     fn encode(&self, item: &T, into: &mut [u8]) -> Result<()>;
+
+    /// Fills `into`, which has room for just these items, each of so many bytes.
+    fn encode_all(&self, items: &[T], size: usize, into: &mut [u8]) -> Result<()> {
+        let mut slots = into.chunks_exact_mut(size.max(1));
+        items.iter().zip(slots.by_ref()).try_for_each(|(item, slot)| self.encode(item, slot))
+    }
 }
 
 /// Encodes a payload as one unit.

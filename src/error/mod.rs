@@ -96,7 +96,7 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn field(&self) -> Option<&str> {
-        self.0.field.as_deref().filter(|field| !field.is_empty())
+        self.0.field.as_deref()
     }
 
     /// The system failed: the file is not there, the disk is full, the connection broke.
@@ -185,10 +185,12 @@ impl Error {
         self
     }
 
-    /// Fields are named from the inside to the outside.
+    /// Fields are named from the inside to the outside. What has no name is an array's element.
     pub(crate) fn at_field(mut self, name: &str) -> Self {
+        if name.is_empty() {
+            return self;
+        }
         self.0.field = Some(match self.0.field.take() {
-            Some(inner) if name.is_empty() => inner,
             Some(inner) => format!("{name}.{inner}"),
             None => name.to_owned(),
         });

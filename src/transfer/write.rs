@@ -57,6 +57,9 @@ pub(crate) fn write<T: Send + Sync>(
         (Emit::Coded(encode), items) => {
             let item = header.dtype().item_size();
             write_blocks(sink, head, header, items, options, |block, bytes| {
+                if let Some(items) = block.to_slice() {
+                    return encode.encode_all(items, item, bytes);
+                }
                 let mut slots = bytes.chunks_exact_mut(item.max(1));
                 block.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| encode.encode(element, slot))
             })?;

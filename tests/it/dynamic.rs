@@ -2,17 +2,37 @@
 
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, arr1, arr2};
 use ndarray_io::{
-    Casting, DynArray, ErrorKind, Order, ReadNpyExt, ReadableElement, WriteNpyExt, WriteOptions, read_npy,
-    with_numbers,
+    ByteOrder, Casting, DType, DynArray, ErrorKind, Kind, Order, ReadNpyExt, Scalar, ViewMutElement,
+    WriteNpyExt, WriteOptions, read_npy, with_numbers,
 };
 
 use crate::manifest::{self, with_type};
 
 #[test]
 fn fields_are_numpys() {
-    fn check<A: ReadableElement + PartialEq + std::fmt::Debug>(field: &DynArray, expected: &std::path::Path) {
-        let field: ArrayD<A> = field.clone().into_array().unwrap();
-        assert_eq!(field, read_npy::<_, ArrayD<A>>(expected).unwrap());
+    fn check<A>(records: &DynArray, path: &str, expected: &std::path::Path)
+    where
+        A: ViewMutElement + Clone + Default + PartialEq + std::fmt::Debug,
+    {
+        let expected = read_npy::<_, ArrayD<A>>(expected).unwrap();
+        let field: ArrayD<A> = records.field(path).unwrap().into_array().unwrap();
+        assert_eq!(field, expected);
+        let field = records.field_cow::<A, IxDyn>(path).unwrap();
+        assert_eq!(field, expected);
+        // The records are aligned, but `pos` is big-endian, and the records within `tail` have five bytes.
+        match records.field_view::<A, IxDyn>(path) {
+            Ok(view) => assert_eq!(view, expected),
+            Err(error) => match path {
+                "pos" => assert!(matches!(error.kind(), ErrorKind::ForeignByteOrder { .. })),
+                path => assert!(path == "tail.x" && matches!(error.kind(), ErrorKind::Misaligned { .. })),
+            },
+        }
+        let mut records = records.clone();
+        if let Ok(mut view) = records.field_view_mut::<A, IxDyn>(path) {
+            view.fill(A::default());
+            let zeros = ArrayD::default(expected.raw_dim());
+            assert_eq!(records.field(path).unwrap().into_array::<A, IxDyn>().unwrap(), zeros);
+        }
     }
     let folder = manifest::testdata();
     let mut seen = 0;
@@ -21,7 +41,7 @@ fn fields_are_numpys() {
         let records: DynArray = read_npy(folder.join(case.line["of"].as_str().unwrap())).unwrap();
         let field = records.field(path).unwrap();
         let dtype = field.dtype().clone();
-        with_type!(dtype, check(&field, &case.path)).unwrap();
+        with_type!(dtype, check(&records, path, &case.path)).unwrap();
         if records.order() == Order::C {
             let mut written = Vec::new();
             field.write_npy(&mut written).unwrap();
@@ -141,4 +161,56 @@ fn no_file_takes_for_ever_to_show() {
     assert_eq!(claim("'<f8'", "(1099511627776, 0)").to_string(), "[]");
     let field = claim("[('a', [], (2147483647, 1000))]", "(3,)").field("a").unwrap();
     assert_eq!(field.shape(), [3, 2_147_483_647, 1000]);
+}
+
+#[test]
+fn a_field_out_of_step_is_copied() {
+    // A byte in front of it, and records of five bytes: no `u32` can be viewed there.
+    let text =
+        "{'descr': [('id', '|u1'), ('x', '<u4'), ('ok', '|b1')], 'fortran_order': False, 'shape': (2,), }";
+    let payload = [7, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 2];
+    let file =
+        [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &payload].concat();
+    let records = DynArray::read_npy(&file[..]).unwrap();
+    let error = records.field_view::<u32, Ix1>("x").unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Misaligned { .. }) && error.field() == Some("x"), "{error}");
+    assert_eq!(records.field_cow::<u32, Ix1>("x").unwrap(), arr1(&[1, 2]));
+    assert_eq!(records.field_view::<u8, Ix1>("id").unwrap(), arr1(&[7, 8]));
+    let error = records.field_view::<bool, Ix1>("ok").unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }) && error.element() == Some(1),
+        "{error}"
+    );
+    assert!(records.field_view::<i8, Ix1>("id").unwrap_err().is_mismatch());
+    assert!(records.field_view::<u8, Ix2>("id").unwrap_err().is_mismatch());
+}
+
+#[test]
+fn dtypes_are_cast_when_the_program_runs() {
+    let dtype = |kind, size, order| DType::from(Scalar::new(kind, size, order).unwrap());
+    let array = DynArray::new(&arr2(&[[1i16, -2], [300, 4]])).unwrap();
+    let big = array.cast_to(&dtype(Kind::Int, 2, ByteOrder::Big), Casting::Safe).unwrap();
+    assert_eq!(big.bytes(), [0, 1, 0xFF, 0xFE, 1, 44, 0, 4]);
+    // np.array([1, -2, 300, 4], '<i2').astype('>c8').tobytes()
+    let complex = big.cast_to(&dtype(Kind::Complex, 8, ByteOrder::Big), Casting::Safe).unwrap();
+    let expected: Vec<u8> =
+        [1f32, 0.0, -2.0, 0.0, 300.0, 0.0, 4.0, 0.0].iter().flat_map(|part| part.to_be_bytes()).collect();
+    assert_eq!(complex.bytes(), expected);
+    assert!(
+        array.cast_to(&dtype(Kind::Uint, 8, ByteOrder::NATIVE), Casting::SameKind).unwrap_err().is_mismatch()
+    );
+    assert!(
+        array.cast_to(&dtype(Kind::Text, 8, ByteOrder::NATIVE), Casting::Unsafe).unwrap_err().is_mismatch()
+    );
+
+    // Everything has a byte order to change: what NumPy has of either, `record-matrix` and `record-matrix_big`.
+    let folder = manifest::testdata();
+    for (little, big) in [("record-matrix", "record-matrix_big"), ("record-tight", "record-tight_big")] {
+        let [little, big]: [DynArray; 2] =
+            [little, big].map(|id| read_npy(folder.join(format!("{id}.npy"))).unwrap());
+        let turned = little.cast_to(big.dtype(), Casting::Safe).unwrap();
+        assert_eq!(turned.cast_to(little.dtype(), Casting::Safe).unwrap(), little);
+        assert_eq!(turned.to_string(), little.to_string());
+        assert_ne!(turned.bytes(), little.bytes());
+    }
 }

@@ -137,7 +137,8 @@ where
             for array in [array.clone(), strided(&array)] {
                 let order = if facts.is_fortran() { Order::Fortran } else { Order::C };
                 let mut file = Vec::new();
-                array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+                let options = WriteOptions::new().order(order).byte_order(ByteOrder::Little);
+                array.write_npy_with(&mut file, &options).unwrap();
                 assert_eq!(
                     file.escape_ascii().to_string(),
                     case.bytes.escape_ascii().to_string(),
@@ -231,6 +232,7 @@ fn fields_are_found_by_their_names() {
 }
 
 #[test]
+#[cfg(target_endian = "little")]
 fn records_are_viewed_as_they_lie() {
     check_view_mut::<PackedC>(&case("record-packed"));
     check_view_mut::<Tight>(&case("record-tight"));
@@ -272,6 +274,41 @@ fn records_of_the_corpus_are_numpys() {
         seen += 1;
     }
     assert!(seen > 50, "{seen}");
+}
+
+#[test]
+fn bools_of_the_corpus_are_checked_within_records() {
+    #[derive(Record)]
+    struct InRecord {
+        a: u8,
+        b: bool,
+    }
+    #[derive(Record)]
+    struct InSubarray {
+        b: [bool; 3],
+    }
+    #[derive(Record)]
+    struct Inmost {
+        b: bool,
+    }
+    #[derive(Record)]
+    struct InNested {
+        a: Inmost,
+        c: Bytes<2>,
+    }
+    let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") else { return };
+    let bytes =
+        |id: &str| std::fs::read(std::path::Path::new(&folder).join(format!("bad-bool-{id}.npy"))).unwrap();
+    for (error, field) in [
+        (Array1::<InRecord>::read_npy(&bytes("in_record")[..]).err().unwrap(), "b"),
+        (Array1::<InSubarray>::read_npy(&bytes("in_subarray")[..]).err().unwrap(), "b"),
+        (Array1::<InNested>::read_npy(&bytes("in_nested")[..]).err().unwrap(), "a.b"),
+    ] {
+        assert!(
+            matches!(error.kind(), ErrorKind::BadBool { .. }) && error.field() == Some(field),
+            "{error:?}"
+        );
+    }
 }
 
 /// The dtype that a struct is written as.
@@ -521,4 +558,43 @@ fn dynamic_arrays_hold_them() {
     assert_eq!(array.dtype().to_string(), "[('x', '<f4'), ('y', '<f4')]");
     assert_eq!(array.view::<Tight, IxDyn>().unwrap()[0], Tight { x: 1.0, y: 2.0 });
     assert!(matches!(array.dtype(), DType::Record(_)));
+}
+
+/// Code that grows with the fields must not grow deep with them.
+#[test]
+fn many_fields_compile() {
+    #[derive(Record)]
+    #[rustfmt::skip]
+    struct Many {
+        f0: u8, f1: u8, f2: u8, f3: u8, f4: u8, f5: u8, f6: u8, f7: u8, f8: u8, f9: u8, f10: u8,
+        f11: u8, f12: u8, f13: u8, f14: u8, f15: u8, f16: u8, f17: u8, f18: u8, f19: u8, f20: u8,
+        f21: u8, f22: u8, f23: u8, f24: u8, f25: u8, f26: u8, f27: u8, f28: u8, f29: u8, f30: u8,
+        f31: u8, f32: u8, f33: u8, f34: u8, f35: u8, f36: u8, f37: u8, f38: u8, f39: u8, f40: u8,
+        f41: u8, f42: u8, f43: u8, f44: u8, f45: u8, f46: u8, f47: u8, f48: u8, f49: u8, f50: u8,
+        f51: u8, f52: u8, f53: u8, f54: u8, f55: u8, f56: u8, f57: u8, f58: u8, f59: u8, f60: u8,
+        f61: u8, f62: u8, f63: u8, f64: u8, f65: u8, f66: u8, f67: u8, f68: u8, f69: u8, f70: u8,
+        f71: u8, f72: u8, f73: u8, f74: u8, f75: u8, f76: u8, f77: u8, f78: u8, f79: u8, f80: u8,
+        f81: u8, f82: u8, f83: u8, f84: u8, f85: u8, f86: u8, f87: u8, f88: u8, f89: u8, f90: u8,
+        f91: u8, f92: u8, f93: u8, f94: u8, f95: u8, f96: u8, f97: u8, f98: u8, f99: u8, f100: u8,
+        f101: u8, f102: u8, f103: u8, f104: u8, f105: u8, f106: u8, f107: u8, f108: u8, f109: u8,
+        f110: u8, f111: u8, f112: u8, f113: u8, f114: u8, f115: u8, f116: u8, f117: u8, f118: u8,
+        f119: u8, f120: u8, f121: u8, f122: u8, f123: u8, f124: u8, f125: u8, f126: u8, f127: u8,
+        f128: u8, f129: u8, f130: u8, f131: u8, f132: u8, f133: u8, f134: u8, f135: u8, f136: u8,
+        f137: u8, f138: u8, f139: u8, f140: u8, f141: u8, f142: u8, f143: u8, f144: u8, f145: u8,
+        f146: u8, f147: u8, f148: u8, f149: u8,
+    }
+    let (last, bytes) = (7, [vec![0; 149], vec![7]].concat());
+    let mut file = Vec::new();
+    let record: DType = NpyReader::new(
+        &{
+            Array1::<Many>::from(Vec::new()).write_npy(&mut file).unwrap();
+            file
+        }[..],
+    )
+    .unwrap()
+    .dtype()
+    .clone();
+    let header = ndarray_io::Header::new(record, Order::C, [1].into()).unwrap();
+    let file = [ndarray_io::npy::format(&header, None).unwrap(), bytes].concat();
+    assert_eq!(Array1::<Many>::read_npy(&file[..]).unwrap()[0].f149, last);
 }

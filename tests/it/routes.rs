@@ -1,7 +1,6 @@
 //! The ways in. Every case runs over every one of them; a new way is a line of `ALL` and one arm of `read`.
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
 
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
 use ndarray_io::{
@@ -168,14 +167,14 @@ fn file_at_an_offset<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
 }
 
 #[cfg(feature = "mmap")]
-fn map<A: ViewMutElement + Clone>(path: &Path) -> Result<ArrayD<A>> {
+fn map<A: ViewMutElement + Clone>(path: &std::path::Path) -> Result<ArrayD<A>> {
     // SAFETY: the file is this test's own.
     let map = unsafe { ndarray_io::NpyMmap::<A, IxDyn>::open(path)? };
     Ok(map.view().to_owned())
 }
 
 #[cfg(feature = "mmap")]
-fn map_mut<A: ViewMutElement + Clone>(path: &Path, shared: bool) -> Result<ArrayD<A>> {
+fn map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool) -> Result<ArrayD<A>> {
     // SAFETY: the file is this test's own.
     let open = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(path) };
     // SAFETY: as above.

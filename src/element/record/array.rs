@@ -81,7 +81,6 @@ struct EachOut<T> {
 
 impl<T: Send + Sync, const N: usize> Encode<[T; N]> for EachOut<T> {
     fn encode(&self, item: &[T; N], into: &mut [u8]) -> Result<()> {
-        let mut slots = into.chunks_exact_mut(self.size.max(1));
-        item.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| self.encode.encode(element, slot))
+        self.encode.encode_all(item, self.size, into)
     }
 }

@@ -1,5 +1,7 @@
 //! Records out of bytes: in bulk if they lie in the file as in memory, else by columns.
 
+use std::vec;
+
 use super::super::cast::{Plain, RecordType};
 use super::super::fix::{FieldFix, Fix};
 use super::super::{Decode, How, mismatch};
@@ -86,7 +88,7 @@ pub struct Column<F> {
 
 impl<F> Column<F> {
     /// The field of each of `count` records of `record` bytes.
-    pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<impl FnMut() -> F> {
+    pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<vec::IntoIter<F>> {
         let fields = match &self.how {
             How::Plain(plain) => plain.make(count, |into| self.gather(records, record, into)),
             How::Coded(decode) => {
@@ -97,8 +99,9 @@ impl<F> Column<F> {
             }
             How::Whole(_) => unreachable!("`column` takes none"),
         };
-        let mut fields = fields.map_err(|error| error.at_field(self.name))?.into_iter();
-        Ok(move || fields.next().expect("a decoder gives as many elements as it was asked for"))
+        let fields = fields.map_err(|error| error.at_field(self.name))?;
+        assert_eq!(fields.len(), count, "a decoder gives as many elements as it was asked for");
+        Ok(fields.into_iter())
     }
 
     /// Copies the field of each record.

@@ -90,7 +90,7 @@ pub struct Slot<F> {
 
 impl<F> Slot<F> {
     /// Puts a value in its place.
-    #[inline]
+    #[inline(always)]
     pub fn put(&self, value: &F, record: &mut [u8]) -> Result<()> {
         let into = &mut record[self.offset..][..self.size];
         match &self.emit {
@@ -113,9 +113,16 @@ struct Slots<R: RecordType> {
 
 impl<R: RecordType> Encode<R> for Slots<R> {
     fn encode(&self, item: &R, into: &mut [u8]) -> Result<()> {
+        self.encode_all(std::slice::from_ref(item), into.len(), into)
+    }
+
+    fn encode_all(&self, items: &[R], size: usize, into: &mut [u8]) -> Result<()> {
         if self.has_padding {
             into.fill(0);
         }
-        item.encode(&self.slots, into)
+        match size {
+            0 => Ok(()),
+            _ => R::encode(items, &self.slots, size, into),
+        }
     }
 }

@@ -1,0 +1,73 @@
+//! Structs as elements: `cargo run --release --example records`.
+//!
+//! A catalogue of stars, written as NumPy's record array and read back: whole, by columns, and viewed where it lies.
+
+use ndarray::{Array1, ArrayView1, Ix1};
+use ndarray_io::{
+    Chars, DynArray, NpyReader, ReadNpyExt, ReadOptions, Record, ViewNpyExt, WriteNpyExt, read_npy, write_npy,
+};
+
+/// Packed in the file, in this order: `[('name', '<U12'), ('position', '<f8', (3,)), ('mag', '<f4')]`.
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Star {
+    #[record(len = 12)]
+    name: String,
+    position: [f64; 3],
+    #[record(rename = "mag")]
+    magnitude: f32,
+}
+
+/// The same bytes, in memory as in the file, so that they can be viewed without copying.
+#[derive(Record, Clone, Copy)]
+#[repr(C, packed)]
+struct StarBytes {
+    name: Chars<12>,
+    position: [f64; 3],
+    mag: f32,
+}
+
+/// Only what is wanted of it.
+#[derive(Record)]
+struct Magnitude {
+    mag: f32,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let star = |name: &str, position, magnitude| Star { name: name.to_owned(), position, magnitude };
+    let stars = Array1::from(vec![
+        star("Vega", [1.9, -6.9, 4.8], 0.03),
+        star("Arcturus", [-8.8, -6.0, 3.6], -0.05),
+        star("Sirius", [-0.5, 2.5, -0.8], -1.46),
+    ]);
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("stars.npy");
+    write_npy(&path, &stars)?;
+    println!("{}", NpyReader::new(std::fs::File::open(&path)?)?.dtype());
+
+    // Whole.
+    let read: Array1<Star> = read_npy(&path)?;
+    assert_eq!(read, stars);
+    let brightest = read.iter().min_by(|one, other| one.magnitude.total_cmp(&other.magnitude));
+    println!("the brightest is {brightest:?}");
+
+    // A part of the fields.
+    let options = ReadOptions::new().ignore_extra_fields(true);
+    let magnitudes = Array1::<Magnitude>::read_npy_with(std::fs::File::open(&path)?, &options)?;
+    println!("{} magnitudes, the first {}", magnitudes.len(), magnitudes[0].mag);
+
+    // Where it lies. (A mapped file would do as well: `NpyMmap::<StarBytes, Ix1>`.)
+    let mut bytes = Vec::new();
+    stars.write_npy(&mut bytes)?;
+    let view = ArrayView1::<StarBytes>::view_npy(&bytes)?;
+    println!("viewed: {:?} at {:?}, {}", { view[2].name }, { view[2].position }, { view[2].mag });
+
+    // Without a struct: a column of whatever there is.
+    let whatever: DynArray = read_npy(&path)?;
+    println!("magnitudes: {}", whatever.field("mag")?);
+    println!("their sum: {}", whatever.field_cow::<f32, Ix1>("mag")?.sum());
+
+    // What does not match is named.
+    let error = Array1::<Magnitude>::read_npy(std::fs::File::open(&path)?).err();
+    println!("without the option: {}", error.map(|error| error.to_string()).unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! Fields of a [`DynArray`] of records: as arrays of their own, and as views into the records.
+
+use ndarray::{ArrayD, ArrayView, ArrayViewMut, CowArray, Dimension, ShapeBuilder};
+
+use super::{Data, DynArray};
+use crate::array::dimension;
+use crate::dtype::{DType, Record};
+use crate::element::cast::{self, Spread};
+use crate::element::{ViewElement, ViewMutElement, viewable};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::options::ReadOptions;
+use crate::shape::{Order, Shape};
+
+impl DynArray {
+    /// One field of an array of records, copied; a field of a field by a path with dots. Where its type is known,
+    /// [`DynArray::field_view`] does without the copy.
+    ///
+    /// A field that is itself an array becomes axes behind those of the records.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::{DynArray, ReadNpyExt};
+    ///
+    /// # let payload = [1u8, 0, 0, 128, 63, 2, 0, 0, 0, 64];
+    /// # let text = "{'descr': [('id', '|u1'), ('x', '<f4')], 'fortran_order': False, 'shape': (2,), }";
+    /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &payload[..]].concat();
+    /// let points = DynArray::read_npy(&file[..])?; // of dtype [('id', '|u1'), ('x', '<f4')]
+    /// let x: Array1<f32> = points.field("x")?.into_array().map_err(|(_, error)| error)?;
+    /// assert_eq!(x, arr1(&[1.0, 2.0]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn field(&self, path: &str) -> Result<Self> {
+        let column = Column::of(self, path)?;
+        let header = column.header(self)?;
+        let mut data = Data::new(header.payload_len().unwrap_or_default());
+        let part = header.dtype().item_size();
+        if data.len == 0 {
+            return Ok(Self { header, data }); // of no bytes there may be more elements than memory
+        }
+        // Where each element of a field is in its record, and where it goes behind the first: within a field they are in
+        // C order.
+        let inner: Shape = column.dims.clone().into();
+        let count = inner.len().unwrap_or_default();
+        let places: Vec<usize> = match self.order() {
+            Order::C => (0..count).collect(),
+            Order::Fortran => {
+                let places = ArrayD::from_shape_vec(inner.dims().f(), (0..count).collect());
+                // A subarray's shape has been checked, and there is a number for each of its elements.
+                places.expect("a number for each element").iter().map(|place| place * self.len()).collect()
+            }
+        };
+        let offsets = column.offsets();
+        let step = if self.order() == Order::C { count } else { 1 };
+        let into = data.bytes_mut();
+        for (record, bytes) in self.bytes().chunks_exact(self.dtype().item_size().max(1)).enumerate() {
+            for (offset, place) in offsets.iter().zip(&places) {
+                into[(record * step + place) * part..][..part].copy_from_slice(&bytes[*offset..][..part]);
+            }
+        }
+        Ok(Self { header, data })
+    }
+
+    /// One field of an array of records as a strided view, without copying it, in time that does not depend on the
+    /// number of records. (Bools are checked, each of them.)
+    ///
+    /// It is an error if the field is of another type, in the other byte order, or does not lie at multiples of its size
+    /// (NumPy's `align=True` sees to that for numbers); [`DynArray::field_cow`] copies it then.
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2, Ix1, Ix2};
+    /// use ndarray_io::{DynArray, ReadNpyExt};
+    ///
+    /// # let payload: Vec<u8> = [1f32, 2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    /// # let text = "{'descr': [('mass', '<f4'), ('at', '<f4', (2,))], 'fortran_order': False, 'shape': (2,), }";
+    /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &payload[..]].concat();
+    /// let points = DynArray::read_npy(&file[..])?; // of dtype [('mass', '<f4'), ('at', '<f4', (2,))]
+    /// assert_eq!(points.field_view::<f32, Ix1>("mass")?, arr1(&[1.0, 4.0]));
+    /// assert_eq!(points.field_view::<f32, Ix2>("at")?, arr2(&[[2.0, 3.0], [5.0, 6.0]]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn field_view<A: ViewElement, D: Dimension>(&self, path: &str) -> Result<ArrayView<'_, A, D>> {
+        let column = Column::of(self, path)?;
+        let spread = column.spread(self)?;
+        let plain = viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(path))?;
+        cast::view_spread(&plain, self.bytes(), spread).map_err(|error| error.at_field(path))
+    }
+
+    /// One field of an array of records as a strided view, for changing it. An error as for [`DynArray::field_view`].
+    ///
+    /// ```
+    /// # use ndarray::{arr1, Ix1};
+    /// # use ndarray_io::{DynArray, ReadNpyExt};
+    /// # let text = "{'descr': [('id', '|u1'), ('x', '|u1')], 'fortran_order': False, 'shape': (2,), }";
+    /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &[1, 2, 3, 4]].concat();
+    /// let mut points = DynArray::read_npy(&file[..])?; // of dtype [('id', '|u1'), ('x', '|u1')]
+    /// points.field_view_mut::<u8, Ix1>("x")?.fill(9);
+    /// assert_eq!(points.bytes(), [1, 9, 3, 9]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn field_view_mut<A: ViewMutElement, D: Dimension>(
+        &mut self,
+        path: &str,
+    ) -> Result<ArrayViewMut<'_, A, D>> {
+        let column = Column::of(self, path)?;
+        let spread = column.spread(self)?;
+        let plain = viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(path))?;
+        cast::view_spread_mut(&plain, self.data.bytes_mut(), spread).map_err(|error| error.at_field(path))
+    }
+
+    /// One field of an array of records: a view where that is possible, else a copy.
+    ///
+    /// ```
+    /// # use ndarray::{arr1, Ix1};
+    /// # use ndarray_io::{DynArray, ReadNpyExt};
+    /// # let text = "{'descr': [('id', '|u1'), ('x', '>u2')], 'fortran_order': False, 'shape': (2,), }";
+    /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &[1, 0, 2, 3, 0, 4]].concat();
+    /// let points = DynArray::read_npy(&file[..])?; // of dtype [('id', '|u1'), ('x', '>u2')]
+    /// assert!(points.field_cow::<u8, Ix1>("id")?.is_view());
+    /// assert_eq!(points.field_cow::<u16, Ix1>("x")?, arr1(&[2, 4])); // turned round: a copy
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn field_cow<A: ViewElement + Clone, D: Dimension>(&self, path: &str) -> Result<CowArray<'_, A, D>> {
+        match self.field_view(path) {
+            Ok(view) => Ok(view.into()),
+            Err(error) if needs_copy(&error) => match self.field(path)?.into_array() {
+                Ok(array) => Ok(array.into()),
+                Err((_, error)) => Err(error.at_field(path)),
+            },
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether the elements are those that were asked for, and only their place or byte order is in the way.
+fn needs_copy(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ForeignByteOrder { .. } | ErrorKind::NotViewable { .. } | ErrorKind::Misaligned { .. }
+    )
+}
+
+/// Where a field lies in each record.
+struct Column<'a> {
+    offset: usize,
+    /// What it consists of: never a subarray.
+    dtype: &'a DType,
+    /// The axes of the subarrays that it is, or is within,
+    dims: Vec<usize>,
+    /// and how many bytes apart the neighbours along each are.
+    strides: Vec<usize>,
+}
+
+impl<'a> Column<'a> {
+    fn of(array: &'a DynArray, path: &str) -> Result<Self> {
+        let mut column = Self { offset: 0, dtype: array.dtype(), dims: Vec::new(), strides: Vec::new() };
+        let mut rest = Some(path);
+        while let Some(path_left) = rest {
+            let found = match column.dtype {
+                DType::Record(record) => find(record, path_left),
+                _ => None,
+            };
+            let (offset, dtype, behind) = found.ok_or_else(|| {
+                let reason = format!("there is no field '{}' in {}", path.escape_debug(), array.dtype());
+                ErrorKind::BadOption { reason }
+            })?;
+            column.offset += offset;
+            column.enter(dtype);
+            rest = behind;
+        }
+        Ok(column)
+    }
+
+    /// Goes into a field, through the subarrays that it may be.
+    fn enter(&mut self, dtype: &'a DType) {
+        self.dtype = dtype;
+        while let DType::Subarray(subarray) = self.dtype {
+            self.dtype = subarray.base();
+            let size = self.dtype.item_size();
+            self.dims.extend(subarray.shape().dims());
+            self.strides.extend(subarray.shape().strides(Order::C).iter().map(|stride| stride * size));
+        }
+    }
+
+    /// The header of the field as an array of its own.
+    fn header(&self, array: &DynArray) -> Result<Header> {
+        let shape: Vec<usize> = array.shape().iter().chain(&self.dims).copied().collect();
+        Header::new(self.dtype.clone(), array.order(), shape.into())
+    }
+
+    /// Where in a record each of the field's elements is, in C order.
+    fn offsets(&self) -> Vec<usize> {
+        let mut offsets = vec![self.offset];
+        for (&length, &stride) in self.dims.iter().zip(&self.strides) {
+            offsets =
+                offsets.iter().flat_map(|from| (0..length).map(move |index| from + index * stride)).collect();
+        }
+        offsets
+    }
+
+    /// Where in the array's bytes the field's elements are.
+    fn spread<D: Dimension>(&self, array: &DynArray) -> Result<Spread<D>> {
+        let header = self.header(array)?;
+        let size = array.dtype().item_size();
+        let outer = array.header.shape().strides(array.order());
+        let strides = outer.iter().map(|stride| stride * size).chain(self.strides.iter().copied());
+        Ok(Spread { offset: self.offset, dim: dimension(header.shape())?, strides: strides.collect() })
+    }
+}
+
+/// The offset and type of the field that a path begins with, and what follows it in the path. A name may have dots itself:
+/// the longest that fits is taken.
+fn find<'d, 'p>(record: &'d Record, path: &'p str) -> Option<(usize, &'d DType, Option<&'p str>)> {
+    let matching = record.fields().iter().filter_map(|field| match path.strip_prefix(field.name())? {
+        "" => Some((field, None)),
+        behind => Some((field, Some(behind.strip_prefix('.')?))),
+    });
+    let (field, behind) = matching.max_by_key(|(field, _)| field.name().len())?;
+    Some((field.offset(), field.dtype(), behind))
+}
