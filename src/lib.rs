@@ -73,6 +73,8 @@
 //! for those who come from `ndarray-npy`; archives are not built yet.
 
 mod array;
+#[cfg(feature = "npz")]
+mod codec;
 mod dtype;
 mod dynamic;
 mod element;
@@ -83,12 +85,16 @@ mod limits;
 #[cfg(feature = "mmap")]
 mod mmap;
 pub mod npy;
+#[cfg(feature = "npz")]
+mod npz;
 mod options;
 mod path;
 mod shape;
 mod transfer;
+#[cfg(feature = "npz")]
+mod zip;
 
-pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+pub use array::{ReadNpyExt, ReadNpyIntoExt, Store, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
 pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
@@ -104,6 +110,13 @@ pub use limits::Limits;
 #[cfg(feature = "mmap")]
 pub use mmap::{NpyMmap, NpyMmapMut};
 pub use npy::{NpyHeader, Version};
+#[cfg(feature = "npz")]
+pub use npz::{
+    Compression, NpzFile, NpzMember, NpzOptions, NpzReader, NpzUpdate, NpzWriter, read_npz, read_npz_with,
+    write_npz, write_npz_with,
+};
+#[cfg(all(feature = "npz", feature = "mmap"))]
+pub use npz::{NpzMmap, NpzMmapMut};
 pub use options::{Casting, ReadOptions, WriteOptions};
 pub use path::{
     create_new_npy, create_new_npy_with, read_npy, read_npy_with, write_npy, write_npy_with,

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use ndarray::ShapeBuilder;
 
-use crate::array::{ReadNpyExt, WriteNpyExt};
+use crate::array::{ReadNpyExt, WriteNpyExt, store_npy};
 use crate::element::WritableElement;
 use crate::error::Result;
 use crate::io::{self, replace};
 use crate::options::{ReadOptions, WriteOptions};
+use crate::transfer::Source;
 
 /// Reads an NPY file. Bytes behind the array are an error.
 ///
@@ -48,7 +49,7 @@ where
     T: ReadNpyExt,
 {
     let path = path.as_ref();
-    let read = || io::read_whole(&mut File::open(path)?, options);
+    let read = || io::read_whole(&mut Source::of(&mut File::open(path)?), options);
     read().map_err(|error| error.at_path(path))
 }
 
@@ -92,7 +93,7 @@ where
     T: WriteNpyExt + ?Sized,
 {
     let path = path.as_ref();
-    replace::replace(path, options, |file| array.write_npy_with(file, options))
+    replace::replace(path, options, |file| store_npy(array, file, options))
         .map_err(|error| error.at_path(path))
 }
 
@@ -132,7 +133,7 @@ where
     T: WriteNpyExt + ?Sized,
 {
     let path = path.as_ref();
-    replace::create_new(path, options, |file| array.write_npy_with(file, options))
+    replace::create_new(path, options, |file| store_npy(array, file, options))
         .map_err(|error| error.at_path(path))
 }
 

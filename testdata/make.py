@@ -13,10 +13,12 @@ has to give the same bytes; `view` and `of` name a view of another file's array 
 
 import ast
 import hashlib
+import io
 import json
 import pathlib
 import random
 import re
+import zipfile
 
 import numpy as np
 
@@ -33,7 +35,7 @@ TEXT = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
 
 
 def main():
-    for old in [*HERE.glob("*.npy"), *HERE.glob("*.bin")]:
+    for old in [*HERE.glob("*.npy"), *HERE.glob("*.npz"), *HERE.glob("*.bin")]:
         old.unlink()
     numbers()
     shapes()
@@ -45,6 +47,7 @@ def main():
     other_dtypes()
     by_hand()
     faults()
+    archives()
     with open(HERE / "manifest.jsonl", "w", encoding="ascii", newline="\n") as manifest:
         for line in LINES:
             manifest.write(json.dumps(line) + "\n")
@@ -434,6 +437,55 @@ def faults():
         bad(f"bool-{label}", frame(TEXT.replace("<f4", "|b1")) + bytes([0, 1, 0, 1, value, 0]), "bad_bool")
     bad("extra-one", good + b"x", "extra_data")
     bad("extra-newline", good + b"\n", "extra_data")
+
+
+def archives():
+    """What NumPy and Python's zipfile write. (The bytes of what is deflated depend on the zlib that Python has.)"""
+    rng = np.random.default_rng(3)
+    arrays = {"a": np.arange(6, dtype="<i4").reshape(2, 3), "folder/b c": rng.normal(size=(4, 5)).T,
+              "λ": np.array(["x", "yz"]), "x.npy": np.array(True), "large": rng.integers(0, 9, 30_000).astype(">u2")}
+    np.savez(HERE / "archive-stored.npz", **arrays)
+    np.savez_compressed(HERE / "archive-deflated.npz", **arrays)
+    np.savez(HERE / "archive-positional.npz", *arrays.values())
+    np.savez(HERE / "archive-empty.npz")
+
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+        def seek(self, *_):
+            raise OSError
+
+        def tell(self):
+            raise OSError
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            member = zipfile.ZipInfo(f"{method}.npy")
+            member.compress_type = method
+            archive.writestr(member, raw(arrays["folder/b c"]))
+        archive.writestr(zipfile.ZipInfo("readme.txt"), b"no array")
+        archive.comment = b"a comment"
+    (HERE / "archive-piped_deflated.npz").write_bytes(pipe.getvalue())
+    (HERE / "archive-behind_others.npz").write_bytes(b"something else" + (HERE / "archive-stored.npz").read_bytes())
+    for name in ["stored", "deflated", "positional", "empty", "piped_deflated", "behind_others"]:
+        path = HERE / f"archive-{name}.npz"
+        with zipfile.ZipFile(path) as archive:
+            assert archive.testzip() is None
+            members = [(member, archive.read(member)) for member in archive.namelist()]
+        found = [{"name": member[:-4], "member": member, **entry(blob)} for member, blob in members
+                 if member.endswith(".npy")]
+        others = [{"member": member, "size": len(blob), "sha256": hashlib.sha256(blob).hexdigest()}
+                  for member, blob in members if not member.endswith(".npy")]
+        LINES.append({"id": f"archive-{name}", "file": path.name, "kind": "npz", "expect": "ok", "also": [],
+                      "other_members": others, "arrays": found})
+
+
+def raw(array):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array)
+    return file.getvalue()
 
 
 def add(name, blob, *arrays, expect="ok", also=(), **more):

@@ -36,7 +36,10 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 }
 
 pub(crate) use private::Sealed;
-pub(crate) use write::{Format, SinkRef, Store};
+pub use write::Store;
+#[cfg(feature = "npz")]
+pub(crate) use write::store_npy_into;
+pub(crate) use write::{Format, SinkRef, store_npy};
 
 mod private {
     use ndarray::Dimension;

@@ -47,14 +47,30 @@ pub trait WriteNpyExt: Store {
     /// assert!(file.ends_with(&[0, 1]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
-        self.store(SinkRef(Sink::of(&mut writer)), options, &Format(npy_format))
+    fn write_npy_with<W: Write>(&self, writer: W, options: &WriteOptions) -> Result<()> {
+        store_npy(self, writer, options)
     }
 }
 
-/// What can be written in any format. Formats share it, so that each array's way out is written once.
-#[doc(hidden)]
+/// What can be written in any format: every array and view whose elements are
+/// [`WritableElement`](crate::WritableElement)s, and [`DynArray`](crate::DynArray). Formats share it, so that each array's
+/// way out is written once.
+///
+/// It can be made into an object, so that arrays of several types stand in one list:
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use ndarray_io::Store;
+///
+/// let (a, b) = (arr1(&[1.0, 2.0]), arr2(&[[true]]));
+/// let arrays: [(&str, &dyn Store); 2] = [("a", &a), ("b", &b)];
+/// # assert_eq!(arrays.len(), 2);
+/// ```
 pub trait Store: Sealed {
+    /// About how many bytes it takes in a file.
+    #[doc(hidden)]
+    fn byte_len(&self) -> usize;
+
     /// Writes the header that `format` makes, and the elements.
     #[doc(hidden)]
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()>;
@@ -81,6 +97,24 @@ impl<'a> SinkRef<'a> {
     }
 }
 
+/// Writes an array as an NPY file, and flushes.
+pub(crate) fn store_npy<T: Store + ?Sized, W: Write>(
+    array: &T,
+    mut writer: W,
+    options: &WriteOptions,
+) -> Result<()> {
+    store_npy_into(array, Sink::of(&mut writer), options)
+}
+
+/// The same into any sink.
+pub(crate) fn store_npy_into<T: Store + ?Sized>(
+    array: &T,
+    sink: Sink<'_>,
+    options: &WriteOptions,
+) -> Result<()> {
+    array.store(SinkRef(sink), options, &Format(npy_format))
+}
+
 /// NPY's headers.
 fn npy_format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
     npy::format(header, options.the_version())
@@ -90,12 +124,20 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteNpyExt for ArrayB
 impl<A: WritableElement, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
 
 impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> Store for ArrayBase<S, D> {
+    fn byte_len(&self) -> usize {
+        ArrayRef::byte_len(self)
+    }
+
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
         ArrayRef::store(self, sink, options, format)
     }
 }
 
 impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
+    fn byte_len(&self) -> usize {
+        self.len().saturating_mul(size_of::<A>())
+    }
+
     fn store(&self, SinkRef(mut sink): SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
         let order = options.the_order().unwrap_or_else(|| order_of(self));
         // In Fortran order, the elements follow one another as those of the reversed axes in C order.

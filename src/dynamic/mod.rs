@@ -202,6 +202,10 @@ impl FromPayload for DynArray {
 impl WriteNpyExt for DynArray {}
 
 impl Store for DynArray {
+    fn byte_len(&self) -> usize {
+        self.data.len
+    }
+
     /// Order and byte order stay as they are: an option that asks for others is an error.
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
         let is_other_order = options.the_order().is_some_and(|order| order != self.order());

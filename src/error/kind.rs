@@ -93,6 +93,33 @@ pub enum ErrorKind {
         valid_up_to: usize,
     },
 
+    /// An archive's own records are malformed or contradict each other.
+    #[non_exhaustive]
+    BadZip {
+        /// What is wrong, in words.
+        reason: String,
+    },
+    /// A member of an archive is encrypted, or compressed by a method that is not known here.
+    #[non_exhaustive]
+    UnsupportedZip {
+        /// What it is, in words.
+        reason: String,
+    },
+    /// The content of a member does not match its checksum.
+    #[non_exhaustive]
+    BadCrc {
+        /// The CRC-32 of what is there.
+        found: u32,
+        /// The CRC-32 that the archive states.
+        wanted: u32,
+    },
+    /// The compressed content of a member is malformed.
+    #[non_exhaustive]
+    BadDeflate {
+        /// What is wrong, in words.
+        reason: String,
+    },
+
     /// The file's dtype is none that the Rust type can hold.
     #[non_exhaustive]
     DTypeMismatch {
@@ -145,6 +172,14 @@ pub enum ErrorKind {
         /// The file's dtype.
         found: DType,
     },
+    /// A view needs a member that is stored as it is, and it is compressed.
+    #[non_exhaustive]
+    NotStored {
+        /// How many bytes it takes in the archive.
+        packed: u64,
+        /// How many it has.
+        size: u64,
+    },
     /// A view needs its data at a multiple of its alignment, and they are not.
     #[non_exhaustive]
     Misaligned {
@@ -194,6 +229,28 @@ pub enum ErrorKind {
     TimeRange {
         /// Why, in words.
         reason: String,
+    },
+    /// The archive has no member of this name.
+    #[non_exhaustive]
+    NoSuchMember {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are.
+        there: Vec<String>,
+    },
+    /// The archive has several members of this name.
+    #[non_exhaustive]
+    AmbiguousName {
+        /// The name.
+        name: String,
+        /// The numbers of the members that have it.
+        indices: Vec<usize>,
+    },
+    /// The archive that is written has a member of this name already.
+    #[non_exhaustive]
+    NameTaken {
+        /// The name.
+        name: String,
     },
     /// Options that contradict each other, or the call.
     #[non_exhaustive]
@@ -262,7 +319,11 @@ impl ErrorKind {
             | Self::Trailing { .. }
             | Self::BadBool { .. }
             | Self::BadUnicode { .. }
-            | Self::BadUtf8 { .. } => Class::Format,
+            | Self::BadUtf8 { .. }
+            | Self::BadZip { .. }
+            | Self::UnsupportedZip { .. }
+            | Self::BadCrc { .. }
+            | Self::BadDeflate { .. } => Class::Format,
             Self::DTypeMismatch { .. }
             | Self::MissingField { .. }
             | Self::ExtraField { .. }
@@ -270,6 +331,7 @@ impl ErrorKind {
             | Self::ShapeMismatch { .. }
             | Self::ForeignByteOrder { .. }
             | Self::NotViewable { .. }
+            | Self::NotStored { .. }
             | Self::Misaligned { .. } => Class::Mismatch,
             Self::Limit { .. } => Class::Limit,
             Self::VersionTooLow { .. }
@@ -277,6 +339,9 @@ impl ErrorKind {
             | Self::CannotReplace { .. }
             | Self::TextTooLong { .. }
             | Self::TimeRange { .. }
+            | Self::NoSuchMember { .. }
+            | Self::AmbiguousName { .. }
+            | Self::NameTaken { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }

@@ -98,6 +98,10 @@ impl fmt::Display for ErrorKind {
                 "{} does not lie as this type does in memory, so that it cannot be viewed as it; read it instead",
                 Short(found)
             ),
+            Self::NotStored { packed, size } => write!(
+                f,
+                "its {size} bytes are compressed to {packed}, so that it cannot be viewed; NpzMmap::cow reads it"
+            ),
             Self::Misaligned { wanted, off_by } => write!(
                 f,
                 "a view needs its data at a multiple of {wanted} bytes, but they stand {off_by} bytes behind one; read \
@@ -118,6 +122,30 @@ impl fmt::Display for ErrorKind {
             Self::TextTooLong { length, width } => write!(
                 f,
                 "the text has a length of {length}, over the width of {width} that WriteOptions::text_width asks for"
+            ),
+            Self::BadZip { reason } => write!(f, "the archive is malformed: {reason}"),
+            Self::UnsupportedZip { reason } => write!(f, "{reason}, which this library does not read"),
+            Self::BadCrc { found, wanted } => write!(
+                f,
+                "the content is damaged: its checksum is {found:08x}, and the archive says {wanted:08x}"
+            ),
+            Self::BadDeflate { reason } => write!(f, "the compressed content is malformed: {reason}"),
+            Self::NoSuchMember { name, there } => {
+                let listed: Vec<String> =
+                    there.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
+                let name = name.escape_debug();
+                write!(f, "the archive has no member '{name}'; it has {}", Short(Listed(&listed)))
+            }
+            Self::AmbiguousName { name, indices } => write!(
+                f,
+                "the archive has {} members named '{}'; by_index takes one of {indices:?}",
+                indices.len(),
+                name.escape_debug()
+            ),
+            Self::NameTaken { name } => write!(
+                f,
+                "the archive has a member named '{}' already; NpzUpdate::replace puts another in its place",
+                name.escape_debug()
             ),
             Self::TimeRange { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
@@ -157,6 +185,15 @@ impl fmt::Display for Axes {
             1 => f.write_str("1 axis"),
             number => write!(f, "{number} axes"),
         }
+    }
+}
+
+/// Names as a sentence has them.
+struct Listed<'a>(&'a [String]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("none") } else { f.write_str(&self.0.join(", ")) }
     }
 }
 

@@ -32,6 +32,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
+    member: Option<String>,
     element: Option<usize>,
     field: Option<String>,
 }
@@ -58,6 +59,23 @@ impl Error {
     /// ```
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
+    }
+
+    /// The member of an archive in which it happened.
+    ///
+    /// ```
+    /// # #[cfg(feature = "npz")] {
+    /// # use ndarray::{arr1, Array1};
+    /// # use ndarray_io::{NpzReader, NpzWriter};
+    /// let mut npz = NpzWriter::new(Vec::new());
+    /// npz.add_array("x", &arr1(&[1.0]))?;
+    /// let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
+    /// assert_eq!(npz.read::<Array1<u8>>("x").unwrap_err().member(), Some("x.npy"));
+    /// # }
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn member(&self) -> Option<&str> {
+        self.0.member.as_deref()
     }
 
     /// Which element is at fault, counted from 0 in the order of the file.
@@ -168,6 +186,12 @@ impl Error {
         self
     }
 
+    #[cfg(feature = "npz")]
+    pub(crate) fn at_member(mut self, name: &str) -> Self {
+        self.0.member.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
     pub(crate) fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
         self
@@ -200,13 +224,17 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, path: None, element: None, field: None }))
+        Self(Box::new(Inner { kind, path: None, member: None, element: None, field: None }))
     }
 }
 
+/// An error of this library that came through a reader or writer is itself again.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        ErrorKind::Io(error).into()
+        match error.downcast() {
+            Ok(own) => own,
+            Err(error) => ErrorKind::Io(error).into(),
+        }
     }
 }
 
@@ -214,7 +242,7 @@ impl From<io::Error> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
-            Inner { kind: ErrorKind::Io(inner), path: None, .. } => return inner,
+            Inner { kind: ErrorKind::Io(inner), path: None, member: None, .. } => return inner,
             inner => Error(Box::new(inner)),
         };
         let kind = match error.kind() {
@@ -241,11 +269,14 @@ impl std::error::Error for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, path, element, field } = &*self.0;
+        let Inner { kind, path, member, element, field } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {
             debug.field("path", path);
+        }
+        if let Some(member) = member {
+            debug.field("member", member);
         }
         if let Some(element) = element {
             debug.field("element", element);
@@ -261,6 +292,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = self.path() {
             write!(f, "{}: ", path.display())?;
+        }
+        if let Some(member) = self.member() {
+            write!(f, "member '{}': ", member.escape_debug())?;
         }
         if let Some(element) = self.element() {
             write!(f, "element {element}: ")?;

@@ -1,13 +1,11 @@
 //! A payload that waits to be read, whatever the format: its header, its source, and the caller's options.
 
-use std::io::Read;
-
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 use crate::npy::{self, NpyHeader, Parsed};
 use crate::options::ReadOptions;
-use crate::transfer::{Positioned, Source};
+use crate::transfer::Source;
 
 /// What an array is read from.
 pub(crate) struct Payload<'p, 's> {
@@ -59,7 +57,7 @@ pub(crate) fn read_header(source: &mut Source<'_>, limits: &Limits) -> Result<(N
 
 /// Reads the header of the next array; `None` if the source ends here.
 pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Option<(NpyHeader, usize)>> {
-    if let Some(Positioned::Bytes(bytes)) = source.positioned() {
+    if let Some(bytes) = source.positioned().and_then(|source| source.bytes()) {
         return match npy::parse_with(bytes, limits)? {
             Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
             Parsed::NeedMore(need) => Err(npy::truncated(bytes.len(), need)),
@@ -88,30 +86,30 @@ pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Op
     }
 }
 
-/// Reads an array that is all of a reader.
-pub(crate) fn read_whole<T: FromPayload, R: Read>(reader: &mut R, options: &ReadOptions) -> Result<T> {
-    let mut source = Source::of(reader);
-    let (found, _) = read_header(&mut source, options.the_limits())?;
+/// Reads an array that is all of a source.
+pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
+    let (found, _) = read_header(source, options.the_limits())?;
     let header = &found.header;
     // Where the length is known, a surplus is found before anything is read.
     let surplus =
         source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
     check_surplus(surplus.unwrap_or(0), false, options)?;
-    let array = T::from_payload(PayloadRef(Payload { source: &mut source, header, options }))?;
-    check_end(&mut source, options)?;
+    let array = T::from_payload(PayloadRef(Payload { source, header, options }))?;
+    check_end(source, options)?;
     Ok(array)
 }
 
 /// An error if anything follows an array of which it is the last thing.
 pub(crate) fn check_end(source: &mut Source<'_>, options: &ReadOptions) -> Result<()> {
-    /// Of a stream the end may never come.
+    /// Of a stream the end may never come; and of a member no more is inflated than has to be.
     const MOST: u64 = 64 << 10;
+    let most = if source.is_seen() { 1 } else { MOST };
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
         None if options.allows_trailing() => 0,
         None => {
-            let bytes = source.skip(MOST)?;
-            return check_surplus(bytes, bytes == MOST, options);
+            let bytes = source.skip(most)?;
+            return check_surplus(bytes, bytes == most, options);
         }
     };
     check_surplus(surplus, false, options)

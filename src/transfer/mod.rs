@@ -4,7 +4,11 @@
 //! all of them. [`Source`] and [`Sink`] are what bytes come from and go to; `os` is the one place that talks to the
 //! operating system in its own words.
 
+#[cfg(feature = "npz")]
+mod deflate;
 mod gather;
+#[cfg(feature = "npz")]
+mod inflate;
 pub(crate) mod os;
 mod pipeline;
 mod read;
@@ -12,9 +16,15 @@ mod sink;
 mod source;
 mod write;
 
+#[cfg(feature = "npz")]
+pub(crate) use deflate::{Deflate, Deflaters};
+#[cfg(feature = "npz")]
+pub(crate) use inflate::Inflate;
 pub(crate) use read::{Target, check_length, read, read_aligned, read_bytes, read_into, truncated};
 pub(crate) use sink::Sink;
-pub(crate) use source::{Positioned, Source};
+pub(crate) use source::Source;
+#[cfg(feature = "npz")]
+pub(crate) use source::Witness;
 pub(crate) use write::{Items, write, write_bytes};
 
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.

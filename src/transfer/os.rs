@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 
 /// The file that a reader or writer is, if it is one: a `File`, a `&File` or a `&mut File`.
-pub(super) fn as_file<R>(stream: &mut R) -> Option<&File> {
+pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     let id = typeid::of::<R>();
     let pointer = std::ptr::from_mut(stream);
     if id == typeid::of::<File>() {
@@ -194,6 +194,40 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
         let mut file = file;
         file.seek(SeekFrom::Start(at))?;
         file.read(into)
+    }
+}
+
+/// Where a regular file stands, and whether bytes in it can be patched: not if all that is written goes to its end.
+#[cfg(feature = "npz")]
+pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
+    use std::io::Seek;
+    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let at = file.stream_position().ok()?;
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
+        let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+        Some((at, flags >= 0 && flags & libc::O_APPEND == 0))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Some((at, false)) // nobody says
+}
+
+/// Writes all of the bytes at a position, which leaves the file's own where it is.
+#[cfg(feature = "npz")]
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
+    #[cfg(not(unix))]
+    {
+        use std::io::{Seek, SeekFrom, Write};
+        let mut file = file;
+        let own = file.stream_position()?;
+        file.seek(SeekFrom::Start(at))?;
+        let written = file.write_all(bytes);
+        file.seek(SeekFrom::Start(own))?;
+        written
     }
 }
 

@@ -179,6 +179,7 @@ fn load_all(
     touches: bool,
     options: &ReadOptions,
 ) -> Result<()> {
+    let touches = touches || source.is_seen();
     match source.positioned() {
         Some(positioned) => {
             let piece = if bytes < 2 * PIECE { usize::MAX } else { PIECE };
@@ -196,6 +197,7 @@ fn load_stream(
     mut part: MemoryPart<'_>,
     touches: bool,
 ) -> Result<()> {
+    let touches = touches || source.is_seen();
     load_part(&mut part, header, touches, |block, _| source.fill(block))
 }
 

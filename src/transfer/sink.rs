@@ -2,12 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use super::os;
 use crate::error::Result;
 
 /// Something that bytes are written to, one after another.
-pub(crate) enum Sink<'a> {
+pub(crate) struct Sink<'a> {
+    target: Target<'a>,
+    /// Sees all bytes that are written.
+    witness: Option<&'a mut (dyn FnMut(&[u8]) + Send)>,
+}
+
+enum Target<'a> {
     File(&'a File),
     Stream(&'a mut dyn Write),
 }
@@ -16,19 +24,26 @@ impl<'a> Sink<'a> {
     /// A file is recognised, so that room can be reserved for it.
     pub(crate) fn of<W: Write>(writer: &'a mut W) -> Self {
         if os::as_file(writer).is_none() {
-            return Self::Stream(writer);
+            return Self { target: Target::Stream(writer), witness: None };
         }
         match os::as_file(writer) {
-            Some(file) => Self::File(file),
+            Some(file) => Self { target: Target::File(file), witness: None },
             None => unreachable!("it was recognised above"),
         }
+    }
+
+    /// The same sink with somebody who sees the bytes.
+    #[cfg(feature = "npz")]
+    pub(crate) fn seen_by(mut self, witness: &'a mut (dyn FnMut(&[u8]) + Send)) -> Self {
+        self.witness = Some(witness);
+        self
     }
 
     /// Tells that so many bytes are going to come.
     pub(super) fn expect(&self, bytes: usize) -> Result<()> {
         /// Below this the call costs more than it saves.
         const WORTHWHILE: usize = 1 << 20;
-        if let Self::File(mut file) = *self
+        if let Target::File(mut file) = self.target
             && bytes >= WORTHWHILE
             && let Ok(at) = file.stream_position()
         {
@@ -37,9 +52,38 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
+    /// Writes all of the bytes.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        /// From this on, a thread of its own looks at the bytes while they are written.
+        const LARGE: usize = 4 << 20;
+        let Self { target, witness } = self;
+        let Some(witness) = witness else { return target.write(bytes) };
+        if bytes.len() < LARGE {
+            witness(bytes);
+            return target.write(bytes);
+        }
+        let witness = Mutex::new(witness);
+        let see = || (witness.lock().unwrap_or_else(PoisonError::into_inner))(bytes);
+        thread::scope(|scope| {
+            let seen = thread::Builder::new().spawn_scoped(scope, see);
+            let written = target.write(bytes);
+            match seen {
+                Ok(seen) => seen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(_) => see(), // the system gives no thread
+            }
+            written
+        })
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.target.flush()
+    }
+}
+
+impl Target<'_> {
     /// The one loop that writes: again after an interruption and a short write, and distrustful of what a writer
     /// claims.
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let written = match self {
                 Self::File(file) => file.write(bytes),
@@ -59,7 +103,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    pub(super) fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         loop {
             let flushed = match self {
                 Self::File(file) => file.flush(),

@@ -6,68 +6,126 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
 
-/// A source of bytes, standing at some place. Of the first two the length is known, and they can be read anywhere.
-pub(crate) enum Source<'a> {
+/// A source of bytes, standing at some place. Of a slice and a file the length is known, and they can be read anywhere.
+pub(crate) struct Source<'a> {
+    origin: Origin<'a>,
+    /// How many bytes have been passed.
+    passed: u64,
+    witness: Option<&'a dyn Witness>,
+}
+
+enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
-    Stream(&'a mut dyn Read),
+    /// A stream, of which some bytes may be known to be left.
+    Stream(&'a mut dyn Read, Option<u64>),
 }
 
 /// A regular file, from a position on.
 #[derive(Clone, Copy)]
-pub(crate) struct FileSource<'a> {
+struct FileSource<'a> {
     file: &'a File,
     at: u64,
-    len: u64,
+    end: u64,
+}
+
+/// Sees all bytes that are read, on whatever thread and in whatever order, while they are in the cache.
+pub(crate) trait Witness: Sync {
+    /// These bytes stand so far behind where the source began.
+    fn saw(&self, at: u64, bytes: &[u8]);
 }
 
 impl<'a> Source<'a> {
     /// A slice and a file are recognised, so that their length is known; anything else is a stream.
     pub(crate) fn of<R: Read>(reader: &'a mut R) -> Self {
         if os::is_slice::<R>() {
-            return os::as_slice(reader).map_or_else(|| unreachable!("it was recognised above"), Self::Bytes);
+            let bytes = os::as_slice(reader).map(Origin::Bytes);
+            return Self::from(bytes.unwrap_or_else(|| unreachable!("it was recognised above")));
         }
-        let Some((at, len)) = os::as_file(reader).and_then(regular_file) else {
-            return Self::Stream(reader);
+        let Some((at, end)) = os::as_file(reader).and_then(regular_file) else {
+            return Self::from(Origin::Stream(reader, None));
         };
         match os::as_file(reader) {
-            Some(file) => Self::File(FileSource { file, at, len }),
+            Some(file) => Self::from(Origin::File(FileSource { file, at, end })),
             None => unreachable!("it was recognised above"),
         }
     }
 
+    /// A part of a file.
+    #[cfg(feature = "npz")]
+    pub(crate) fn part_of_file(file: &'a File, part: std::ops::Range<u64>) -> Self {
+        Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))
+    }
+
+    /// A stream of which so many bytes are there to be read.
+    #[cfg(feature = "npz")]
+    pub(crate) fn part_of_stream(stream: &'a mut dyn Read, len: u64) -> Self {
+        Self::from(Origin::Stream(stream, Some(len)))
+    }
+
+    fn from(origin: Origin<'a>) -> Self {
+        Self { origin, passed: 0, witness: None }
+    }
+
+    /// The same source with somebody who sees the bytes.
+    #[cfg(feature = "npz")]
+    pub(crate) fn seen_by(self, witness: Option<&'a dyn Witness>) -> Self {
+        Self { witness, ..self }
+    }
+
+    /// Whether the bytes are looked at, so that they should come in blocks.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.witness.is_some()
+    }
+
     /// How many bytes there are to the end, if that is known.
     pub(crate) fn remaining(&self) -> Option<u64> {
-        match self {
-            Self::Bytes(slice) => Some(slice.get().len() as u64),
-            Self::File(file) => Some(file.len.saturating_sub(file.at)),
-            Self::Stream(_) => None,
+        match &self.origin {
+            Origin::Bytes(slice) => Some(slice.get().len() as u64),
+            Origin::File(file) => Some(file.end.saturating_sub(file.at)),
+            Origin::Stream(_, left) => *left,
         }
+    }
+
+    /// How many bytes have been passed.
+    #[cfg(feature = "npz")]
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed
     }
 
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
-        let filled = match (self.positioned(), &mut *self) {
-            (None, Self::Stream(stream)) => return fill(into, |rest, _| stream.read(rest)),
+        let filled = match (self.positioned(), &mut self.origin) {
             (Some(positioned), _) => positioned.fill_at(into, 0)?,
+            (None, Origin::Stream(stream, left)) => {
+                let most = left
+                    .map_or(into.len(), |left| into.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+                let into = &mut into[..most];
+                let filled = fill(into, |rest, _| stream.read(rest))?;
+                if let Some(witness) = self.witness {
+                    witness.saw(self.passed, &into[..filled]);
+                }
+                filled
+            }
             (None, _) => unreachable!("only a stream has no positions"),
         };
         self.advance(filled as u64);
         Ok(filled)
     }
 
-    /// A source of known length, for reading at many places at once.
+    /// A source that can be read at many places at once.
     pub(crate) fn positioned(&self) -> Option<Positioned<'a>> {
-        match self {
-            Self::Bytes(slice) => Some(Positioned::Bytes(slice.get())),
-            Self::File(file) => Some(Positioned::File(*file)),
-            Self::Stream(_) => None,
-        }
+        let origin = match &self.origin {
+            Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
+            Origin::File(file) => Fixed::File(*file),
+            Origin::Stream(..) => return None,
+        };
+        Some(Positioned { origin, passed: self.passed, witness: self.witness })
     }
 
     /// Passes over bytes; says how many there were.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
-        if let Some(remaining) = self.remaining() {
+        if let (Some(remaining), false) = (self.remaining(), matches!(self.origin, Origin::Stream(..))) {
             let skipped = bytes.min(remaining);
             self.advance(skipped);
             return Ok(skipped);
@@ -88,16 +146,17 @@ impl<'a> Source<'a> {
 
     /// Moves on by bytes that were read by position. A stream has moved by being read.
     pub(crate) fn advance(&mut self, bytes: u64) {
-        match self {
-            Self::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
-            Self::File(file) => file.at += bytes,
-            Self::Stream(_) => {}
+        self.passed += bytes;
+        match &mut self.origin {
+            Origin::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
+            Origin::File(file) => file.at += bytes,
+            Origin::Stream(_, left) => *left = left.map(|left| left.saturating_sub(bytes)),
         }
     }
 
     /// Puts a file's own position where this source stands.
     pub(crate) fn settle(&self) -> Result<()> {
-        if let Self::File(FileSource { mut file, at, .. }) = *self {
+        if let Origin::File(FileSource { mut file, at, .. }) = self.origin {
             file.seek(SeekFrom::Start(at))?;
         }
         Ok(())
@@ -112,25 +171,48 @@ fn regular_file(mut file: &File) -> Option<(u64, u64)> {
 
 /// A source that can be read anywhere, by many threads at once. Positions count from where the source stands.
 #[derive(Clone, Copy)]
-pub(crate) enum Positioned<'a> {
+pub(crate) struct Positioned<'a> {
+    origin: Fixed<'a>,
+    passed: u64,
+    witness: Option<&'a dyn Witness>,
+}
+
+#[derive(Clone, Copy)]
+enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
 }
 
-impl Positioned<'_> {
+impl<'a> Positioned<'a> {
+    /// All of the source, if it is a slice.
+    pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
+        match self.origin {
+            Fixed::Bytes(bytes) => Some(bytes),
+            Fixed::File(_) => None,
+        }
+    }
+
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
-        match self {
-            Self::Bytes(bytes) => {
+        let filled = match self.origin {
+            Fixed::Bytes(bytes) => {
                 let bytes = bytes.get(from..).unwrap_or_default();
                 let length = bytes.len().min(into.len());
                 into[..length].copy_from_slice(&bytes[..length]);
-                Ok(length)
+                length
             }
-            Self::File(file) => {
-                fill(into, |rest, at| os::read_at(file.file, rest, file.at + (from + at) as u64))
+            Fixed::File(file) => {
+                let left = file.end.saturating_sub(file.at + from as u64);
+                let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                fill(&mut into[..most], |rest, at| {
+                    os::read_at(file.file, rest, file.at + (from + at) as u64)
+                })?
             }
+        };
+        if let Some(witness) = self.witness {
+            witness.saw(self.passed + from as u64, &into[..filled]);
         }
+        Ok(filled)
     }
 }
 

@@ -315,7 +315,7 @@ fn numbers(json: &serde_json::Value) -> Vec<u8> {
 }
 
 /// The items of a payload in C order.
-fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortran: bool) -> Vec<u8> {
+pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortran: bool) -> Vec<u8> {
     if !is_fortran || item == 0 || payload.is_empty() {
         return payload.to_vec();
     }

@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["error"],
     &["limits"],
     &["header"],
-    &["npy"],
+    &["npy", "zip", "codec"],
     &["options"],
     &["element"],
     &["transfer"],
@@ -18,6 +18,7 @@ const FLOORS: &[&[&str]] = &[
     &["array"],
     &["path", "mmap"],
     &["dynamic"],
+    &["npz"],
     &["lib"],
 ];
 

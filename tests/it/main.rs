@@ -9,6 +9,8 @@ mod floors;
 mod hostile;
 mod manifest;
 mod maps;
+#[cfg(feature = "npz")]
+mod npz;
 mod options;
 mod paths;
 mod properties;

@@ -45,12 +45,19 @@ impl Facts {
     }
 }
 
+/// The cases of one array after another in a file.
 pub(crate) fn cases(folder: &Path) -> Vec<Case> {
+    cases_of(folder, "npy")
+}
+
+/// The cases of a kind: `npy` or `npz`.
+pub(crate) fn cases_of(folder: &Path, kind: &str) -> Vec<Case> {
     let manifest = std::fs::read_to_string(folder.join("manifest.jsonl")).expect("a manifest");
     manifest
         .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .filter_map(|line| case(folder, line))
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter(|line| line["kind"] == kind)
+        .map(|line| case(folder, line))
         .collect()
 }
 
@@ -58,10 +65,7 @@ pub(crate) fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
 }
 
-fn case(folder: &Path, line: Value) -> Option<Case> {
-    if line["kind"] != "npy" {
-        return None;
-    }
+fn case(folder: &Path, line: Value) -> Case {
     let path = folder.join(line["file"].as_str().expect("a file"));
     let bytes = std::fs::read(&path).expect("the case's file");
     let strings = |value: &Value| -> Vec<String> {
@@ -82,7 +86,7 @@ fn case(folder: &Path, line: Value) -> Option<Case> {
     let arrays =
         entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| Facts { json, start, end });
     let id = line["id"].as_str().expect("a name").to_owned();
-    Some(Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line })
+    Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line }
 }
 
 /// The oracle's name for an error.
@@ -98,6 +102,10 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::Trailing { .. } => "extra_data",
         ErrorKind::BadBool { .. } => "bad_bool",
         ErrorKind::BadUnicode { .. } => "bad_unicode",
+        ErrorKind::BadZip { .. } => "bad_zip",
+        ErrorKind::UnsupportedZip { .. } => "unsupported_zip",
+        ErrorKind::BadCrc { .. } => "crc_mismatch",
+        ErrorKind::BadDeflate { .. } => "bad_deflate",
         ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
         ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",

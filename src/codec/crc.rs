@@ -1,0 +1,104 @@
+//! CRC-32 of bytes that come in order, and of bytes that come in any order.
+
+use std::sync::{Mutex, PoisonError};
+
+use crc32fast::Hasher;
+
+/// The checksum of bytes that come one after another.
+#[derive(Clone, Default)]
+pub(crate) struct Sum {
+    hasher: Hasher,
+    len: u64,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.len += bytes.len() as u64;
+    }
+
+    pub(crate) fn get(&self) -> u32 {
+        self.hasher.clone().finalize()
+    }
+
+    /// How many bytes it is of.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// The checksum of bytes that come in pieces, from several threads.
+#[derive(Default)]
+pub(crate) struct Pieces(Mutex<Vec<(u64, Sum)>>);
+
+impl Pieces {
+    /// Adds the bytes that stand at this place.
+    pub(crate) fn add(&self, at: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A thread goes on with the piece that it has begun; the lock is not held while it does.
+        let mut pieces = lock();
+        let own = pieces.iter().position(|(start, sum)| start + sum.len() == at);
+        let (start, mut sum) = own.map_or_else(|| (at, Sum::default()), |index| pieces.swap_remove(index));
+        drop(pieces);
+        sum.add(bytes);
+        lock().push((start, sum));
+    }
+
+    /// The checksum of the first `len` bytes. Those that have not come are read now: `missing` gets their place and what
+    /// to call with them, piece by piece in their order.
+    pub(crate) fn finish<E>(
+        self,
+        len: u64,
+        mut missing: impl FnMut(std::ops::Range<u64>, &mut dyn FnMut(&[u8])) -> Result<(), E>,
+    ) -> Result<u32, E> {
+        let mut pieces = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        pieces.sort_by_key(|(start, _)| *start);
+        let mut all = Sum::default();
+        for (start, sum) in pieces {
+            let end = start + sum.len();
+            if start < all.len() || end > len {
+                continue; // read twice: its bytes are read again below, if they are still missing
+            }
+            if start > all.len() {
+                missing(all.len()..start, &mut |bytes| all.add(bytes))?;
+            }
+            all.hasher.combine(&sum.hasher);
+            all.len = end;
+        }
+        if all.len() < len {
+            missing(all.len()..len, &mut |bytes| all.add(bytes))?;
+        }
+        Ok(all.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pieces;
+
+    #[test]
+    fn pieces_in_any_order_have_the_checksum_of_the_whole() {
+        let bytes: Vec<u8> = (0..10_000u32).map(|number| (number * 7) as u8).collect();
+        for pieces in [
+            vec![0..10_000],
+            vec![5_000..10_000, 0..5_000],
+            vec![7_000..8_000, 1_000..2_000, 2_000..3_000, 2_500..2_600],
+            vec![],
+        ] {
+            let sum = Pieces::default();
+            pieces.into_iter().for_each(|piece| sum.add(piece.start as u64, &bytes[piece]));
+            let missing = |range: std::ops::Range<u64>, add: &mut dyn FnMut(&[u8])| {
+                add(&bytes[range.start as usize..range.end as usize]);
+                Ok::<(), ()>(())
+            };
+            assert_eq!(sum.finish(10_000, missing), Ok(crc32fast::hash(&bytes)));
+        }
+        // zlib.crc32(b'123456789')
+        let sum = Pieces::default();
+        sum.add(0, b"123456789");
+        assert_eq!(sum.finish(9, |_, _| Ok::<(), ()>(())), Ok(0xCBF4_3926));
+    }
+}

@@ -1,0 +1,79 @@
+//! Deflate: blocks that can be made at the same time and joined, and inflating.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+use crate::error::{ErrorKind, Result};
+
+/// How far back a block may refer.
+pub(crate) const WINDOW: usize = 32 << 10;
+
+/// Makes blocks. It can be used again, which saves setting it up.
+pub(crate) struct Deflater(Compress);
+
+impl Deflater {
+    /// With a level from 0 to 9.
+    pub(crate) fn new(level: u32) -> Self {
+        Self(Compress::new(Compression::new(level.min(9)), false))
+    }
+
+    /// Appends a block whose bytes follow those of `window`. Blocks behind one another are a stream if the last is marked
+    /// so, and no other.
+    pub(crate) fn block(
+        &mut self,
+        window: &[u8],
+        bytes: &[u8],
+        is_last: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let broken = |what: &dyn std::fmt::Display| std::io::Error::other(format!("deflate failed: {what}"));
+        self.0.reset();
+        if !window.is_empty() {
+            self.0.set_dictionary(window).map_err(|error| broken(&error))?;
+        }
+        let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
+        loop {
+            let taken = self.0.total_in() as usize;
+            if out.capacity() - out.len() < 64 {
+                out.reserve((bytes.len() - taken) / 2 + 1024);
+            }
+            let room = out.capacity() - out.len();
+            let status = self.0.compress_vec(&bytes[taken..], out, flush).map_err(|error| broken(&error))?;
+            // Room that is left over says that all has been flushed.
+            let is_flushed = self.0.total_in() as usize == bytes.len() && out.capacity() - out.len() > 0;
+            match status {
+                Status::StreamEnd => return Ok(()),
+                _ if !is_last && is_flushed => return Ok(()),
+                Status::BufError if room >= 64 => return Err(broken(&"it makes no progress").into()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What a step of inflating did.
+pub(crate) struct Inflated {
+    pub(crate) taken: usize,
+    pub(crate) made: usize,
+    pub(crate) is_end: bool,
+}
+
+/// Inflates a stream, piece by piece.
+pub(crate) struct Inflater(Decompress);
+
+impl Inflater {
+    pub(crate) fn new() -> Self {
+        Self(Decompress::new(false))
+    }
+
+    /// Inflates what it can of `packed` into `into`.
+    pub(crate) fn inflate(&mut self, packed: &[u8], into: &mut [u8]) -> Result<Inflated> {
+        let (taken, made) = (self.0.total_in(), self.0.total_out());
+        let status = self.0.decompress(packed, into, FlushDecompress::None);
+        let status = status.map_err(|error| ErrorKind::BadDeflate { reason: error.to_string() })?;
+        Ok(Inflated {
+            taken: (self.0.total_in() - taken) as usize,
+            made: (self.0.total_out() - made) as usize,
+            is_end: status == Status::StreamEnd,
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! An archive's members: finding them by their names, and opening them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+
+use super::Compression;
+use crate::codec::Pieces;
+use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{self, FromPayload};
+use crate::npy::NpyHeader;
+use crate::options::ReadOptions;
+use crate::shape::Order;
+use crate::transfer::{self, Inflate, Source, Witness};
+use crate::zip::{self, Member, Method};
+
+/// Anything that reads and seeks.
+pub(super) trait Stream: Read + Seek {}
+impl<R: Read + Seek> Stream for R {}
+
+/// Where an archive's bytes are.
+pub(super) enum Place<'a> {
+    File(&'a File),
+    /// Some of the bytes: those from this place on.
+    Bytes(&'a [u8], u64),
+    Stream(&'a mut dyn Stream),
+}
+
+impl Place<'_> {
+    fn again(&mut self) -> Place<'_> {
+        match self {
+            Self::File(file) => Place::File(file),
+            Self::Bytes(bytes, at) => Place::Bytes(bytes, *at),
+            Self::Stream(stream) => Place::Stream(*stream),
+        }
+    }
+
+    pub(super) fn len(&mut self) -> Result<u64> {
+        Ok(match self {
+            Self::File(file) => file.metadata()?.len(),
+            Self::Bytes(bytes, at) => *at + bytes.len() as u64,
+            Self::Stream(stream) => stream.seek(SeekFrom::End(0))?,
+        })
+    }
+
+    /// Calls with a source of just these bytes.
+    fn with<T>(&mut self, range: Range<u64>, call: impl FnOnce(Source<'_>) -> Result<T>) -> Result<T> {
+        self.with_seen(range, None, call)
+    }
+
+    /// The same with somebody who sees the bytes.
+    fn with_seen<T>(
+        &mut self,
+        range: Range<u64>,
+        witness: Option<&dyn Witness>,
+        call: impl FnOnce(Source<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let len = range.end - range.start;
+        match self {
+            Self::File(file) => call(Source::part_of_file(file, range).seen_by(witness)),
+            Self::Bytes(bytes, at) => {
+                let place = |offset: u64| usize::try_from(offset - *at).unwrap_or(usize::MAX);
+                let mut part = bytes.get(place(range.start)..place(range.end)).ok_or_else(cut)?;
+                call(Source::of(&mut part).seen_by(witness))
+            }
+            Self::Stream(stream) => {
+                stream.seek(SeekFrom::Start(range.start))?;
+                call(Source::part_of_stream(*stream, len).seen_by(witness))
+            }
+        }
+    }
+
+    /// Reads just these bytes, of which there may be as many as an archive's own length.
+    fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
+        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?;
+        bytes.resize(len, 0);
+        match self.with(range, |mut source| source.fill(&mut bytes))? {
+            filled if filled < len => Err(cut()),
+            _ => Ok(bytes),
+        }
+    }
+}
+
+fn cut() -> Error {
+    ErrorKind::BadZip { reason: "it is shorter than when it was opened".into() }.into()
+}
+
+/// What an archive says of one of its members.
+#[derive(Clone, Debug)]
+pub struct NpzMember(Member);
+
+impl NpzMember {
+    /// The name without its suffix `.npy`, if it has one: what NumPy calls the array.
+    pub fn name(&self) -> &str {
+        array_name(&self.0.name)
+    }
+
+    /// The whole name.
+    pub fn file_name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether the name ends in `.npy`, so that there should be an array in it.
+    pub fn is_array(&self) -> bool {
+        self.0.name.ends_with(".npy")
+    }
+
+    /// How many bytes the member has.
+    pub fn size(&self) -> u64 {
+        self.0.size
+    }
+
+    /// How many bytes it takes in the archive.
+    pub fn packed_size(&self) -> u64 {
+        self.0.packed
+    }
+
+    /// How it is packed (deflated with what level, nobody knows); `None` if that is not known here.
+    pub fn compression(&self) -> Option<Compression> {
+        match self.0.method {
+            Method::Stored => Some(Compression::Stored),
+            Method::Deflated => Some(Compression::deflated()),
+            Method::Other(_) => None,
+        }
+    }
+
+    /// The CRC-32 of its content.
+    pub fn crc32(&self) -> u32 {
+        self.0.crc
+    }
+}
+
+fn array_name(name: &str) -> &str {
+    name.strip_suffix(".npy").unwrap_or(name)
+}
+
+/// The members of an archive.
+#[derive(Debug)]
+pub(super) struct Archive {
+    members: Vec<NpzMember>,
+    by_name: HashMap<String, Vec<usize>>,
+}
+
+impl Archive {
+    pub(super) fn load(place: &mut Place<'_>) -> Result<Self> {
+        let len = place.len()?;
+        let tail_at = len.saturating_sub(zip::TAIL);
+        let tail = place.read(tail_at..len)?;
+        let end = zip::find_end(&tail, tail_at)?;
+        let range = end.start..end.start + end.len;
+        let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {
+            Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // it lies within the tail
+            None => zip::directory(&place.read(range)?, &end)?,
+        };
+        let mut by_name = HashMap::<String, Vec<usize>>::with_capacity(members.len());
+        for (index, member) in members.iter().enumerate() {
+            by_name.entry(member.name.clone()).or_default().push(index);
+        }
+        Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name })
+    }
+
+    pub(super) fn members(&self) -> &[NpzMember] {
+        &self.members
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.members.iter().map(|member| member.name().to_owned()).collect()
+    }
+
+    /// The member of a name: as it stands, or with the suffix `.npy`, as NumPy looks for it.
+    pub(super) fn find(&self, name: &str) -> Result<&Member> {
+        let found = self.by_name.get(name).or_else(|| self.by_name.get(&format!("{name}.npy")));
+        match found.map(Vec::as_slice) {
+            Some([index]) => Ok(&self.members[*index].0),
+            Some(indices) => {
+                Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
+            }
+            None => {
+                const MOST: usize = 100;
+                let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
+                Err(ErrorKind::NoSuchMember { name: name.to_owned(), there }.into())
+            }
+        }
+    }
+
+    /// Takes note of another checksum.
+    #[cfg(feature = "mmap")]
+    pub(super) fn set_crc(&mut self, file_name: &str, crc: u32) {
+        for index in self.by_name.get(file_name).into_iter().flatten() {
+            self.members[*index].0.crc = crc;
+        }
+    }
+
+    pub(super) fn at(&self, index: usize) -> Result<&Member> {
+        self.members.get(index).map(|member| &member.0).ok_or_else(|| {
+            let reason = format!("there is no member {index}; the archive has {}", self.members.len());
+            ErrorKind::BadOption { reason }.into()
+        })
+    }
+}
+
+/// Reads a member as an array.
+pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<T> {
+    open(place, member, options, |source| io::read_whole(source, options))
+}
+
+/// Reads a member's header, and nothing behind it.
+pub(super) fn peek(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+    let peek = |mut place: Place<'_>| {
+        let content = content(&mut place, member)?;
+        check_method(member)?;
+        place.with(content..content + member.packed, |source| match member.method {
+            Method::Deflated => {
+                let mut inflate = Inflate::new(source);
+                io::read_header(&mut Source::of(&mut inflate), options.the_limits())
+            }
+            _ => {
+                let mut source = source;
+                io::read_header(&mut source, options.the_limits())
+            }
+        })
+    };
+    peek(place).map(|(found, _)| found).map_err(|error| error.at_member(&member.name))
+}
+
+/// Reads all bytes of a member, whatever they are.
+pub(super) fn read_raw(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
+    open(place, member, options, |source| {
+        let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
+        let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: usize::MAX })?;
+        // There is a number of one byte.
+        let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
+        transfer::read_bytes(source, &header, options)
+    })
+}
+
+/// Reads a member and compares its checksum, keeping nothing.
+pub(super) fn verify(place: Place<'_>, member: &Member) -> Result<()> {
+    open(place, member, &ReadOptions::new().allow_trailing(true), |_| Ok(()))
+}
+
+/// Where a member's content begins, after a look at the record in front of it.
+pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
+    let record = member.offset..member.offset + (zip::LOCAL_SIZE + member.raw_name.len()) as u64;
+    zip::check_local(&place.read(record)?, member)
+}
+
+fn check_method(member: &Member) -> Result<()> {
+    let Method::Other(number) = member.method else { return Ok(()) };
+    let reason = format!("the member is compressed by method {number}");
+    Err(ErrorKind::UnsupportedZip { reason }.into())
+}
+
+impl Witness for Pieces {
+    fn saw(&self, at: u64, bytes: &[u8]) {
+        self.add(at, bytes);
+    }
+}
+
+/// Opens a member, calls with its unpacked bytes, and compares size and checksum.
+fn open<T>(
+    mut place: Place<'_>,
+    member: &Member,
+    options: &ReadOptions,
+    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
+    /// Up to this size, a member is read at once with the record in front of it.
+    const SMALL: u64 = 64 << 10;
+    let opened = match member.limit - member.offset {
+        len if len <= SMALL && !matches!(place, Place::Bytes(..)) => {
+            match place.read(member.offset..member.limit) {
+                Ok(bytes) => open_at(Place::Bytes(&bytes, member.offset), member, options, call),
+                Err(error) => Err(error),
+            }
+        }
+        _ => open_at(place, member, options, call),
+    };
+    opened.map_err(|error| error.at_member(&member.name))
+}
+
+fn open_at<T>(
+    mut place: Place<'_>,
+    member: &Member,
+    options: &ReadOptions,
+    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
+    let content = content(&mut place, member)?;
+    check_method(member)?;
+    let packed = content..content + member.packed;
+    let seen = Pieces::default();
+    let taken = match member.method {
+        Method::Deflated => place.again().with(packed, |source| {
+            let mut inflate = Inflate::new(source);
+            let mut source = Source::of(&mut inflate).seen_by(Some(&seen));
+            let taken = call(&mut source)?;
+            if options.allows_trailing() {
+                source.skip(member.size.saturating_sub(source.passed()))?;
+            }
+            // The end has to be seen, too.
+            let is_longer = source.skip(1)? > 0;
+            let made = source.passed();
+            if is_longer || made != member.size || !inflate.is_at_end() {
+                let more = if is_longer { "or more " } else { "" };
+                let reason = format!(
+                    "it inflates to {made} bytes {more}out of {}, and should to {}",
+                    member.packed, member.size
+                );
+                return Err(ErrorKind::BadZip { reason }.into());
+            }
+            Ok(taken)
+        })?,
+        _ => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
+    };
+    // What was parsed where it lies, or passed over, is looked at now.
+    let found = seen.finish(member.size, |missing, add| {
+        let missing = content + missing.start..content + missing.end;
+        place.with(missing, |mut source| {
+            const BLOCK: u64 = 256 << 10;
+            while let Some(left @ 1..) = source.remaining() {
+                let mut block = vec![0; left.min(BLOCK) as usize];
+                if source.fill(&mut block)? < block.len() {
+                    return Err(cut());
+                }
+                add(&block);
+            }
+            Ok(())
+        })
+    })?;
+    match found == member.crc {
+        true => Ok(taken),
+        false => Err(ErrorKind::BadCrc { found, wanted: member.crc }.into()),
+    }
+}

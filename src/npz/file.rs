@@ -1,0 +1,198 @@
+//! [`NpzFile`]: an archive that several threads read at once.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::archive::{self, Archive, NpzMember, Place};
+use crate::dynamic::DynArray;
+use crate::error::{Error, Result};
+use crate::io::FromPayload;
+use crate::npy::NpyHeader;
+use crate::options::ReadOptions;
+
+/// An archive in a file, which is read by position: as many threads as like can read from it at once.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{NpzFile, write_npz};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// write_npz(&path, &[("a", &arr1(&[1, 2])), ("b", &arr1(&[3, 4]))])?;
+/// let npz = NpzFile::open(&path)?;
+/// let sums: Vec<i32> = std::thread::scope(|scope| {
+///     let threads: Vec<_> = ["a", "b"].map(|name| scope.spawn(|| npz.read::<Array1<i32>>(name))).into();
+///     threads.into_iter().map(|thread| thread.join().unwrap().map(|array| array.sum())).collect()
+/// }).into_iter().collect::<ndarray_io::Result<_>>()?;
+/// assert_eq!(sums, [3, 7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpzFile {
+    file: File,
+    path: Option<PathBuf>,
+    archive: Archive,
+    options: ReadOptions,
+}
+
+impl NpzFile {
+    /// Opens an archive by its path. Members are not touched.
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::open_with(path, &ReadOptions::new())
+    }
+
+    /// Opens an archive by its path, with options for all that is read from it.
+    pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || Self::with_options(File::open(path)?, options);
+        let opened = open().map_err(|error| error.at_path(path))?;
+        Ok(Self { path: Some(path.to_owned()), ..opened })
+    }
+
+    /// The archive in a file that is open.
+    pub fn new(file: File) -> Result<Self> {
+        Self::with_options(file, &ReadOptions::new())
+    }
+
+    /// The same with options.
+    pub fn with_options(file: File, options: &ReadOptions) -> Result<Self> {
+        let archive = Archive::load(&mut Place::File(&file))?;
+        Ok(Self { file, path: None, archive, options: options.clone() })
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.archive.members().len()
+    }
+
+    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    pub fn names(&self) -> Vec<String> {
+        self.archive.names()
+    }
+
+    /// What the archive says of its members.
+    pub fn members(&self) -> &[NpzMember] {
+        self.archive.members()
+    }
+
+    /// Reads an array by its name.
+    pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
+        let read = || archive::read(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// Reads an array by its number in the directory.
+    pub fn read_index<T: FromPayload>(&self, index: usize) -> Result<T> {
+        self.read_index_with(index, &self.options)
+    }
+
+    fn read_index_with<T: FromPayload>(&self, index: usize, options: &ReadOptions) -> Result<T> {
+        let read = || archive::read(Place::File(&self.file), self.archive.at(index)?, options);
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// The header of an array, without its elements.
+    pub fn peek(&self, name: &str) -> Result<NpyHeader> {
+        let peek = || archive::peek(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        peek().map_err(|error| self.at_path(error))
+    }
+
+    /// The bytes of a member, be it an array or not.
+    pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
+        let read = || archive::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// Reads all arrays, several at once: every member whose name ends in `.npy`, in the order of the directory.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{DynArray, NpzFile, write_npz};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// # write_npz(&path, &[("a", &arr1(&[1, 2]))])?;
+    /// for (name, array) in NpzFile::open(&path)?.read_all::<DynArray>()? {
+    ///     println!("{name}: {} {:?}", array.dtype(), array.shape());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
+        let members = self.members();
+        let arrays: Vec<usize> = (0..members.len()).filter(|&index| members[index].is_array()).collect();
+        // Either members are read at the same time, or parts of one member.
+        let threads = self.options.thread_count().min(arrays.len());
+        let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut read = Vec::new();
+            while let Some(&index) = arrays.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let array = self.read_index_with::<T>(index, &options);
+                if array.is_err() {
+                    next.store(arrays.len(), Ordering::Relaxed); // the others need not go on
+                }
+                read.push((index, array));
+            }
+            read
+        };
+        let mut all = thread::scope(|scope| {
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
+            let mut all = work();
+            for helper in helpers {
+                all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        });
+        all.sort_by_key(|(index, _)| *index);
+        all.into_iter().map(|(index, array)| Ok((members[index].name().to_owned(), array?))).collect()
+    }
+
+    /// Reads each member and compares its size and checksum; the first that is damaged is named.
+    pub fn verify(&self) -> Result<()> {
+        let mut members = (0..self.len()).map(|index| self.archive.at(index));
+        members
+            .try_for_each(|member| archive::verify(Place::File(&self.file), member?))
+            .map_err(|error| self.at_path(error))
+    }
+
+    fn at_path(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.at_path(path),
+            None => error,
+        }
+    }
+}
+
+/// Reads all arrays of an archive, by their names: every member whose name ends in `.npy`.
+///
+/// ```
+/// use ndarray::arr1;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// ndarray_io::write_npz(&path, &[("a", &arr1(&[1.5])), ("b", &arr1(&[true]))])?;
+/// let arrays = ndarray_io::read_npz(&path)?;
+/// assert_eq!(arrays["b"].dtype().to_string(), "'|b1'");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
+    read_npz_with(path, &ReadOptions::new())
+}
+
+/// Reads all arrays of an archive with options. See [`read_npz`].
+pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
+    let npz = NpzFile::open_with(path, options)?;
+    let twice = npz.members().iter().find_map(|member| npz.archive.find(member.file_name()).err());
+    match twice {
+        Some(error) => Err(npz.at_path(error)),
+        None => Ok(npz.read_all()?.into_iter().collect()),
+    }
+}

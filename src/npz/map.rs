@@ -1,0 +1,233 @@
+//! [`NpzMmap`]: archives that are mapped, so that their stored members are arrays where they lie.
+#![allow(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::ops::Range;
+use std::path::Path;
+
+use memmap2::{Mmap, MmapMut};
+use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
+
+use super::archive::{self, Archive, NpzMember, Place};
+use crate::array::{ViewMutNpyExt, ViewNpyExt};
+use crate::codec::Sum;
+use crate::element::{ViewElement, ViewMutElement};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::ReadOptions;
+use crate::zip::{Member, Method};
+
+/// A map of an archive for reading. Opening it reads the directory alone; what is touched is loaded.
+///
+/// A member that is stored, aligned and in this machine's byte order is viewed without copying. [`NpzWriter`] writes
+/// members in this way; NumPy's are not always aligned, and compressed ones have to be read: [`NpzMmap::cow`] does either.
+///
+/// Checksums are not compared when something is viewed, since that would load all of it: see [`NpzMmap::verify`].
+///
+/// [`NpzWriter`]: crate::NpzWriter
+///
+/// ```
+/// use ndarray::{arr1, Ix1};
+/// use ndarray_io::{NpzMmap, write_npz};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[true]))])?;
+/// // SAFETY: nobody changes the file as long as the map is there.
+/// let npz = unsafe { NpzMmap::open(&path)? };
+/// assert_eq!(npz.view::<f64, Ix1>("a")?.sum(), 4.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpzMmap {
+    map: Mmap,
+    archive: Archive,
+    options: ReadOptions,
+}
+
+impl NpzMmap {
+    /// Maps an archive for reading.
+    ///
+    /// # Safety
+    ///
+    /// As long as the map is there, nobody may change or cut the file, in this process or another. Replacing it as
+    /// [`write_npz`](crate::write_npz) does is harmless: the map keeps the old one.
+    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::open_with(path, &ReadOptions::new()) }
+    }
+
+    /// Maps an archive for reading, with options for what is read from it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpzMmap::open`].
+    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let map = || {
+            let file = File::open(path)?;
+            // SAFETY: the caller promises that the file does not change.
+            let map = unsafe { Mmap::map(&file)? };
+            let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
+            Ok(Self { map, archive, options: options.clone() })
+        };
+        map().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    pub fn names(&self) -> Vec<String> {
+        self.archive.names()
+    }
+
+    /// What the archive says of its members.
+    pub fn members(&self) -> &[NpzMember] {
+        self.archive.members()
+    }
+
+    /// A stored member as an array, without copying it.
+    pub fn view<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<ArrayView<'_, A, D>> {
+        let member = self.archive.find(name)?;
+        let view = || ArrayView::view_npy_with(&self.map[stored(&self.map, member)?], &self.options);
+        view().map_err(|error: Error| error.at_member(&member.name))
+    }
+
+    /// A member as an array: borrowed if it can be viewed, else read (and its checksum compared).
+    ///
+    /// ```
+    /// # use ndarray::{arr1, Ix1};
+    /// # use ndarray_io::{Compression, NpzMmap, NpzOptions, write_npz_with};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// let options = NpzOptions::new().compression(Compression::deflated());
+    /// write_npz_with(&path, &[("a", &arr1(&[1.5, 2.5]))], &options)?;
+    /// // SAFETY: nobody changes the file as long as the map is there.
+    /// let npz = unsafe { NpzMmap::open(&path)? };
+    /// assert!(npz.view::<f64, Ix1>("a").is_err());
+    /// assert!(npz.cow::<f64, Ix1>("a")?.is_owned());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cow<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<CowArray<'_, A, D>> {
+        match self.view(name) {
+            Ok(view) => Ok(view.into()),
+            Err(error) if needs_copy(&error) => {
+                let place = Place::Bytes(&self.map, 0);
+                let array: Array<A, D> = archive::read(place, self.archive.find(name)?, &self.options)?;
+                Ok(array.into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads each member and compares its size and checksum; the first that is damaged is named.
+    pub fn verify(&self) -> Result<()> {
+        (0..self.members().len())
+            .try_for_each(|index| archive::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?))
+    }
+}
+
+/// Whether a member is what was asked for, and only how it lies is in the way.
+fn needs_copy(error: &Error) -> bool {
+    use ErrorKind::{ForeignByteOrder, Misaligned, NotStored, NotViewable};
+    matches!(
+        error.kind(),
+        ForeignByteOrder { .. } | Misaligned { .. } | NotStored { .. } | NotViewable { .. }
+    )
+}
+
+/// Where a stored member's content lies in a map.
+fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
+    let content = archive::content(&mut Place::Bytes(map, 0), member)?;
+    if member.method != Method::Stored {
+        return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
+    }
+    // It lies within the map, whose length is a usize.
+    Ok(content as usize..(content + member.packed) as usize)
+}
+
+/// A map of an archive for changing its stored members in place.
+///
+/// ```
+/// use ndarray::{arr1, Array1, Ix1};
+/// use ndarray_io::{NpzFile, NpzMmapMut, write_npz};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// write_npz(&path, &[("a", &arr1(&[1.5, 2.5]))])?;
+/// // SAFETY: nobody else uses the file as long as the map is there.
+/// let mut npz = unsafe { NpzMmapMut::open(&path)? };
+/// npz.view_mut::<f64, Ix1>("a")?[0] = 10.0;
+/// npz.flush()?; // brings the checksums up to date
+/// drop(npz);
+/// assert_eq!(NpzFile::open(&path)?.read::<Array1<f64>>("a")?, arr1(&[10.0, 2.5]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpzMmapMut {
+    map: MmapMut,
+    archive: Archive,
+    /// The members whose checksums may be out of date, by their whole names.
+    changed: BTreeSet<String>,
+}
+
+impl NpzMmapMut {
+    /// Maps an archive for reading and writing: changes go to the file.
+    ///
+    /// # Safety
+    ///
+    /// As long as the map is there, nobody else may use the file, in this process or another.
+    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        let path = path.as_ref();
+        let map = || {
+            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            // SAFETY: the caller promises that nobody else uses the file.
+            let map = unsafe { MmapMut::map_mut(&file)? };
+            let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
+            Ok(Self { map, archive, changed: BTreeSet::new() })
+        };
+        map().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    pub fn names(&self) -> Vec<String> {
+        self.archive.names()
+    }
+
+    /// What the archive says of its members.
+    pub fn members(&self) -> &[NpzMember] {
+        self.archive.members()
+    }
+
+    /// A stored member as an array, for changing it. Its checksum is out of date until [`NpzMmapMut::flush`].
+    pub fn view_mut<A: ViewMutElement, D: Dimension>(
+        &mut self,
+        name: &str,
+    ) -> Result<ArrayViewMut<'_, A, D>> {
+        let member = self.archive.find(name)?;
+        let range = stored(&self.map, member).map_err(|error| error.at_member(&member.name))?;
+        self.changed.insert(member.name.clone());
+        ArrayViewMut::view_mut_npy(&mut self.map[range]).map_err(|error| error.at_member(&member.name))
+    }
+
+    /// Brings the checksums of members that were changed up to date, and waits until all is on the disk.
+    ///
+    /// A map that is dropped without it leaves the changes, but old checksums: whoever reads these members is told that
+    /// they are damaged.
+    pub fn flush(&mut self) -> Result<()> {
+        for name in std::mem::take(&mut self.changed) {
+            let member = self.archive.find(&name)?.clone();
+            let range = stored(&self.map, &member)?;
+            let content = range.start as u64;
+            let mut sum = Sum::default();
+            sum.add(&self.map[range]);
+            for place in member.crc_places(content) {
+                // Both lie within the archive: in records that were parsed, or behind the content.
+                let bytes = self.map.get_mut(place as usize..).and_then(|rest| rest.first_chunk_mut::<4>());
+                if let Some(bytes) = bytes.filter(|bytes| **bytes == member.crc.to_le_bytes()) {
+                    *bytes = sum.get().to_le_bytes();
+                }
+            }
+            self.archive.set_crc(&name, sum.get());
+        }
+        Ok(self.map.flush()?)
+    }
+}

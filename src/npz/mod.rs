@@ -1,0 +1,24 @@
+//! NPZ: archives of NPY members. An archive only says where its members are and how they are packed; what is in them goes
+//! the same road as every other array.
+//!
+//! [`archive`] finds members and opens them, for everything that reads: [`NpzReader`] (anything that reads and seeks),
+//! [`NpzFile`] (a file, from several threads), [`NpzMmap`] (a map). [`NpzWriter`] writes; [`NpzUpdate`] makes a new archive
+//! out of an old one.
+
+mod archive;
+mod file;
+#[cfg(feature = "mmap")]
+mod map;
+mod options;
+mod reader;
+mod update;
+mod writer;
+
+pub use archive::NpzMember;
+pub use file::{NpzFile, read_npz, read_npz_with};
+#[cfg(feature = "mmap")]
+pub use map::{NpzMmap, NpzMmapMut};
+pub use options::{Compression, NpzOptions};
+pub use reader::NpzReader;
+pub use update::NpzUpdate;
+pub use writer::{NpzWriter, write_npz, write_npz_with};

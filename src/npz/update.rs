@@ -1,0 +1,128 @@
+//! [`NpzUpdate`]: another archive in the place of an old one.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::archive::{self, Archive, Place};
+use super::{NpzOptions, NpzWriter};
+use crate::array::Store;
+use crate::error::{ErrorKind, Result};
+use crate::io::replace;
+
+/// Adds, replaces and removes members of an archive. What is not touched is copied as it is, without unpacking it; the
+/// new archive is written beside the old one and takes its place when it is complete.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{NpzFile, NpzUpdate, write_npz};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// write_npz(&path, &[("a", &arr1(&[1])), ("b", &arr1(&[2])), ("c", &arr1(&[3]))])?;
+/// let (new_b, d) = (arr1(&[20, 21]), arr1(&[4.0]));
+/// NpzUpdate::open(&path)?.replace("b", &new_b)?.remove("c")?.add("d", &d)?.finish()?;
+///
+/// let npz = NpzFile::open(&path)?;
+/// assert_eq!(npz.names(), ["a", "b", "d"]);
+/// assert_eq!(npz.read::<Array1<i32>>("b")?, new_b);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct NpzUpdate<'a> {
+    path: PathBuf,
+    file: File,
+    archive: Archive,
+    options: NpzOptions,
+    /// What becomes of the members that do not stay, by their whole names.
+    changes: HashMap<String, Option<&'a dyn Store>>,
+    added: Vec<(String, &'a dyn Store)>,
+}
+
+impl<'a> NpzUpdate<'a> {
+    /// Opens an archive. Nothing is changed before [`NpzUpdate::finish`].
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::open_with(path, NpzOptions::new())
+    }
+
+    /// Opens an archive, with options for the members that are written.
+    pub fn open_with<P: AsRef<Path>>(path: P, options: NpzOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || {
+            if options.the_write().is_in_place() {
+                let reason =
+                    "an archive is read while its successor is written, so that it cannot be in its place";
+                return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+            }
+            let file = File::open(path)?;
+            let archive = Archive::load(&mut Place::File(&file))?;
+            let (changes, added) = Default::default();
+            Ok(Self { path: path.to_owned(), file, archive, options, changes, added })
+        };
+        open().map_err(|error: crate::error::Error| error.at_path(path))
+    }
+
+    /// Adds an array, whose name must not be there yet.
+    pub fn add(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
+        let member = format!("{name}.npy");
+        let is_old = self.archive.members().iter().any(|old| old.file_name() == member);
+        if is_old && !matches!(self.changes.get(&member), Some(None))
+            || self.added.iter().any(|(added, _)| *added == name)
+        {
+            return Err(ErrorKind::NameTaken { name: member }.into());
+        }
+        self.added.push((name.to_owned(), array));
+        Ok(self)
+    }
+
+    /// Puts an array in the place of one that is there.
+    pub fn replace(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
+        let member = self.archive.find(name)?.name.clone();
+        self.changes.insert(member, Some(array));
+        Ok(self)
+    }
+
+    /// Removes a member.
+    pub fn remove(mut self, name: &str) -> Result<Self> {
+        let member = self.archive.find(name)?.name.clone();
+        self.changes.insert(member, None);
+        Ok(self)
+    }
+
+    /// Writes the new archive and puts it in the place of the old one.
+    pub fn finish(self) -> Result<()> {
+        let Self { path, file: old, archive, options, changes, added } = self;
+        let write = |file: &File| {
+            let mut npz = NpzWriter::new_with_options(file, options.clone());
+            for index in 0..archive.members().len() {
+                let member = archive.at(index)?;
+                match changes.get(&member.name) {
+                    Some(None) => {}
+                    Some(Some(array)) => {
+                        let name = member.name.strip_suffix(".npy").unwrap_or(&member.name);
+                        npz.add(name.to_owned(), *array, &options)?;
+                    }
+                    None => archive::content(&mut Place::File(&old), member)
+                        .and_then(|content| npz.copy(&old, member, content))
+                        .map_err(|error| error.at_member(&member.name))?,
+                }
+            }
+            for (name, array) in added {
+                npz.add(name, array, &options)?;
+            }
+            npz.finish().map(drop)
+        };
+        replace::replace(&path, options.the_write(), write).map_err(|error| error.at_path(&path))
+    }
+}
+
+impl std::fmt::Debug for NpzUpdate<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let added: Vec<&str> = self.added.iter().map(|(name, _)| name.as_str()).collect();
+        let changed: Vec<&String> = self.changes.keys().collect();
+        f.debug_struct("NpzUpdate")
+            .field("path", &self.path)
+            .field("added", &added)
+            .field("changed", &changed)
+            .finish()
+    }
+}

@@ -1,0 +1,362 @@
+//! [`NpzWriter`]: archives, member by member.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::{Compression, NpzOptions};
+use crate::array::{Store, WriteNpyExt, store_npy_into};
+use crate::codec::Sum;
+use crate::error::{ErrorKind, Result};
+use crate::io::replace;
+use crate::transfer::{Deflate, Deflaters, Sink, os};
+use crate::zip::{self, Member, Method};
+
+/// Up to this size, an array is made in memory and put in a row with others.
+const SMALL: usize = 64 << 10;
+/// How much of such a row is collected before it is written.
+const ROW: usize = 256 << 10;
+
+/// Writes archives of arrays (`.npz`) to anything that writes.
+///
+/// Each array becomes a member, whose name gets the suffix `.npy`, as with NumPy. [`NpzWriter::finish`] writes the
+/// directory, without which there is no archive: one that was dropped before looks like what it is, cut.
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use ndarray_io::NpzWriter;
+/// use std::fs::File;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// let mut npz = NpzWriter::new(File::create(&path)?);
+/// npz.add_array("a", &arr1(&[1, 2, 3]))?;
+/// npz.add_array("b", &arr2(&[[1.5], [2.5]]))?;
+/// npz.finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// To a path, write with [`write_npz`], which replaces a file whole or not at all.
+#[derive(Debug)]
+pub struct NpzWriter<W> {
+    writer: W,
+    options: NpzOptions,
+    rows: Rows,
+    names: HashSet<String>,
+    /// An error has left half a member behind.
+    is_broken: bool,
+}
+
+/// What has been written, and what is about to be.
+#[derive(Debug, Default)]
+struct Rows {
+    /// Where in its file the archive begins, and if records in it can be patched.
+    start: u64,
+    can_patch: bool,
+    /// How long the archive is so far, with what has been collected.
+    len: u64,
+    collected: Vec<u8>,
+    /// With each, whether size and checksum follow it.
+    members: Vec<(Member, bool)>,
+    deflaters: Option<Deflaters>,
+}
+
+impl<W: Write> NpzWriter<W> {
+    /// Stores arrays as they are.
+    pub fn new(writer: W) -> Self {
+        Self::new_with_options(writer, NpzOptions::new())
+    }
+
+    /// Deflates arrays, with the usual level and on all cores.
+    pub fn new_compressed(writer: W) -> Self {
+        Self::new_with_options(writer, NpzOptions::new().compression(Compression::deflated()))
+    }
+
+    /// Packs arrays as the options say.
+    pub fn new_with_options(mut writer: W, options: NpzOptions) -> Self {
+        let mut rows = Rows::default();
+        if let Some((start, can_patch)) = os::as_file(&mut writer).and_then(os::position) {
+            (rows.start, rows.can_patch) = (start, can_patch);
+        }
+        Self { writer, options, rows, names: HashSet::new(), is_broken: false }
+    }
+
+    /// Adds an array. Its member is named like it, with the suffix `.npy`.
+    pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
+    where
+        N: Into<String>,
+        T: WriteNpyExt + ?Sized,
+    {
+        let options = self.options.clone();
+        self.add(name.into(), array, &options)
+    }
+
+    /// Adds an array that is packed as these options say.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{Compression, NpzOptions, NpzWriter};
+    /// let mut npz = NpzWriter::new(Vec::new());
+    /// let small = NpzOptions::new().compression(Compression::Deflated(9));
+    /// npz.add_array_with_options("zeros", &ndarray::Array1::<f64>::zeros(100_000), small)?;
+    /// assert!(npz.finish()?.len() < 2000);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn add_array_with_options<N, T>(&mut self, name: N, array: &T, options: NpzOptions) -> Result<()>
+    where
+        N: Into<String>,
+        T: WriteNpyExt + ?Sized,
+    {
+        self.add(name.into(), array, &options)
+    }
+
+    pub(super) fn add<T: Store + ?Sized>(
+        &mut self,
+        name: String,
+        array: &T,
+        options: &NpzOptions,
+    ) -> Result<()> {
+        let name = name + ".npy";
+        self.check(&name)?;
+        let mut member = new_member(&name);
+        let added = match array.byte_len() {
+            len if len <= SMALL => self.add_small(&mut member, array, options),
+            _ => {
+                self.is_broken = true; // until it is complete
+                let added = self.add_large(&mut member, array, options);
+                self.is_broken = added.is_err();
+                added
+            }
+        };
+        let follows = added.map_err(|error| error.at_member(&name))?;
+        self.rows.members.push((member, follows));
+        self.names.insert(name);
+        Ok(())
+    }
+
+    /// Adds a member of another archive as it is.
+    pub(super) fn copy(&mut self, mut from: &File, old: &Member, content: u64) -> Result<()> {
+        self.check(&old.name)?;
+        self.is_broken = true;
+        let mut member =
+            Member { raw_name: old.name.clone().into_bytes(), offset: self.rows.len, ..old.clone() };
+        let record = zip::local_record(&member, self.rows.start + self.rows.len, false);
+        self.write_row(&record)?;
+        self.flush_row()?;
+        from.seek(SeekFrom::Start(content))?;
+        let copied = std::io::copy(&mut from.take(old.packed), &mut self.writer)?;
+        if copied < old.packed {
+            let reason = "it was cut while it was copied".into();
+            return Err(ErrorKind::BadZip { reason }.into());
+        }
+        self.rows.len += copied;
+        member.limit = 0;
+        self.names.insert(member.name.clone());
+        self.rows.members.push((member, false));
+        self.is_broken = false;
+        Ok(())
+    }
+
+    fn check(&self, name: &str) -> Result<()> {
+        self.check_whole()?;
+        if self.names.contains(name) {
+            return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
+        }
+        if u16::try_from(name.len()).is_err() || name.contains('\0') {
+            let reason = "a member's name has at most 65,535 bytes and no NUL".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Ok(())
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        match self.is_broken {
+            false => Ok(()),
+            true => {
+                let reason = "an earlier error has left half a member in the archive".into();
+                Err(ErrorKind::BadOption { reason }.into())
+            }
+        }
+    }
+
+    fn add_small<T: Store + ?Sized>(
+        &mut self,
+        member: &mut Member,
+        array: &T,
+        options: &NpzOptions,
+    ) -> Result<bool> {
+        let mut content = Vec::new();
+        store_npy_into(array, Sink::of(&mut content), options.the_write())?;
+        let mut sum = Sum::default();
+        sum.add(&content);
+        (member.crc, member.size) = (sum.get(), sum.len());
+        if let Compression::Deflated(level) = options.the_compression() {
+            member.method = Method::Deflated;
+            let mut packed = Vec::new();
+            let mut sink = Sink::of(&mut packed);
+            let mut deflate = Deflate::new(&mut sink, self.rows.deflaters(level, options));
+            deflate.write_all(&content)?;
+            deflate.finish()?;
+            content = packed;
+        }
+        (member.packed, member.offset) = (content.len() as u64, self.rows.len);
+        let record = zip::local_record(member, self.rows.start + self.rows.len, false);
+        self.is_broken = true; // if the row cannot be written
+        self.write_row(&record)?;
+        self.write_row(&content)?;
+        self.is_broken = false;
+        Ok(false)
+    }
+
+    fn add_large<T: Store + ?Sized>(
+        &mut self,
+        member: &mut Member,
+        array: &T,
+        options: &NpzOptions,
+    ) -> Result<bool> {
+        let follows = !self.rows.can_patch;
+        if let Compression::Deflated(_) = options.the_compression() {
+            member.method = Method::Deflated;
+        }
+        member.offset = self.rows.len;
+        let record = zip::local_record(member, self.rows.start + self.rows.len, follows);
+        self.write_row(&record)?;
+        self.flush_row()?;
+        let mut sum = Sum::default();
+        let mut see = |bytes: &[u8]| sum.add(bytes);
+        let mut sink = Sink::of(&mut self.writer);
+        let packed = match options.the_compression() {
+            Compression::Stored => {
+                store_npy_into(array, sink.seen_by(&mut see), options.the_write())?;
+                sum.len()
+            }
+            Compression::Deflated(level) => {
+                let mut deflate = Deflate::new(&mut sink, self.rows.deflaters(level, options));
+                store_npy_into(array, Sink::of(&mut deflate).seen_by(&mut see), options.the_write())?;
+                deflate.finish()?
+            }
+        };
+        (member.crc, member.size, member.packed) = (sum.get(), sum.len(), packed);
+        self.rows.len += packed;
+        if follows {
+            self.write_row(&zip::descriptor(member))?;
+        } else if let Some(file) = os::as_file(&mut self.writer) {
+            for (place, bytes) in zip::patch(member) {
+                os::write_all_at(file, &bytes, self.rows.start + member.offset + place)?;
+            }
+        }
+        Ok(follows)
+    }
+
+    /// Collects bytes, and writes them when there are many.
+    fn write_row(&mut self, bytes: &[u8]) -> Result<()> {
+        self.rows.len += bytes.len() as u64;
+        self.rows.collected.extend_from_slice(bytes);
+        if self.rows.collected.len() >= ROW { self.flush_row() } else { Ok(()) }
+    }
+
+    fn flush_row(&mut self) -> Result<()> {
+        Sink::of(&mut self.writer).write(&self.rows.collected)?;
+        self.rows.collected.clear();
+        Ok(())
+    }
+
+    /// Writes the directory and flushes; the archive is complete then. Returns the writer.
+    pub fn finish(mut self) -> Result<W> {
+        self.check_whole()?;
+        let start = self.rows.len;
+        for (member, follows) in std::mem::take(&mut self.rows.members) {
+            self.write_row(&zip::directory_record(&member, follows))?;
+        }
+        let end = zip::directory_end(self.names.len() as u64, start, self.rows.len - start);
+        self.write_row(&end)?;
+        self.flush_row()?;
+        self.writer.flush()?;
+        Ok(self.writer)
+    }
+}
+
+impl Rows {
+    /// What deflates with this level.
+    fn deflaters(&mut self, level: u32, options: &NpzOptions) -> &Deflaters {
+        match &mut self.deflaters {
+            Some(deflaters) if deflaters.level() == level => {}
+            other => *other = Some(Deflaters::new(level, options.the_write().thread_count())),
+        }
+        self.deflaters.as_ref().expect("it has just been put there")
+    }
+}
+
+impl std::fmt::Debug for Deflaters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Deflaters of level {}", self.level())
+    }
+}
+
+/// A member that is about to be written.
+fn new_member(name: &str) -> Member {
+    /// The first of January 1980, at midnight: the time that ZIP begins with.
+    const STAMP: u32 = 0x0021_0000;
+    /// A regular file that its owner can write and all can read.
+    const ATTRIBUTES: u32 = 0o100_644 << 16;
+    Member {
+        name: name.to_owned(),
+        raw_name: name.as_bytes().to_vec(),
+        flags: 0,
+        method: Method::Stored,
+        crc: 0,
+        packed: 0,
+        size: 0,
+        offset: 0,
+        limit: 0,
+        central: 0,
+        stamp: STAMP,
+        attributes: ATTRIBUTES,
+    }
+}
+
+/// Writes an archive of these arrays. A file that is there is replaced whole or not at all, as by
+/// [`write_npy`](crate::write_npy).
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// let (a, b) = (arr1(&[1, 2, 3]), arr2(&[[1.5], [2.5]]));
+/// ndarray_io::write_npz(&path, &[("a", &a), ("b", &b)])?;
+/// # assert_eq!(ndarray_io::read_npz(&path)?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn Store)]) -> Result<()> {
+    write_npz_with(path, arrays, &NpzOptions::new())
+}
+
+/// Writes an archive of these arrays with options. See [`write_npz`].
+///
+/// ```
+/// use ndarray::arr1;
+/// use ndarray_io::{Compression, NpzOptions};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// let options = NpzOptions::new().compression(Compression::deflated());
+/// ndarray_io::write_npz_with(&path, &[("a", &arr1(&[1, 2, 3]))], &options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_npz_with<P: AsRef<Path>>(
+    path: P,
+    arrays: &[(&str, &dyn Store)],
+    options: &NpzOptions,
+) -> Result<()> {
+    let path = path.as_ref();
+    let write = |file: &File| {
+        let mut npz = NpzWriter::new_with_options(file, options.clone());
+        for (name, array) in arrays {
+            npz.add((*name).to_owned(), *array, options)?;
+        }
+        npz.finish().map(drop)
+    };
+    replace::replace(path, options.the_write(), write).map_err(|error| error.at_path(path))
+}

@@ -1,0 +1,30 @@
+//! Names of members: UTF-8 if the record says so, else the code page of the first IBM PC.
+
+use super::UTF8;
+
+/// The upper half of code page 437.
+const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+
+/// The name; `None` if it is no UTF-8 though it should be, or has a NUL, at which others would cut it.
+pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
+    if raw.contains(&0) {
+        return None;
+    }
+    if flags & UTF8 != 0 {
+        return String::from_utf8(raw.to_vec()).ok();
+    }
+    let upper = |byte: u8| CP437.chars().nth(usize::from(byte) - 128);
+    raw.iter().map(|byte| if byte.is_ascii() { Some(char::from(*byte)) } else { upper(*byte) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn code_page_437_is_pythons() {
+        // bytes(range(128, 256)).decode('cp437') has 128 characters; these are its first, some within, and its last.
+        assert_eq!(super::CP437.chars().count(), 128);
+        let decode = |raw: &[u8]| super::decode(raw, 0).unwrap();
+        assert_eq!(decode(b"a\x80\x81\x9e\x9f\xe1\xfe\xff"), "aÇü₧ƒß■\u{a0}");
+        assert_eq!(decode(b"\xb0\xc0\xd0\xe0\xf0"), "░└╨α≡");
+    }
+}

@@ -1,0 +1,270 @@
+//! Reading an archive's records.
+
+use super::{
+    CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, LOCAL, LOCATOR64, Member, Method, PATCH,
+    STRONGLY_ENCRYPTED, name,
+};
+use crate::error::{ErrorKind, Result};
+
+/// How many of a file's last bytes [`find_end`] wants: the end record with the longest comment, and the two records for
+/// large archives in front of it.
+pub(crate) const TAIL: u64 = 22 + 65_535 + 20 + 56;
+/// The fixed size of the record in front of a member.
+pub(crate) const LOCAL_SIZE: usize = 30;
+const CENTRAL_SIZE: usize = 46;
+
+/// Where the directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    count: u64,
+    /// Where in the file the directory begins.
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+    /// How many bytes stand in front of the archive, which its offsets do not count.
+    shift: u64,
+}
+
+fn bad(reason: impl Into<String>) -> crate::error::Error {
+    ErrorKind::BadZip { reason: reason.into() }.into()
+}
+
+/// Little-endian numbers, one after another.
+struct Numbers<'a>(&'a [u8]);
+
+impl<'a> Numbers<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| bad("a record is cut"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("just so many bytes were taken"))
+    }
+
+    fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+}
+
+/// Finds the directory by a file's last bytes, which begin at `tail_at`. A comment may look like an end record, so that
+/// there may be two that both fit: then nobody can know which is meant.
+pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
+    let places = tail.windows(22).enumerate().filter(|(at, record)| {
+        let comment = usize::from(u16::from_le_bytes([record[20], record[21]]));
+        record[..4] == END.to_le_bytes() && at + 22 + comment == tail.len()
+    });
+    let mut found: Result<Option<End>> = Ok(None);
+    for (at, record) in places {
+        match (end(tail, tail_at, at, record), &found) {
+            (Ok(_), Ok(Some(_))) => {
+                return Err(bad("it has two end records, one within the other's comment"));
+            }
+            (Ok(end), _) => found = Ok(Some(end)),
+            (Err(error), Ok(None)) => found = Err(error),
+            (Err(_), _) => {}
+        }
+    }
+    found?.ok_or_else(|| bad("there is no end record, so that this is no archive, or it is cut"))
+}
+
+fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
+    let mut numbers = Numbers(&record[4..]);
+    let disks = (numbers.u16()?, numbers.u16()?);
+    let counts = (numbers.u16()?, numbers.u16()?);
+    let (len, offset) = (numbers.u32()?, numbers.u32()?);
+    let (mut count, mut len, mut offset) = (u64::from(counts.1), u64::from(len), u64::from(offset));
+    let mut directory_end = at;
+    if let Some(place) = end64(tail, tail_at, at)? {
+        let mut numbers = Numbers(&tail[place + 4..at]);
+        let (_size, _versions) = (numbers.u64()?, numbers.u32()?);
+        let disks64 = (numbers.u32()?, numbers.u32()?);
+        let counts64 = (numbers.u64()?, numbers.u64()?);
+        let (len64, offset64) = (numbers.u64()?, numbers.u64()?);
+        let agrees = |short: u64, most: u64, long: u64| short == most || short == long;
+        if disks64 != (0, 0) || counts64.0 != counts64.1 {
+            return Err(bad("it is spread over several disks"));
+        }
+        if !agrees(count, 0xFFFF, counts64.1)
+            || !agrees(len, 0xFFFF_FFFF, len64)
+            || !agrees(offset, 0xFFFF_FFFF, offset64)
+        {
+            return Err(bad("its two end records contradict each other"));
+        }
+        (count, len, offset, directory_end) = (counts64.1, len64, offset64, place);
+    } else if disks != (0, 0) || counts.0 != counts.1 {
+        return Err(bad("it is spread over several disks"));
+    }
+    let directory_end = tail_at + directory_end as u64;
+    let start =
+        directory_end.checked_sub(len).ok_or_else(|| bad("its directory is longer than what there is"))?;
+    let shift = start
+        .checked_sub(offset)
+        .ok_or_else(|| bad("its directory is not where the end record says; it is cut"))?;
+    if count.checked_mul(CENTRAL_SIZE as u64).is_none_or(|least| least > len) {
+        return Err(bad(format!("{count} members do not fit a directory of {len} bytes")));
+    }
+    Ok(End { count, start, len, shift })
+}
+
+/// Where in the tail the end record of large archives begins, if there is one.
+fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
+    let Some(locator_at) = at.checked_sub(20) else { return Ok(None) };
+    let mut numbers = Numbers(&tail[locator_at..at]);
+    if numbers.u32()? != LOCATOR64 {
+        return Ok(None);
+    }
+    let (disk, stated, disks) = (numbers.u32()?, numbers.u64()?, numbers.u32()?);
+    if disk != 0 || disks > 1 {
+        return Err(bad("it is spread over several disks"));
+    }
+    // It may have grown by fields that nobody knows, and something may stand in front of the archive; but it stands right
+    // in front of its locator, and says how long it is.
+    let by_offset = stated.checked_sub(tail_at).and_then(|place| usize::try_from(place).ok());
+    let places = [by_offset, locator_at.checked_sub(56)];
+    let fits = |place: &usize| {
+        let mut numbers = Numbers(tail.get(*place..locator_at).unwrap_or_default());
+        let size = numbers.u32().ok().filter(|magic| *magic == END64).and_then(|_| numbers.u64().ok());
+        size.is_some_and(|size| size >= 44 && size.checked_add(*place as u64 + 12) == Some(locator_at as u64))
+    };
+    match places.into_iter().flatten().find(fits) {
+        Some(place) => Ok(Some(place)),
+        None => Err(bad("the end record of a large archive is not where it should be")),
+    }
+}
+
+/// The members, in the order of the directory, of which these are the bytes.
+pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
+    let mut members = Vec::new();
+    let mut numbers = Numbers(bytes);
+    while !numbers.0.is_empty() {
+        let central = end.start + (bytes.len() - numbers.0.len()) as u64;
+        members.push(Member { central, ..member(&mut numbers, end)? });
+    }
+    if members.len() as u64 != end.count {
+        let found = members.len();
+        return Err(bad(format!("its directory has {found} members, and its end record says {}", end.count)));
+    }
+    // Members do not overlap: each ends where the next begins.
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by_key(|&index| members[index].offset);
+    let mut limit = end.start;
+    for &index in order.iter().rev() {
+        let member = &mut members[index];
+        let least = LOCAL_SIZE as u64 + member.raw_name.len() as u64;
+        let ends = member.offset.checked_add(least).and_then(|start| start.checked_add(member.packed));
+        if ends.is_none_or(|ends| ends > limit) {
+            let name = member.name.escape_debug();
+            return Err(bad(format!("its member '{name}' reaches into what follows it")));
+        }
+        member.limit = limit;
+        limit = member.offset;
+    }
+    Ok(members)
+}
+
+fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
+    if numbers.u32()? != CENTRAL {
+        return Err(bad("a record of its directory has another signature"));
+    }
+    let _versions = numbers.u32()?;
+    let (flags, method, stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
+    let (packed, size) = (numbers.u32()?, numbers.u32()?);
+    let (name_len, extra_len, comment_len) = (numbers.u16()?, numbers.u16()?, numbers.u16()?);
+    let (disk, _internal, attributes, offset) =
+        (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
+    let raw_name = numbers.take(name_len.into())?.to_vec();
+    let extra = numbers.take(extra_len.into())?;
+    numbers.take(comment_len.into())?;
+
+    let name = name::decode(&raw_name, flags)
+        .ok_or_else(|| bad(format!("the name \"{}\" is no text", raw_name.escape_ascii())))?;
+    let mut large = Numbers(extra64(extra));
+    let mut number = |short: u32| match short {
+        u32::MAX => large.u64().map_err(|_| bad("a record lacks the numbers of a large member")),
+        short => Ok(short.into()),
+    };
+    let (size, packed, offset) = (number(size)?, number(packed)?, number(offset)?);
+    if disk != 0 && disk != u16::MAX {
+        return Err(bad("it is spread over several disks"));
+    }
+    let offset = offset.checked_add(end.shift).filter(|offset| *offset < end.start);
+    let offset =
+        offset.ok_or_else(|| bad(format!("its member '{}' is not within it", name.escape_debug())))?;
+    let method = Method::of(method);
+    if method == Method::Stored && packed != size {
+        let name = name.escape_debug();
+        return Err(bad(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
+    }
+    Ok(Member {
+        name,
+        raw_name,
+        flags,
+        method,
+        crc,
+        packed,
+        size,
+        offset,
+        limit: 0,
+        central: 0,
+        stamp,
+        attributes,
+    })
+}
+
+/// The content of the extra field for numbers of 64 bits; empty if there is none.
+fn extra64(mut extra: &[u8]) -> &[u8] {
+    while let Some((head, rest)) = extra.split_first_chunk::<4>() {
+        let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
+        if [head[0], head[1]] == EXTRA64.to_le_bytes() {
+            return &rest[..len];
+        }
+        extra = &rest[len..];
+    }
+    &[]
+}
+
+/// Compares the record in front of a member with what the directory says. Given are its fixed part and as many bytes as
+/// the name has. Returns where in the file the content begins.
+pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
+    let mut numbers = Numbers(record);
+    if numbers.u32()? != LOCAL {
+        return Err(bad("the record in front of it has another signature"));
+    }
+    let _version = numbers.u16()?;
+    let (flags, method, _stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
+    let (packed, size) = (numbers.u32()?, numbers.u32()?);
+    let (name_len, extra_len) = (numbers.u16()?, numbers.u16()?);
+    if (flags | member.flags) & (ENCRYPTED | STRONGLY_ENCRYPTED) != 0 {
+        return Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into());
+    }
+    if (flags | member.flags) & PATCH != 0 {
+        return Err(
+            ErrorKind::UnsupportedZip { reason: "the member is a patch of another file".into() }.into()
+        );
+    }
+    let same_name = usize::from(name_len) == member.raw_name.len() && numbers.0.starts_with(&member.raw_name);
+    if !same_name || Method::of(method) != member.method {
+        return Err(bad("the record in front of it contradicts the directory"));
+    }
+    // Zeros if they follow the content, all ones if they are elsewhere.
+    let differs = |short: u32, wanted: u64| short != u32::MAX && u64::from(short) != wanted;
+    let is_there = flags & DESCRIPTOR == 0;
+    if is_there && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
+        return Err(bad("the record in front of it states another size or checksum than the directory"));
+    }
+    let start = member.offset + (LOCAL_SIZE + member.raw_name.len()) as u64 + u64::from(extra_len);
+    match start.checked_add(member.packed) {
+        Some(end) if end <= member.limit => Ok(start),
+        _ => Err(bad("it reaches into what follows it")),
+    }
+}

@@ -1,0 +1,597 @@
+//! Archives: NumPy's, by every way in; and those that are malformed. What we write is read by NumPy, Python's `zipfile`
+//! and Info-ZIP in `.ci/run`; here it is looked at byte by byte.
+
+use std::fs::{self, File};
+use std::io::{Cursor, Read, Seek, Write};
+use std::path::Path;
+
+use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, arr1, arr2, s};
+use ndarray_io::{
+    ByteOrder, Compression, DynArray, Error, ErrorKind, Limits, NpzFile, NpzOptions, NpzReader, NpzUpdate,
+    NpzWriter, Order, ReadOptions, Result, Store, WriteOptions, read_npz, write_npz, write_npz_with,
+};
+
+use crate::corpus::in_c_order;
+use crate::manifest::{self, Case, class, neutral, sha256};
+
+/// The ways into an archive: each gives the members by their numbers.
+trait Route {
+    fn names(&self) -> Vec<String>;
+    fn read(&mut self, index: usize) -> Result<DynArray>;
+    fn read_bools(&mut self, index: usize) -> Result<ArrayD<bool>>;
+    fn raw(&mut self, index: usize) -> Result<Vec<u8>>;
+}
+
+impl<R: Read + Seek> Route for NpzReader<R> {
+    fn names(&self) -> Vec<String> {
+        self.members().iter().map(|member| member.file_name().to_owned()).collect()
+    }
+
+    fn read(&mut self, index: usize) -> Result<DynArray> {
+        self.read_index(index)
+    }
+
+    fn read_bools(&mut self, index: usize) -> Result<ArrayD<bool>> {
+        self.read_index(index)
+    }
+
+    fn raw(&mut self, index: usize) -> Result<Vec<u8>> {
+        self.read_raw_index(index)
+    }
+}
+
+impl Route for NpzFile {
+    fn names(&self) -> Vec<String> {
+        self.members().iter().map(|member| member.file_name().to_owned()).collect()
+    }
+
+    fn read(&mut self, index: usize) -> Result<DynArray> {
+        self.read_index(index)
+    }
+
+    fn read_bools(&mut self, index: usize) -> Result<ArrayD<bool>> {
+        self.read_index(index)
+    }
+
+    fn raw(&mut self, index: usize) -> Result<Vec<u8>> {
+        let name = self.members()[index].file_name().to_owned();
+        self.read_raw(&name)
+    }
+}
+
+/// A reader that gives a few bytes at a time.
+struct Slowly(Cursor<Vec<u8>>);
+
+impl Read for Slowly {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let length = into.len().min(4099);
+        self.0.read(&mut into[..length])
+    }
+}
+
+impl Seek for Slowly {
+    fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+fn routes(case: &Case) -> Vec<Result<Box<dyn Route>>> {
+    fn boxed(route: impl Route + 'static) -> Box<dyn Route> {
+        Box::new(route)
+    }
+    let bytes = || Cursor::new(case.bytes.clone());
+    vec![
+        NpzReader::new(bytes()).map(boxed),
+        NpzReader::new(Slowly(bytes())).map(boxed),
+        NpzReader::new(File::open(&case.path).unwrap()).map(boxed),
+        NpzFile::open(&case.path).map(boxed),
+        NpzFile::new(File::open(&case.path).unwrap()).map(boxed),
+    ]
+}
+
+#[test]
+fn testdata_is_read_as_numpy_says() {
+    check_folder(&manifest::testdata());
+}
+
+#[test]
+fn the_corpus_is_read_as_numpy_says() {
+    if let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") {
+        check_folder(Path::new(&folder));
+    }
+}
+
+fn check_folder(folder: &Path) {
+    let cases = manifest::cases_of(folder, "npz");
+    assert!(!cases.is_empty());
+    let failures: Vec<String> = cases.iter().flat_map(check).collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// What is wrong with each way in.
+fn check(case: &Case) -> Vec<String> {
+    let mut failures = Vec::new();
+    for (number, route) in routes(case).into_iter().enumerate() {
+        let outcome = route
+            .map_err(|error| class(&error).to_owned())
+            .and_then(|mut route| check_route(case, &mut *route));
+        match outcome {
+            Ok(()) if case.allowed.iter().any(|allowed| allowed == "ok") => {}
+            Ok(()) => failures.push(format!("{} (way {number}): ok, not {:?}", case.id, case.allowed)),
+            Err(found) if case.allowed.contains(&found) => {}
+            Err(found) => {
+                failures.push(format!("{} (way {number}): {found}, not {:?}", case.id, case.allowed))
+            }
+        }
+    }
+    failures
+}
+
+/// `Err` is the class of the first error, or what is wrong.
+fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
+    let names = route.names();
+    let arrays: Vec<usize> = (0..names.len()).filter(|&index| names[index].ends_with(".npy")).collect();
+    let mut first_error = Ok(());
+    if arrays.iter().any(|&index| names.iter().filter(|name| **name == names[index]).count() > 1) {
+        return Err("bad_zip".into()); // by its name, it is refused: see below
+    }
+    for &index in arrays.iter().skip(case.arrays.len()) {
+        route.read(index).map_err(|error| class(&error).to_owned())?;
+    }
+    for (&index, facts) in arrays.iter().zip(&case.arrays) {
+        let json = &facts.json;
+        if names[index] != json["member"].as_str().unwrap() {
+            return Err(format!("member {} is not {}", names[index], json["member"]));
+        }
+        let read = match case.expect.as_str() {
+            "bad_bool" if json["expect"] == "bad_bool" => {
+                route.read_bools(index).and_then(|_| route.read(index))
+            }
+            _ => route.read(index),
+        };
+        let array = match read {
+            Ok(array) => array,
+            Err(error) => {
+                let of_its_own = json["expect"].as_str().is_some_and(|expect| expect == class(&error));
+                let message = error.to_string();
+                if error.member() != Some(&names[index]) || !message.contains("member '") {
+                    return Err(format!("the error does not name its member: {message}"));
+                }
+                if !(of_its_own && case.expect == "ok") && first_error.is_ok() {
+                    first_error = Err(class(&error).to_owned());
+                }
+                continue;
+            }
+        };
+        let wrong = |what: &str| format!("{}: {what} differs", names[index]);
+        if json["shape"].is_null() {
+            continue;
+        }
+        if array.shape() != facts.shape() || (array.order() == Order::Fortran) != facts.is_fortran() {
+            return Err(wrong("shape or order"));
+        }
+        if neutral(array.dtype()) != json["dtype"] {
+            return Err(wrong("dtype"));
+        }
+        let elements =
+            in_c_order(array.bytes(), array.dtype().item_size(), array.shape(), facts.is_fortran());
+        if sha256(&elements) != json["sha256"].as_str().unwrap() {
+            return Err(wrong("content"));
+        }
+    }
+    first_error?;
+    if case.expect == "ok" && arrays.len() != case.arrays.len() {
+        return Err(format!("{} arrays, not {}", arrays.len(), case.arrays.len()));
+    }
+    for other in case.line["other_members"].as_array().into_iter().flatten() {
+        let index = names.iter().position(|name| other["member"] == **name).ok_or("a member is missing")?;
+        let raw = route.raw(index).map_err(|error| class(&error).to_owned())?;
+        if sha256(&raw) != other["sha256"].as_str().unwrap() {
+            return Err(format!("{}: content differs", names[index]));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn maps_show_what_reading_gives() {
+    let mut folders = vec![manifest::testdata()];
+    folders.extend(std::env::var_os("NDARRAY_IO_CORPUS").map(Into::into));
+    let mut viewed = 0;
+    for case in folders.iter().flat_map(|folder| manifest::cases_of(folder, "npz")) {
+        // SAFETY: the file is nobody's else.
+        let Ok(npz) = (unsafe { ndarray_io::NpzMmap::open(&case.path) }) else { continue };
+        let sound = npz.verify().is_ok();
+        let file = NpzFile::open(&case.path).unwrap();
+        for (index, member) in npz.members().iter().enumerate() {
+            let name = member.file_name();
+            if npz.members().iter().filter(|other| other.file_name() == name).count() > 1 {
+                continue;
+            }
+            let (Ok(cow), read) = (npz.cow::<f64, IxDyn>(name), file.read_index::<ArrayD<f64>>(index)) else {
+                continue;
+            };
+            match read {
+                Ok(read) => {
+                    assert!(cow == read || cow.iter().any(|item| item.is_nan()), "{} {name}", case.id)
+                }
+                Err(error) => assert!(!sound, "{} {name}: {error}", case.id),
+            }
+            viewed += usize::from(cow.is_view());
+        }
+    }
+    assert!(viewed > 0);
+}
+
+type Arrays = [(&'static str, Box<dyn Store>); 5];
+
+fn arrays() -> Arrays {
+    let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
+    [
+        ("scalar", Box::new(arr0(7u8))),
+        ("large", Box::new(large.clone())),
+        ("strided", Box::new(large.slice_move(s![..;-2, ..;3]))),
+        ("with/slash and space λ", Box::new(arr1(&["a".to_owned(), "bcd".into()]))),
+        ("many", Box::new(Array1::from_shape_fn(2_000_000, |index| (index as f32).sqrt()))),
+    ]
+}
+
+fn options() -> [NpzOptions; 4] {
+    let deflated = |level| NpzOptions::new().compression(Compression::Deflated(level));
+    [NpzOptions::new(), deflated(6), deflated(1), deflated(9).write(WriteOptions::new().threads(1))]
+}
+
+/// A writer that cannot seek.
+struct Pipe(Vec<u8>);
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let length = bytes.len().min(10_007);
+        self.0.extend_from_slice(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_all<W: Write>(writer: W, options: &NpzOptions) -> W {
+    let mut npz = NpzWriter::new_with_options(writer, options.clone());
+    let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
+    npz.add_array("scalar", &arr0(7u8)).unwrap();
+    npz.add_array("large", &large).unwrap();
+    npz.add_array("strided", &large.slice(s![..;-2, ..;3])).unwrap();
+    npz.add_array("with/slash and space λ", &arr1(&["a".to_owned(), "bcd".into()])).unwrap();
+    npz.add_array("many", &Array1::from_shape_fn(2_000_000, |index| (index as f32).sqrt())).unwrap();
+    npz.finish().unwrap()
+}
+
+fn check_all(bytes: Vec<u8>) {
+    let mut npz = NpzReader::new(Cursor::new(bytes)).unwrap();
+    assert_eq!(npz.names().unwrap(), ["scalar", "large", "strided", "with/slash and space λ", "many"]);
+    let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
+    assert_eq!(npz.read::<Array0<u8>>("scalar").unwrap(), arr0(7));
+    assert_eq!(npz.read::<Array2<f64>>("large").unwrap(), large);
+    assert_eq!(npz.read::<Array2<f64>>("strided").unwrap(), large.slice(s![..;-2, ..;3]));
+    let texts: Array1<String> = npz.read("with/slash and space λ").unwrap();
+    assert_eq!(texts, arr1(&["a".to_owned(), "bcd".into()]));
+    assert_eq!(npz.read::<Array1<f32>>("many").unwrap()[1_999_999], (1_999_999f32).sqrt());
+}
+
+/// The folder where `.ci/run` wants archives for other programs to look at.
+fn keep(name: &str, bytes: &[u8]) {
+    if let Some(folder) = std::env::var_os("NDARRAY_IO_ARCHIVES") {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(Path::new(&folder).join(name), bytes).unwrap();
+    }
+}
+
+#[test]
+fn archives_are_written_to_everything() {
+    for (number, options) in options().iter().enumerate() {
+        let in_memory = write_all(Vec::new(), options);
+        let piped = write_all(Pipe(Vec::new()), options).0;
+        assert_eq!(in_memory, piped);
+        let mut file = write_all(tempfile::tempfile().unwrap(), options);
+        let mut from_file = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut from_file).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        let all = arrays();
+        let named: Vec<(&str, &dyn Store)> = all.iter().map(|(name, array)| (*name, &**array)).collect();
+        write_npz_with(&path, &named, options).unwrap();
+        for (way, bytes) in [in_memory, from_file, fs::read(&path).unwrap()].into_iter().enumerate() {
+            keep(&format!("options-{number}-way-{way}.npz"), &bytes);
+            assert_eq!(bytes, {
+                let mut again = NpzReader::new(Cursor::new(&bytes)).unwrap();
+                again.read::<DynArray>("large").unwrap();
+                bytes.clone()
+            });
+            check_all(bytes);
+        }
+    }
+}
+
+#[test]
+fn equal_arrays_give_equal_files() {
+    let options = NpzOptions::new().compression(Compression::deflated());
+    let threads = |threads| {
+        let write = WriteOptions::new().threads(threads);
+        write_all(Vec::new(), &options.clone().write(write))
+    };
+    assert_eq!(threads(1), threads(3));
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn stored_members_are_aligned_and_mapped() {
+    use ndarray_io::{NpzMmap, NpzMmapMut};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    for before in [0, 1, 63, 64] {
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&vec![b'#'; before]).unwrap();
+        let file = write_all(file, &NpzOptions::new());
+        drop(file);
+        // SAFETY: the file is this test's own.
+        let npz = unsafe { NpzMmap::open(&path).unwrap() };
+        npz.verify().unwrap();
+        let large = npz.view::<f64, Ix2>("large").unwrap();
+        assert_eq!(large.as_ptr().addr() % 64, 0);
+        assert_eq!(large[[699, 299]], (699 * 299 % 1000) as f64);
+        let strided = npz.view::<f64, Ix2>("strided").unwrap();
+        assert_eq!(strided.as_ptr().addr() % 64, 0);
+    }
+    // SAFETY: as above.
+    let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
+    npz.view_mut::<f64, Ix2>("large").unwrap().fill(3.5);
+    npz.view_mut::<u8, ndarray::Ix0>("scalar").unwrap().fill(9);
+    npz.flush().unwrap();
+    npz.view_mut::<u8, ndarray::Ix0>("scalar").unwrap().fill(10);
+    npz.flush().unwrap();
+    drop(npz);
+    let npz = NpzFile::open(&path).unwrap();
+    npz.verify().unwrap();
+    assert_eq!(npz.read::<Array2<f64>>("large").unwrap(), Array2::from_elem((700, 300), 3.5));
+    assert_eq!(npz.read::<Array0<u8>>("scalar").unwrap(), arr0(10));
+    keep("changed-in-a-map.npz", &fs::read(&path).unwrap());
+
+    write_npz_with(&path, &[("a", &arr1(&[1.5]))], &NpzOptions::new().compression(Compression::deflated()))
+        .unwrap();
+    // SAFETY: as above.
+    let npz = unsafe { NpzMmap::open(&path).unwrap() };
+    let error = npz.view::<f64, Ix1>("a").unwrap_err();
+    assert!(error.is_mismatch() && error.to_string().contains("NpzMmap::cow"), "{error}");
+    assert_eq!(npz.cow::<f64, Ix1>("a").unwrap(), arr1(&[1.5]));
+}
+
+#[test]
+fn archives_are_updated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    for options in options() {
+        let (a, b, c) = (arr1(&[1, 2]), Array1::from_elem(100_000, 2.5), arr1(&[true]));
+        write_npz_with(&path, &[("a", &a), ("b", &b), ("c", &c)], &options).unwrap();
+        let packed = |name: &str| {
+            let npz = NpzFile::open(&path).unwrap();
+            npz.members().iter().find(|member| member.name() == name).unwrap().packed_size()
+        };
+        let before = packed("b");
+        let (other, new) = (arr1(&[7u8]), arr2(&[[1i64]]));
+        NpzUpdate::open(&path)
+            .unwrap()
+            .replace("a", &other)
+            .unwrap()
+            .remove("c")
+            .unwrap()
+            .add("d", &new)
+            .unwrap()
+            .finish()
+            .unwrap();
+        let npz = NpzFile::open(&path).unwrap();
+        npz.verify().unwrap();
+        assert_eq!(npz.names(), ["a", "b", "d"]);
+        assert_eq!(npz.read::<Array1<u8>>("a").unwrap(), other);
+        assert_eq!(npz.read::<Array1<f64>>("b").unwrap(), b);
+        assert_eq!(npz.read::<Array2<i64>>("d").unwrap(), new);
+        assert_eq!(packed("b"), before, "it was copied");
+        keep(&format!("updated-{before}.npz"), &fs::read(&path).unwrap());
+
+        let update = || NpzUpdate::open(&path).unwrap();
+        assert!(matches!(update().add("a", &a).unwrap_err().kind(), ErrorKind::NameTaken { .. }));
+        assert!(matches!(update().remove("c").unwrap_err().kind(), ErrorKind::NoSuchMember { .. }));
+        update().remove("a").unwrap().add("a", &c).unwrap().finish().unwrap();
+        assert_eq!(NpzFile::open(&path).unwrap().names(), ["b", "d", "a"]);
+    }
+    let in_place = NpzOptions::new().write(WriteOptions::new().in_place(true));
+    assert!(NpzUpdate::open_with(&path, in_place).unwrap_err().is_usage());
+}
+
+/// What NumPy and others wrote is copied as it is, whatever its records look like.
+#[test]
+fn foreign_archives_are_updated() {
+    for case in manifest::cases_of(&manifest::testdata(), "npz").iter().filter(|case| case.expect == "ok") {
+        let copy = tempfile::NamedTempFile::new().unwrap();
+        fs::write(copy.path(), &case.bytes).unwrap();
+        let one = arr1(&[1.0]);
+        NpzUpdate::open(copy.path()).unwrap().add("one more", &one).unwrap().finish().unwrap();
+        let (old, new) = (NpzFile::open(&case.path).unwrap(), NpzFile::open(copy.path()).unwrap());
+        new.verify().unwrap();
+        assert_eq!(new.names()[..old.len()], old.names());
+        assert_eq!(new.read::<Array1<f64>>("one more").unwrap(), one);
+        for (old, new) in old.members().iter().zip(new.members()) {
+            assert_eq!(
+                (old.crc32(), old.size(), old.packed_size()),
+                (new.crc32(), new.size(), new.packed_size())
+            );
+        }
+    }
+}
+
+#[test]
+fn names_are_found_as_numpy_finds_them() {
+    let mut npz = NpzWriter::new(Vec::new());
+    npz.add_array("x", &arr1(&[1])).unwrap();
+    npz.add_array("x.npy", &arr1(&[2])).unwrap();
+    npz.add_array("", &arr1(&[3])).unwrap();
+    npz.add_array("../up", &arr1(&[4])).unwrap();
+    assert!(matches!(npz.add_array("x", &arr1(&[5])).unwrap_err().kind(), ErrorKind::NameTaken { .. }));
+    assert!(npz.add_array("a\0b", &arr1(&[5])).unwrap_err().is_usage());
+    assert!(npz.add_array("n".repeat(70_000), &arr1(&[5])).unwrap_err().is_usage());
+    let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
+    assert_eq!(npz.names().unwrap(), ["x", "x.npy", "", "../up"]);
+    for (name, value) in [("x", 1), ("x.npy", 1), ("x.npy.npy", 2), ("", 3), ("../up", 4), ("../up.npy", 4)] {
+        assert_eq!(npz.read::<Array1<i32>>(name).unwrap(), arr1(&[value]), "{name}");
+    }
+    let error = npz.read::<Array1<i32>>("y").unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("'x', 'x.npy', '', '../up'"), "{error}");
+    assert!(npz.by_index::<OwnedRepr<i32>, Ix1>(4).unwrap_err().is_usage());
+    assert_eq!(npz.peek("x").unwrap().header.shape().dims(), [1]);
+}
+
+/// The archive with its last member named like the first.
+fn twice() -> Vec<u8> {
+    let mut npz = NpzWriter::new(Vec::new());
+    npz.add_array("a1", &arr1(&[1])).unwrap();
+    npz.add_array("a2", &arr1(&[2])).unwrap();
+    let text = npz.finish().unwrap();
+    let mut bytes = text.clone();
+    for at in 0..text.len() - 6 {
+        if text[at..].starts_with(b"a2.npy") {
+            bytes[at + 1] = b'1';
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_name_that_stands_twice_is_ambiguous() {
+    let mut npz = NpzReader::new(Cursor::new(twice())).unwrap();
+    assert_eq!(npz.names().unwrap(), ["a1", "a1"]);
+    let error = npz.read::<Array1<i32>>("a1").unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::AmbiguousName { indices, .. } if *indices == [0, 1]),
+        "{error}"
+    );
+    assert_eq!(npz.read_index::<Array1<i32>>(1).unwrap(), arr1(&[2]));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), twice()).unwrap();
+    assert!(matches!(read_npz(file.path()).unwrap_err().kind(), ErrorKind::AmbiguousName { .. }));
+}
+
+#[test]
+fn an_unfinished_archive_is_none() {
+    let mut bytes = Vec::new();
+    let mut npz = NpzWriter::new(&mut bytes);
+    npz.add_array("a", &Array1::<f64>::zeros(100_000)).unwrap();
+    drop(npz);
+    assert!(matches!(NpzReader::new(Cursor::new(bytes)).unwrap_err().kind(), ErrorKind::BadZip { .. }));
+
+    /// A writer that has room for so many bytes.
+    #[derive(Debug)]
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or_else(|| std::io::Error::other("full"))?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut npz = NpzWriter::new(Full(100_000));
+    let error = npz.add_array("a", &Array1::<f64>::zeros(100_000)).unwrap_err();
+    assert!(error.is_io() && error.member() == Some("a.npy"), "{error}");
+    assert!(npz.add_array("b", &arr1(&[1])).unwrap_err().is_usage());
+    assert!(npz.finish().unwrap_err().is_usage());
+    // An old file stays when its successor fails.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    write_npz(&path, &[("a", &arr1(&[1]))]).unwrap();
+    let twice: [(&str, &dyn Store); 2] = [("b", &arr1(&[1])), ("b", &arr1(&[2]))];
+    assert!(write_npz(&path, &twice).is_err());
+    assert_eq!(read_npz(&path).unwrap().keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Every byte of an archive, changed: an error, or the same arrays, or names that differ; never a panic, and never
+/// another content.
+#[test]
+fn damage_is_found() {
+    let mut npz = NpzWriter::new(Vec::new());
+    npz.add_array("a", &arr1(&[1u16, 2, 3])).unwrap();
+    let deflated = NpzOptions::new().compression(Compression::deflated());
+    npz.add_array_with_options("b", &Array1::from_elem(50, 7u8), deflated).unwrap();
+    let sound = npz.finish().unwrap();
+    let read = |bytes: &[u8]| -> Result<Vec<(String, DynArray)>, Error> {
+        let mut npz = NpzReader::new(Cursor::new(bytes))?;
+        (0..npz.len()).map(|index| Ok((npz.names()?[index].clone(), npz.read_index(index)?))).collect()
+    };
+    let expected = read(&sound).unwrap();
+    let mut harmless = 0;
+    for at in 0..sound.len() {
+        for change in [0x01, 0x80, 0xFF] {
+            let mut bytes = sound.clone();
+            bytes[at] ^= change;
+            if let Ok(found) = read(&bytes) {
+                let content = |arrays: &[(String, DynArray)]| {
+                    arrays.iter().map(|(_, array)| array.clone()).collect::<Vec<_>>()
+                };
+                assert_eq!(content(&found), content(&expected), "byte {at}");
+                harmless += 1;
+            }
+        }
+    }
+    // Versions, times, attributes, padding.
+    assert!(harmless < 3 * sound.len() / 3, "{harmless} of {}", 3 * sound.len());
+    for length in 0..sound.len() {
+        assert!(read(&sound[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn limits_hold_within_archives() {
+    let mut npz = NpzWriter::new_compressed(Vec::new());
+    npz.add_array("zeros", &Array1::<f64>::zeros(1_000_000)).unwrap();
+    let bytes = npz.finish().unwrap();
+    assert!(bytes.len() < 20_000);
+    let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
+    let mut npz = NpzReader::with_options(Cursor::new(bytes), &options).unwrap();
+    assert!(npz.read::<DynArray>("zeros").unwrap_err().is_limit());
+    assert!(npz.read_raw("zeros.npy").unwrap_err().is_limit());
+}
+
+#[test]
+fn options_of_arrays_hold_within_archives() {
+    let write = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran);
+    let mut npz = NpzWriter::new_with_options(Vec::new(), NpzOptions::new().write(write));
+    npz.add_array("a", &arr2(&[[1i16, 2], [3, 4]])).unwrap();
+    let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
+    let array: DynArray = npz.read("a").unwrap();
+    assert_eq!((array.order(), array.bytes()), (Order::Fortran, &[0u8, 1, 0, 3, 0, 2, 0, 4][..]));
+}
+
+#[test]
+fn many_members_need_large_records() {
+    let mut npz = NpzWriter::new(Vec::new());
+    for number in 0..70_000 {
+        npz.add_array(number.to_string(), &arr0(number)).unwrap();
+    }
+    let bytes = npz.finish().unwrap();
+    keep("70000-members.npz", &bytes);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &bytes).unwrap();
+    let npz = NpzFile::open(file.path()).unwrap();
+    assert_eq!(npz.len(), 70_000);
+    assert_eq!(npz.read::<Array0<i32>>("69999").unwrap(), arr0(69_999));
+    let all = npz.read_all::<Array0<i32>>().unwrap();
+    assert!(
+        all.iter()
+            .enumerate()
+            .all(|(number, (name, array))| { *name == number.to_string() && array[()] == number as i32 })
+    );
+}
