@@ -1,4 +1,4 @@
-//! Arrays on disk: NumPy's NPY files as [`ndarray`] arrays, read, written, viewed and mapped.
+//! Arrays on disk: NumPy's NPY and NPZ files as [`ndarray`] arrays, read, written, viewed and mapped.
 //!
 //! ```
 //! use ndarray::{arr2, Array2};
@@ -22,6 +22,10 @@
 //! | look before reading, or read arrays in a row | [`NpyReader`] |
 //! | read and write structs | [`#[derive(Record)]`](macro@Record) |
 //! | take an array of whatever type, and look | [`DynArray`] |
+//! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
+//! | read an archive from several threads | [`NpzFile`] |
+//! | add, replace or remove members of an archive | [`NpzUpdate`] |
+//! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
 //! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
 //! | make a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
@@ -68,9 +72,10 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between [`Datetime64`],
-//! [`Timedelta64`] and the times of these crates. The features `npz`, `compressed_npz` and `num-complex-0_4` exist as names,
-//! for those who come from `ndarray-npy`; archives are not built yet.
+//! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
+//! members are compressed by Zstandard. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
+//! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
+//! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these.
 
 mod array;
 #[cfg(feature = "npz")]

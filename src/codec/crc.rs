@@ -83,7 +83,7 @@ mod tests {
     fn pieces_in_any_order_have_the_checksum_of_the_whole() {
         let bytes: Vec<u8> = (0..10_000u32).map(|number| (number * 7) as u8).collect();
         for pieces in [
-            vec![0..10_000],
+            vec![0..10_000, 0..0],
             vec![5_000..10_000, 0..5_000],
             vec![7_000..8_000, 1_000..2_000, 2_000..3_000, 2_500..2_600],
             vec![],

@@ -1,8 +1,8 @@
-//! Deflate: blocks that can be made at the same time and joined, and inflating.
+//! Deflate: blocks that can be made at the same time and joined.
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, FlushCompress, Status};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 
 /// How far back a block may refer.
 pub(crate) const WINDOW: usize = 32 << 10;
@@ -47,33 +47,5 @@ impl Deflater {
                 _ => {}
             }
         }
-    }
-}
-
-/// What a step of inflating did.
-pub(crate) struct Inflated {
-    pub(crate) taken: usize,
-    pub(crate) made: usize,
-    pub(crate) is_end: bool,
-}
-
-/// Inflates a stream, piece by piece.
-pub(crate) struct Inflater(Decompress);
-
-impl Inflater {
-    pub(crate) fn new() -> Self {
-        Self(Decompress::new(false))
-    }
-
-    /// Inflates what it can of `packed` into `into`.
-    pub(crate) fn inflate(&mut self, packed: &[u8], into: &mut [u8]) -> Result<Inflated> {
-        let (taken, made) = (self.0.total_in(), self.0.total_out());
-        let status = self.0.decompress(packed, into, FlushDecompress::None);
-        let status = status.map_err(|error| ErrorKind::BadDeflate { reason: error.to_string() })?;
-        Ok(Inflated {
-            taken: (self.0.total_in() - taken) as usize,
-            made: (self.0.total_out() - made) as usize,
-            is_end: status == Status::StreamEnd,
-        })
     }
 }

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use super::Compression;
-use crate::codec::Pieces;
+use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
@@ -14,7 +14,7 @@ use crate::io::{self, FromPayload};
 use crate::npy::NpyHeader;
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, Inflate, Source, Witness};
+use crate::transfer::{self, Source, Unpack, Witness};
 use crate::zip::{self, Member, Method};
 
 /// Anything that reads and seeks.
@@ -120,11 +120,13 @@ impl NpzMember {
         self.0.packed
     }
 
-    /// How it is packed (deflated with what level, nobody knows); `None` if that is not known here.
+    /// How it is packed (with what level, nobody knows); `None` if that is not known here.
     pub fn compression(&self) -> Option<Compression> {
         match self.0.method {
             Method::Stored => Some(Compression::Stored),
             Method::Deflated => Some(Compression::deflated()),
+            #[cfg(feature = "zstd")]
+            Method::Zstd => Some(Compression::Zstd(3)),
             Method::Other(_) => None,
         }
     }
@@ -213,16 +215,13 @@ pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &
 pub(super) fn peek(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
     let peek = |mut place: Place<'_>| {
         let content = content(&mut place, member)?;
-        check_method(member)?;
-        place.with(content..content + member.packed, |source| match member.method {
-            Method::Deflated => {
-                let mut inflate = Inflate::new(source);
-                io::read_header(&mut Source::of(&mut inflate), options.the_limits())
+        let unpacker = unpacker(member)?;
+        place.with(content..content + member.packed, |mut source| match unpacker {
+            Some(unpacker) => {
+                let mut unpack = Unpack::new(source, unpacker);
+                io::read_header(&mut Source::of(&mut unpack), options.the_limits())
             }
-            _ => {
-                let mut source = source;
-                io::read_header(&mut source, options.the_limits())
-            }
+            None => io::read_header(&mut source, options.the_limits()),
         })
     };
     peek(place).map(|(found, _)| found).map_err(|error| error.at_member(&member.name))
@@ -250,10 +249,18 @@ pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
     zip::check_local(&place.read(record)?, member)
 }
 
-fn check_method(member: &Member) -> Result<()> {
-    let Method::Other(number) = member.method else { return Ok(()) };
-    let reason = format!("the member is compressed by method {number}");
-    Err(ErrorKind::UnsupportedZip { reason }.into())
+/// What unpacks a member, if it is packed.
+fn unpacker(member: &Member) -> Result<Option<Unpacker>> {
+    match member.method {
+        Method::Stored => Ok(None),
+        Method::Deflated => Ok(Some(Unpacker::deflate())),
+        #[cfg(feature = "zstd")]
+        Method::Zstd => Unpacker::zstd().map(Some),
+        Method::Other(number) => {
+            let reason = format!("the member is compressed by method {number}");
+            Err(ErrorKind::UnsupportedZip { reason }.into())
+        }
+    }
 }
 
 impl Witness for Pieces {
@@ -290,13 +297,13 @@ fn open_at<T>(
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = content(&mut place, member)?;
-    check_method(member)?;
+    let unpacker = unpacker(member)?;
     let packed = content..content + member.packed;
     let seen = Pieces::default();
-    let taken = match member.method {
-        Method::Deflated => place.again().with(packed, |source| {
-            let mut inflate = Inflate::new(source);
-            let mut source = Source::of(&mut inflate).seen_by(Some(&seen));
+    let taken = match unpacker {
+        Some(unpacker) => place.again().with(packed, |source| {
+            let mut unpack = Unpack::new(source, unpacker);
+            let mut source = Source::of(&mut unpack).seen_by(Some(&seen));
             let taken = call(&mut source)?;
             if options.allows_trailing() {
                 source.skip(member.size.saturating_sub(source.passed()))?;
@@ -304,7 +311,7 @@ fn open_at<T>(
             // The end has to be seen, too.
             let is_longer = source.skip(1)? > 0;
             let made = source.passed();
-            if is_longer || made != member.size || !inflate.is_at_end() {
+            if is_longer || made != member.size || !unpack.is_at_end() {
                 let more = if is_longer { "or more " } else { "" };
                 let reason = format!(
                     "it inflates to {made} bytes {more}out of {}, and should to {}",
@@ -314,7 +321,7 @@ fn open_at<T>(
             }
             Ok(taken)
         })?,
-        _ => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
+        None => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
     };
     // What was parsed where it lies, or passed over, is looked at now.
     let found = seen.finish(member.size, |missing, add| {

@@ -10,6 +10,8 @@ use crate::array::{Store, WriteNpyExt, store_npy_into};
 use crate::codec::Sum;
 use crate::error::{ErrorKind, Result};
 use crate::io::replace;
+#[cfg(feature = "zstd")]
+use crate::transfer::Zstd;
 use crate::transfer::{Deflate, Deflaters, Sink, os};
 use crate::zip::{self, Member, Method};
 
@@ -119,7 +121,7 @@ impl<W: Write> NpzWriter<W> {
     ) -> Result<()> {
         let name = name + ".npy";
         self.check(&name)?;
-        let mut member = new_member(&name);
+        let mut member = new_member(&name, options.the_compression());
         let added = match array.byte_len() {
             len if len <= SMALL => self.add_small(&mut member, array, options),
             _ => {
@@ -191,13 +193,9 @@ impl<W: Write> NpzWriter<W> {
         let mut sum = Sum::default();
         sum.add(&content);
         (member.crc, member.size) = (sum.get(), sum.len());
-        if let Compression::Deflated(level) = options.the_compression() {
-            member.method = Method::Deflated;
+        if member.method != Method::Stored {
             let mut packed = Vec::new();
-            let mut sink = Sink::of(&mut packed);
-            let mut deflate = Deflate::new(&mut sink, self.rows.deflaters(level, options));
-            deflate.write_all(&content)?;
-            deflate.finish()?;
+            self.rows.pack(&mut Sink::of(&mut packed), options, |packer| Ok(packer.write_all(&content)?))?;
             content = packed;
         }
         (member.packed, member.offset) = (content.len() as u64, self.rows.len);
@@ -216,9 +214,6 @@ impl<W: Write> NpzWriter<W> {
         options: &NpzOptions,
     ) -> Result<bool> {
         let follows = !self.rows.can_patch;
-        if let Compression::Deflated(_) = options.the_compression() {
-            member.method = Method::Deflated;
-        }
         member.offset = self.rows.len;
         let record = zip::local_record(member, self.rows.start + self.rows.len, follows);
         self.write_row(&record)?;
@@ -226,16 +221,14 @@ impl<W: Write> NpzWriter<W> {
         let mut sum = Sum::default();
         let mut see = |bytes: &[u8]| sum.add(bytes);
         let mut sink = Sink::of(&mut self.writer);
-        let packed = match options.the_compression() {
-            Compression::Stored => {
+        let packed = match member.method {
+            Method::Stored => {
                 store_npy_into(array, sink.seen_by(&mut see), options.the_write())?;
                 sum.len()
             }
-            Compression::Deflated(level) => {
-                let mut deflate = Deflate::new(&mut sink, self.rows.deflaters(level, options));
-                store_npy_into(array, Sink::of(&mut deflate).seen_by(&mut see), options.the_write())?;
-                deflate.finish()?
-            }
+            _ => self.rows.pack(&mut sink, options, |mut packer| {
+                store_npy_into(array, Sink::of(&mut packer).seen_by(&mut see), options.the_write())
+            })?,
         };
         (member.crc, member.size, member.packed) = (sum.get(), sum.len(), packed);
         self.rows.len += packed;
@@ -278,6 +271,29 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl Rows {
+    /// Packs what `write` writes; says how many bytes it takes then.
+    fn pack(
+        &mut self,
+        sink: &mut Sink<'_>,
+        options: &NpzOptions,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<u64> {
+        match options.the_compression() {
+            Compression::Stored => unreachable!("the caller stores it"),
+            Compression::Deflated(level) => {
+                let mut deflate = Deflate::new(sink, self.deflaters(level, options));
+                write(&mut deflate)?;
+                deflate.finish()
+            }
+            #[cfg(feature = "zstd")]
+            Compression::Zstd(level) => {
+                let mut zstd = Zstd::new(sink, level, options.the_write().thread_count())?;
+                write(&mut zstd)?;
+                zstd.finish()
+            }
+        }
+    }
+
     /// What deflates with this level.
     fn deflaters(&mut self, level: u32, options: &NpzOptions) -> &Deflaters {
         match &mut self.deflaters {
@@ -295,16 +311,22 @@ impl std::fmt::Debug for Deflaters {
 }
 
 /// A member that is about to be written.
-fn new_member(name: &str) -> Member {
+fn new_member(name: &str, compression: Compression) -> Member {
     /// The first of January 1980, at midnight: the time that ZIP begins with.
     const STAMP: u32 = 0x0021_0000;
     /// A regular file that its owner can write and all can read.
     const ATTRIBUTES: u32 = 0o100_644 << 16;
+    let method = match compression {
+        Compression::Stored => Method::Stored,
+        Compression::Deflated(_) => Method::Deflated,
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(_) => Method::Zstd,
+    };
     Member {
         name: name.to_owned(),
         raw_name: name.as_bytes().to_vec(),
         flags: 0,
-        method: Method::Stored,
+        method,
         crc: 0,
         packed: 0,
         size: 0,

@@ -7,25 +7,29 @@
 #[cfg(feature = "npz")]
 mod deflate;
 mod gather;
-#[cfg(feature = "npz")]
-mod inflate;
 pub(crate) mod os;
 mod pipeline;
 mod read;
 mod sink;
 mod source;
+#[cfg(feature = "npz")]
+mod unpack;
 mod write;
+#[cfg(feature = "zstd")]
+mod zstd;
 
 #[cfg(feature = "npz")]
 pub(crate) use deflate::{Deflate, Deflaters};
-#[cfg(feature = "npz")]
-pub(crate) use inflate::Inflate;
 pub(crate) use read::{Target, check_length, read, read_aligned, read_bytes, read_into, truncated};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 #[cfg(feature = "npz")]
 pub(crate) use source::Witness;
+#[cfg(feature = "npz")]
+pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes};
+#[cfg(feature = "zstd")]
+pub(crate) use zstd::Zstd;
 
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
 const BLOCK: usize = 256 << 10;

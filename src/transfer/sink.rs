@@ -11,9 +11,11 @@ use crate::error::Result;
 /// Something that bytes are written to, one after another.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
-    /// Sees all bytes that are written.
-    witness: Option<&'a mut (dyn FnMut(&[u8]) + Send)>,
+    witness: Option<Witness<'a>>,
 }
+
+/// Sees all bytes that are written.
+type Witness<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
 
 enum Target<'a> {
     File(&'a File),
@@ -34,7 +36,7 @@ impl<'a> Sink<'a> {
 
     /// The same sink with somebody who sees the bytes.
     #[cfg(feature = "npz")]
-    pub(crate) fn seen_by(mut self, witness: &'a mut (dyn FnMut(&[u8]) + Send)) -> Self {
+    pub(crate) fn seen_by(mut self, witness: Witness<'a>) -> Self {
         self.witness = Some(witness);
         self
     }

@@ -16,6 +16,8 @@ pub(crate) use write::{descriptor, directory_end, directory_record, local_record
 pub(crate) enum Method {
     Stored,
     Deflated,
+    #[cfg(feature = "zstd")]
+    Zstd,
     /// One that is not known here, by its number.
     Other(u16),
 }
@@ -25,6 +27,8 @@ impl Method {
         match number {
             0 => Self::Stored,
             8 => Self::Deflated,
+            #[cfg(feature = "zstd")]
+            93 => Self::Zstd,
             other => Self::Other(other),
         }
     }
@@ -33,6 +37,8 @@ impl Method {
         match self {
             Self::Stored => 0,
             Self::Deflated => 8,
+            #[cfg(feature = "zstd")]
+            Self::Zstd => 93,
             Self::Other(number) => number,
         }
     }
@@ -57,12 +63,14 @@ pub(crate) struct Member {
     /// Where in the file it has to have ended, because something else begins.
     pub(crate) limit: u64,
     /// Where in the file its record in the directory begins.
+    #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
     pub(crate) central: u64,
     /// Date and time, and what the file's attributes were: kept when a member is copied.
     pub(crate) stamp: u32,
     pub(crate) attributes: u32,
 }
 
+#[cfg(feature = "mmap")]
 impl Member {
     /// Where in the file its checksum stands, if its content is at this place: each copy of it.
     pub(crate) fn crc_places(&self, content: u64) -> [u64; 2] {

@@ -125,3 +125,43 @@ fn generic_code() {
     let complex = array![num_complex::Complex::new(1f32, -2.0)];
     assert_eq!(there_and_back(complex.clone()).unwrap(), complex);
 }
+
+#[cfg(feature = "npz")]
+#[test]
+fn archives() -> Result<(), Box<dyn std::error::Error>> {
+    use ndarray::{Array1, Ix2, OwnedRepr, aview0};
+    use ndarray_io::{NpzReader, NpzWriter, ReadNpzError, WriteNpzError};
+
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("arrays.npz");
+    fn write(path: &std::path::Path) -> Result<(), WriteNpzError> {
+        let mut npz = NpzWriter::new(File::create(path)?);
+        let a: Array2<i32> = array![[1, 2, 3], [4, 5, 6]];
+        let b: Array1<i32> = array![7, 8, 9];
+        npz.add_array("a", &a)?;
+        npz.add_array(String::from("b"), &b)?;
+        npz.add_array("c", &aview0(&1.5))?;
+        npz.finish()?;
+        Ok(())
+    }
+    fn read(path: &std::path::Path) -> Result<(Array2<i32>, Array1<i32>), ReadNpzError> {
+        let mut npz = NpzReader::new(File::open(path)?)?;
+        assert_eq!(npz.names()?, ["a", "b", "c"]);
+        assert_eq!((npz.len(), npz.is_empty()), (3, false));
+        let a: Array2<i32> = npz.by_name("a")?;
+        let same: Array2<i32> = npz.by_name("a.npy")?;
+        assert_eq!(a, same);
+        assert_eq!(npz.by_name::<OwnedRepr<i32>, Ix2>("a")?, npz.by_index::<OwnedRepr<i32>, Ix2>(0)?);
+        Ok((a, npz.by_index(1)?))
+    }
+    write(&path)?;
+    assert_eq!(read(&path)?, (array![[1, 2, 3], [4, 5, 6]], array![7, 8, 9]));
+
+    let mut npz = NpzWriter::new_compressed(io::Cursor::new(Vec::new()));
+    npz.add_array("zeros", &Array2::<f64>::zeros((100, 100)))?;
+    let bytes = npz.finish()?.into_inner();
+    assert!(bytes.len() < 1000);
+    let zeros: Array2<f64> = NpzReader::new(io::Cursor::new(bytes))?.by_name("zeros")?;
+    assert_eq!(zeros, Array2::<f64>::zeros((100, 100)));
+    Ok(())
+}

@@ -1,28 +1,28 @@
-//! A deflated part of a source, as a stream of what it inflates to.
+//! A packed part of a source, as a stream of what it unpacks to.
 
 use std::io::{self, Read};
 
 use super::Source;
-use crate::codec::Inflater;
+use crate::codec::Unpacker;
 use crate::error::ErrorKind;
 
 /// How much is read at a time.
 const PIECE: usize = 128 << 10;
 
-/// Reads what a source inflates to. What is wrong with it comes as an error of this library within one of the system's.
-pub(crate) struct Inflate<'a> {
+/// Reads what a source unpacks to. What is wrong with it comes as an error of this library within one of the system's.
+pub(crate) struct Unpack<'a> {
     source: Source<'a>,
-    inflater: Inflater,
+    unpacker: Unpacker,
     piece: Vec<u8>,
-    /// How much of the piece is there, and how much has been inflated.
+    /// How much of the piece is there, and how much has been unpacked.
     filled: usize,
     done: usize,
     is_end: bool,
 }
 
-impl<'a> Inflate<'a> {
-    pub(crate) fn new(source: Source<'a>) -> Self {
-        Self { source, inflater: Inflater::new(), piece: Vec::new(), filled: 0, done: 0, is_end: false }
+impl<'a> Unpack<'a> {
+    pub(crate) fn new(source: Source<'a>, unpacker: Unpacker) -> Self {
+        Self { source, unpacker, piece: Vec::new(), filled: 0, done: 0, is_end: false }
     }
 
     /// Whether the stream has ended, and with it the source.
@@ -31,7 +31,7 @@ impl<'a> Inflate<'a> {
     }
 }
 
-impl Read for Inflate<'_> {
+impl Read for Unpack<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while !self.is_end && !into.is_empty() {
             if self.done == self.filled {
@@ -42,11 +42,11 @@ impl Read for Inflate<'_> {
                 self.done = 0;
             }
             let packed = &self.piece[self.done..self.filled];
-            let inflated = self.inflater.inflate(packed, into)?;
-            self.done += inflated.taken;
-            self.is_end = inflated.is_end;
-            if inflated.made > 0 {
-                return Ok(inflated.made);
+            let unpacked = self.unpacker.unpack(packed, into)?;
+            self.done += unpacked.taken;
+            self.is_end = unpacked.is_end;
+            if unpacked.made > 0 {
+                return Ok(unpacked.made);
             }
             if packed.is_empty() && !self.is_end {
                 let reason = "it ends in the middle".into();

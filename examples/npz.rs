@@ -1,0 +1,66 @@
+//! Archives: `cargo run --release --example npz [FILE.npz …]`.
+//!
+//! With files, it says what is in them. Without one, it writes, reads, updates and maps an archive of its own.
+
+#![allow(unsafe_code)] // opening a map is unsafe: the example promises that its file is its own
+
+use std::path::Path;
+
+use ndarray::{Array1, Array2, Ix2, arr1};
+use ndarray_io::{
+    Compression, DynArray, NpzFile, NpzMmap, NpzOptions, NpzUpdate, NpzWriter, read_npz, write_npz,
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let paths: Vec<_> = std::env::args_os().skip(1).collect();
+    for path in &paths {
+        describe(Path::new(path))?;
+    }
+    if !paths.is_empty() {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("model.npz");
+
+    // One line to write, one to read. A file that is there is replaced whole or not at all.
+    let (weights, labels) = (Array2::<f32>::zeros((100, 50)), arr1(&["cat".to_owned(), "dog".to_owned()]));
+    write_npz(&path, &[("weights", &weights), ("labels", &labels)])?;
+    let arrays = read_npz(&path)?;
+    println!("labels: {}", arrays["labels"]);
+
+    // As the types that they are, from as many threads as like.
+    let npz = NpzFile::open(&path)?;
+    let weights: Array2<f32> = npz.read("weights")?;
+    println!("weights: {:?}, {}", weights.shape(), npz.peek("weights")?.header.dtype());
+
+    // Stored members are mapped; nothing is copied.
+    // SAFETY: nobody changes the file as long as the map is there.
+    let map = unsafe { NpzMmap::open(&path)? };
+    println!("mapped: {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
+
+    // Members are added, replaced and removed; what is not touched is copied as it is.
+    let trained = Array2::<f32>::ones((100, 50));
+    NpzUpdate::open(&path)?.replace("weights", &trained)?.add("epoch", &arr1(&[1u32]))?.finish()?;
+    println!("updated: {:?}", NpzFile::open(&path)?.names());
+    println!("the map still has {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
+
+    // To anything that writes, compressed on all cores.
+    let options = NpzOptions::new().compression(Compression::deflated());
+    let mut npz = NpzWriter::new_with_options(Vec::new(), options);
+    npz.add_array("numbers", &Array1::from_iter(0..1_000_000u32))?;
+    println!("4,000,000 bytes deflated to {}", npz.finish()?.len());
+    describe(&path)
+}
+
+fn describe(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let npz = NpzFile::open(path)?;
+    println!("{}: {} members", path.display(), npz.len());
+    for member in npz.members() {
+        print!("  {:16} {:>9} bytes in {:>9}", member.file_name(), member.size(), member.packed_size());
+        match npz.read::<DynArray>(member.file_name()) {
+            Ok(array) => println!("  {} {:?}", array.dtype(), array.shape()),
+            Err(error) => println!("  {error}"),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Unpacking streams, piece by piece.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use crate::error::{ErrorKind, Result};
+
+/// What a step of unpacking did.
+pub(crate) struct Unpacked {
+    pub(crate) taken: usize,
+    pub(crate) made: usize,
+    pub(crate) is_end: bool,
+}
+
+/// Unpacks a stream.
+pub(crate) enum Unpacker {
+    Deflate(Decompress),
+    #[cfg(feature = "zstd")]
+    Zstd(Box<zstd::stream::raw::Decoder<'static>>),
+}
+
+impl Unpacker {
+    pub(crate) fn deflate() -> Self {
+        Self::Deflate(Decompress::new(false))
+    }
+
+    #[cfg(feature = "zstd")]
+    pub(crate) fn zstd() -> Result<Self> {
+        Ok(Self::Zstd(Box::new(zstd::stream::raw::Decoder::new()?)))
+    }
+
+    /// Unpacks what it can of `packed` into `into`.
+    pub(crate) fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> Result<Unpacked> {
+        match self {
+            Self::Deflate(stream) => {
+                let (taken, made) = (stream.total_in(), stream.total_out());
+                let status = stream.decompress(packed, into, FlushDecompress::None);
+                let status = status.map_err(|error| ErrorKind::BadDeflate { reason: error.to_string() })?;
+                Ok(Unpacked {
+                    taken: (stream.total_in() - taken) as usize,
+                    made: (stream.total_out() - made) as usize,
+                    is_end: status == Status::StreamEnd,
+                })
+            }
+            #[cfg(feature = "zstd")]
+            Self::Zstd(stream) => {
+                use zstd::stream::raw::Operation;
+                let status = stream.run_on_buffers(packed, into).map_err(|error| ErrorKind::BadZip {
+                    reason: format!("its compressed content is malformed: {error}"),
+                })?;
+                let is_end = status.remaining == 0 && status.bytes_read == packed.len() && !packed.is_empty();
+                Ok(Unpacked { taken: status.bytes_read, made: status.bytes_written, is_end })
+            }
+        }
+    }
+}
