@@ -23,11 +23,12 @@ use crate::options::ReadOptions;
 /// # let path = folder.path().join("arrays.npz");
 /// write_npz(&path, &[("a", &arr1(&[1, 2])), ("b", &arr1(&[3, 4]))])?;
 /// let npz = NpzFile::open(&path)?;
-/// let sums: Vec<i32> = std::thread::scope(|scope| {
-///     let threads: Vec<_> = ["a", "b"].map(|name| scope.spawn(|| npz.read::<Array1<i32>>(name))).into();
-///     threads.into_iter().map(|thread| thread.join().unwrap().map(|array| array.sum())).collect()
-/// }).into_iter().collect::<ndarray_io::Result<_>>()?;
-/// assert_eq!(sums, [3, 7]);
+/// let sum = |name| npz.read::<Array1<i32>>(name).map(|array| array.sum());
+/// let sums = std::thread::scope(|scope| {
+///     let (a, b) = (scope.spawn(|| sum("a")), scope.spawn(|| sum("b")));
+///     (a.join().unwrap(), b.join().unwrap())
+/// });
+/// assert_eq!((sums.0?, sums.1?), (3, 7));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
