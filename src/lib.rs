@@ -110,7 +110,7 @@ pub use element::{
 };
 pub use error::{Error, ErrorKind, Limited, Part, Result};
 pub use header::Header;
-pub use io::{FromPayload, NpyReader};
+pub use io::{FromPayload, NpyReader, NpyWriter, Surplus, make_room};
 pub use limits::Limits;
 #[cfg(feature = "mmap")]
 pub use mmap::{NpyMmap, NpyMmapMut};

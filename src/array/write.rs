@@ -150,6 +150,6 @@ impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
             Some(items) => Items::Contiguous(items),
             None => Items::Strided(view.into_dyn()),
         };
-        transfer::write(&mut sink, head, &header, items, emit, options)
+        transfer::write(&mut sink, head, &header, items, &emit, options)
     }
 }

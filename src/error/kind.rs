@@ -252,6 +252,30 @@ pub enum ErrorKind {
         /// The name.
         name: String,
     },
+    /// Too few or too many elements came for the shape that was promised.
+    #[non_exhaustive]
+    WrongCount {
+        /// How many came; of too many, how many there would be.
+        found: usize,
+        /// How many the shape has; of an array that grows, those of its whole rows.
+        wanted: usize,
+    },
+    /// Somebody else is appending to the file.
+    Locked,
+    /// The file's header has no room for the length that the array might grow to.
+    #[non_exhaustive]
+    NoRoom {
+        /// How long the header is.
+        header: usize,
+    },
+    /// Bytes follow the array to which something is to be appended: an append was cut off before it counted them.
+    #[non_exhaustive]
+    Surplus {
+        /// How many.
+        bytes: u64,
+        /// How many whole rows are in them.
+        rows: u64,
+    },
     /// Options that contradict each other, or the call.
     #[non_exhaustive]
     BadOption {
@@ -342,6 +366,10 @@ impl ErrorKind {
             | Self::NoSuchMember { .. }
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }
+            | Self::WrongCount { .. }
+            | Self::Locked
+            | Self::NoRoom { .. }
+            | Self::Surplus { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }

@@ -147,6 +147,22 @@ impl fmt::Display for ErrorKind {
                 "the archive has a member named '{}' already; NpzUpdate::replace puts another in its place",
                 name.escape_debug()
             ),
+            Self::WrongCount { found, wanted } => write!(
+                f,
+                "{found} elements came, and the array has {wanted}; push all of its rows, and no more, before finish()"
+            ),
+            Self::Locked => {
+                f.write_str("somebody else is appending to the file; try again when they have finished")
+            }
+            Self::NoRoom { header } => write!(
+                f,
+                "the file's header of {header} bytes has no room for a greater length; make_room rewrites the file with some"
+            ),
+            Self::Surplus { bytes, rows } => write!(
+                f,
+                "{bytes} bytes ({rows} whole rows) follow the array, which an append has left that was cut off; \
+                 Surplus::Recover counts the rows, and Surplus::Cut removes them"
+            ),
             Self::TimeRange { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
     }

@@ -4,10 +4,12 @@ mod order;
 mod payload;
 mod reader;
 pub(crate) mod replace;
+mod writer;
 mod zeroed;
 
 pub(crate) use order::order_of;
 pub use payload::FromPayload;
 pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_whole};
 pub use reader::NpyReader;
+pub use writer::{NpyWriter, Surplus, make_room};
 pub(crate) use zeroed::write_zeroed;

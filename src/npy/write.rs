@@ -51,21 +51,36 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
     }
 
     let padded = padded_len(length_in(version), version);
-    let end = version.preamble_len() + padded;
+    Ok(framed(&text, version, version.preamble_len() + padded))
+}
+
+/// The header in just so many bytes, those of one that is there; `None` if it does not fit.
+pub(crate) fn format_in_place(header: &Header, version: Version, len: usize) -> Option<Vec<u8>> {
+    let text = text(header);
+    let text = text.trim_end(); // without the room to grow: what is left of the old header is room
+    let is_latin1 = text.chars().all(|char| u32::from(char) <= 0xFF);
+    let length = if version == Version::V3 { text.len() } else { text.chars().count() };
+    let fits = version.preamble_len() + length < len && (is_latin1 || version == Version::V3);
+    fits.then(|| framed(text, version, len))
+}
+
+/// A text with what stands before it, filled up to the length of the whole.
+fn framed(text: &str, version: Version, end: usize) -> Vec<u8> {
+    let padded = end - version.preamble_len();
     let mut bytes = Vec::with_capacity(end + SPARE);
     let (major, minor) = version.numbers();
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&[major, minor]);
     // The length has been found to fit.
     bytes.extend_from_slice(&(padded as u32).to_le_bytes()[..version.preamble_len() - bytes.len()]);
-    if is_ascii || version == Version::V3 {
+    if text.is_ascii() || version == Version::V3 {
         bytes.extend_from_slice(text.as_bytes());
     } else {
         bytes.extend(text.chars().map(|char| u32::from(char) as u8));
     }
     bytes.resize(end - 1, b' ');
     bytes.push(b'\n');
-    Ok(bytes)
+    bytes
 }
 
 fn text(header: &Header) -> String {

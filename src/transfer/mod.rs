@@ -27,7 +27,7 @@ pub(crate) use source::Source;
 pub(crate) use source::Witness;
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;
-pub(crate) use write::{Items, write, write_bytes};
+pub(crate) use write::{Items, write, write_bytes, write_more};
 #[cfg(feature = "zstd")]
 pub(crate) use zstd::Zstd;
 

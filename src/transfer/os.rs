@@ -214,8 +214,64 @@ pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     Some((at, false)) // nobody says
 }
 
+/// Takes a lock that keeps other appenders away and no reader; `false` if somebody has it. It goes with the file.
+pub(crate) fn lock(file: &File) -> io::Result<bool> {
+    #[cfg(not(windows))]
+    {
+        // Advisory: who does not ask is not stopped.
+        match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+            // A file system without locks.
+            Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                Ok(true)
+            }
+            Err(std::fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+    #[cfg(windows)]
+    {
+        use std::ffi::c_void;
+        use std::os::windows::io::AsRawHandle;
+
+        #[repr(C)]
+        struct Overlapped {
+            internal: [usize; 2],
+            offset: u32,
+            offset_high: u32,
+            event: *mut c_void,
+        }
+        #[link(name = "kernel32")]
+        unsafe extern "system" {
+            fn LockFileEx(
+                file: *mut c_void,
+                flags: u32,
+                reserved: u32,
+                low: u32,
+                high: u32,
+                overlapped: *mut Overlapped,
+            ) -> i32;
+        }
+        const FAIL_IMMEDIATELY_EXCLUSIVE: u32 = 1 | 2;
+        const LOCK_VIOLATION: i32 = 33;
+        // Here a lock stops readers of what is locked: so it is one byte far behind all data.
+        let (offset, offset_high) = (u32::MAX - 1, i32::MAX as u32);
+        let mut place = Overlapped { internal: [0; 2], offset, offset_high, event: std::ptr::null_mut() };
+        // SAFETY: the handle is open as long as the file is borrowed, and the structure lives until the call returns: the
+        // file was not opened for overlapped use, so that nothing goes on behind it.
+        let locked =
+            unsafe { LockFileEx(file.as_raw_handle(), FAIL_IMMEDIATELY_EXCLUSIVE, 0, 1, 0, &raw mut place) };
+        match locked {
+            0 => match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(LOCK_VIOLATION) => Ok(false),
+                error => Err(error),
+            },
+            _ => Ok(true),
+        }
+    }
+}
+
 /// Writes all of the bytes at a position, which leaves the file's own where it is.
-#[cfg(feature = "npz")]
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);

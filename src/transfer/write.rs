@@ -18,7 +18,7 @@ pub(crate) enum Items<'a, T> {
 }
 
 impl<'a, T> Items<'a, T> {
-    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
         match self {
             Self::Contiguous(items) => Box::new(items.iter()),
             Self::Strided(view) => Box::new(view.iter()),
@@ -39,21 +39,32 @@ pub(crate) fn write<T: Send + Sync>(
     head: Vec<u8>,
     header: &Header,
     items: Items<'_, T>,
-    emit: Emit<T>,
+    emit: &Emit<T>,
+    options: &WriteOptions,
+) -> Result<()> {
+    write_more(sink, head, header, items, emit, options)?;
+    sink.flush()
+}
+
+/// The same without flushing: more is to come.
+pub(crate) fn write_more<T: Send + Sync>(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    items: Items<'_, T>,
+    emit: &Emit<T>,
     options: &WriteOptions,
 ) -> Result<()> {
     sink.expect(head.len().saturating_add(header.payload_len().unwrap_or_default()))?;
     match (emit, items) {
         (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => {
-            write_both(sink, head, out.bytes(items))?
+            write_both(sink, head, out.bytes(items))
         }
-        (Emit::Plain(out), items) => {
-            write_blocks(sink, head, header, items, options, |block, bytes| {
-                gather(block, &out, bytes);
-                out.turn(bytes);
-                Ok(())
-            })?;
-        }
+        (Emit::Plain(out), items) => write_blocks(sink, head, header, items, options, |block, bytes| {
+            gather(block, out, bytes);
+            out.turn(bytes);
+            Ok(())
+        }),
         (Emit::Coded(encode), items) => {
             let item = header.dtype().item_size();
             write_blocks(sink, head, header, items, options, |block, bytes| {
@@ -62,14 +73,13 @@ pub(crate) fn write<T: Send + Sync>(
                 }
                 let mut slots = bytes.chunks_exact_mut(item.max(1));
                 block.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| encode.encode(element, slot))
-            })?;
+            })
         }
         (Emit::Whole(encode), items) => {
             let payload = encode.encode(&mut items.iter(), header.shape())?;
-            write_both(sink, head, &payload)?;
+            write_both(sink, head, &payload)
         }
     }
-    sink.flush()
 }
 
 /// Writes the bytes of a header and those of a payload behind them, and flushes.

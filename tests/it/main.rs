@@ -20,3 +20,4 @@ mod records;
 mod routes;
 mod strides;
 mod texts;
+mod writer;

@@ -32,7 +32,7 @@ impl Filed {
         Self { size: self.size.saturating_mul(count), ..self }
     }
 
-    pub(super) const fn varies(self) -> bool {
+    pub(crate) const fn varies(self) -> bool {
         self.varies
     }
 }

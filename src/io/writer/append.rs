@@ -1,0 +1,172 @@
+//! Going on with a file that is there.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::super::{payload, replace};
+use super::{End, NpyWriter, growing_axis, rewrite, width_of};
+use crate::dtype::ByteOrder;
+use crate::element::WritableElement;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::npy::{self, NpyHeader};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::shape::{Order, Shape};
+use crate::transfer::{self, Source, os};
+
+/// What becomes of bytes behind an array to which something is appended: rows that were written before a crash, and not
+/// counted any more.
+///
+/// ```
+/// use ndarray_io::Surplus;
+/// assert_eq!(Surplus::default(), Surplus::Refuse);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Surplus {
+    /// They are an error, which says how many they are.
+    #[default]
+    Refuse,
+    /// The whole rows among them become rows of the array; what is left is cut off.
+    Recover,
+    /// They are cut off.
+    Cut,
+}
+
+impl<A: WritableElement> NpyWriter<A, File> {
+    /// Opens a file, NumPy's or ours, and goes on where it ends: along the first axis, or in Fortran order along the last.
+    ///
+    /// While the writer is there, another one is refused, as long as it asks: the lock is advisory, and no reader is
+    /// stopped. Nothing is changed before rows are pushed. If the header has no room for a greater length, as that of files
+    /// made before NumPy 1.23 or so, it is an error that names [`make_room`].
+    pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::append_with(path, Surplus::Refuse, &WriteOptions::new())
+    }
+
+    /// The same with options: of them, `sync` and `threads` have an effect, since the file says the rest.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::{NpyWriter, Surplus, WriteOptions};
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
+    /// // A process appends, and dies before it has finished.
+    /// std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path)?, &[3, 4])?;
+    /// assert!(NpyWriter::<u8, _>::append(&path).is_err());
+    /// NpyWriter::<u8, _>::append_with(&path, Surplus::Recover, &WriteOptions::new())?.finish()?;
+    /// assert_eq!(ndarray_io::read_npy::<_, Array1<u8>>(&path)?, arr1(&[1, 2, 3, 4]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_with<P: AsRef<Path>>(path: P, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || {
+            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            match os::lock(&file)? {
+                true => Self::go_on(file, surplus, options),
+                false => Err(ErrorKind::Locked.into()),
+            }
+        };
+        open().map_err(|error: Error| error.at_path(path))
+    }
+
+    fn go_on(mut file: File, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
+        let (found, head, have) = look(&mut file)?;
+        let header = &found.header;
+        let dtype = header.dtype();
+        let native = |order| {
+            A::dtype_for(&mut std::iter::empty(), &width_of::<A>(dtype, &options.clone().byte_order(order)))
+        };
+        let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
+        if !orders.into_iter().any(|order| native(order).is_ok_and(|own| own == *dtype)) {
+            let advice = "append elements of the file's own type".into();
+            let wanted = native(ByteOrder::NATIVE)?;
+            return Err(ErrorKind::DTypeMismatch { found: dtype.clone(), wanted, advice }.into());
+        }
+        let row = match (header.order(), header.shape().dims()) {
+            (_, []) => {
+                let reason = "an array without axes does not grow".into();
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+            (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
+        };
+        // Room for every length that there may be.
+        let longest = dtype.clone();
+        let widest = Header::new(
+            longest,
+            header.order(),
+            super::grown(&row, header.order(), growing_axis(header.order(), header.shape())),
+        )?;
+        let spare =
+            npy::format_in_place(&widest, found.version, head).map_or(0, |text| trailing_spaces(&text));
+        let digits = growing_axis(header.order(), header.shape()).checked_ilog10().unwrap_or(0) as usize + 1;
+        if spare + digits < 20 {
+            return Err(ErrorKind::NoRoom { header: head }.into());
+        }
+
+        let need = header.payload_len().unwrap_or_default() as u64;
+        let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0) as u64;
+        let more = have - need;
+        let rows = more.checked_div(row_bytes).unwrap_or(0);
+        let kept = match surplus {
+            _ if more == 0 => 0,
+            Surplus::Refuse => return Err(ErrorKind::Surplus { bytes: more, rows }.into()),
+            Surplus::Recover => rows,
+            Surplus::Cut => 0,
+        };
+        let end = head as u64 + need + kept * row_bytes;
+        if more > 0 {
+            file.set_len(end)?;
+        }
+        file.seek(SeekFrom::Start(end))?;
+        let rows = growing_axis(header.order(), header.shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
+        let header = Header::new(dtype.clone(), header.order(), super::grown(&row, header.order(), rows))?;
+        let end = End::Open { start: 0, head, rewrite: rewrite::<File> };
+        Ok(Self::of(file, header, row, found.version, end, options))
+    }
+}
+
+/// The header of a file, how long it is, and how many bytes follow it: at least those that it promises.
+fn look(file: &mut File) -> Result<(NpyHeader, usize, u64)> {
+    let options = ReadOptions::new();
+    let mut source = Source::of(file);
+    let (found, head) = payload::read_header(&mut source, options.the_limits())?;
+    if found.header.payload_len().is_none() {
+        let reason = "Python objects are one pickle, to which nothing can be appended".into();
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    transfer::check_length(&source, &found.header, &options)?;
+    Ok((found, head, source.remaining().unwrap_or(0)))
+}
+
+/// How much of a header is filling.
+fn trailing_spaces(head: &[u8]) -> usize {
+    head.iter().rev().skip(1).take_while(|byte| **byte == b' ').count()
+}
+
+/// Rewrites a file so that its header has room for a greater length, as NumPy's have now: for files that
+/// [`NpyWriter::append`] refuses. The elements are copied as they are, and the file is replaced whole or not at all.
+///
+/// ```
+/// # use ndarray::arr1;
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
+/// ndarray_io::make_room(&path)?;
+/// # assert_eq!(ndarray_io::read_npy::<_, ndarray::Array1<u8>>(&path)?, arr1(&[1, 2]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn make_room<P: AsRef<Path>>(path: P) -> Result<()> {
+    let path = path.as_ref();
+    let rewrite = || {
+        let mut old = File::open(path)?;
+        let (found, head, _) = look(&mut old)?;
+        replace::replace(path, &WriteOptions::new(), |mut file| {
+            file.write_all(&npy::format(&found.header, None)?)?;
+            old.seek(SeekFrom::Start(head as u64))?;
+            std::io::copy(&mut &old, &mut file)?;
+            Ok(())
+        })
+    };
+    rewrite().map_err(|error: Error| error.at_path(path))
+}

@@ -1,0 +1,422 @@
+//! [`NpyWriter`]: arrays that are written piece by piece.
+
+mod append;
+
+pub use append::{Surplus, make_room};
+
+use std::io::{Seek, SeekFrom, Write};
+
+use ndarray::{ArrayRef, Dimension, ShapeBuilder};
+
+use super::order::parts_of;
+use crate::dtype::DType;
+use crate::element::{Emit, WritableElement};
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::npy::{self, Version};
+use crate::options::WriteOptions;
+use crate::shape::{Order, Shape};
+use crate::transfer::{self, Items, Sink, os};
+
+/// How many bytes of small pieces are collected before they are written.
+const COLLECTED: usize = 256 << 10;
+
+/// Writes an array piece by piece: of a shape that is known, to anything that writes; or growing row by row, to what can
+/// seek, so that the header can be fixed in the end. Existing files are appended to by [`NpyWriter::append`].
+///
+/// What grows is the first axis, or in Fortran order the last. The files are byte for byte what NumPy saves for the whole
+/// array. (An array in Fortran order that is contiguous both ways, because it has one row, is marked as being in Fortran
+/// order, where NumPy would mark C order.)
+///
+/// ```
+/// use ndarray::{arr1, arr2, Array2};
+/// use ndarray_io::NpyWriter;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("log.npy");
+/// let mut writer = NpyWriter::new(std::fs::File::create(&path)?, &[3])?;
+/// writer.push(&arr1(&[1.0, 2.0, 3.0]))?; // a row
+/// writer.push(&arr2(&[[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))?; // or several
+/// writer.extend([10.0, 11.0, 12.0])?; // or elements
+/// writer.finish()?;
+///
+/// NpyWriter::append(&path)?.push_and_finish(&arr1(&[0.0, 0.0, 1.0]))?;
+/// assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&path)?.dim(), (5, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Rows count when [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called: the data are written before the header
+/// that counts them, and the header in one write, so that whoever reads the file meanwhile, or after a crash, sees the old
+/// length or the new one. A writer that is dropped leaves its last rows behind the array, where
+/// [`Surplus::Recover`] finds them.
+pub struct NpyWriter<A, W> {
+    writer: W,
+    options: WriteOptions,
+    dtype: DType,
+    order: Order,
+    version: Version,
+    /// The shape of one row.
+    row: Shape,
+    emit: Emit<A>,
+    collected: Vec<u8>,
+    /// How many elements there are, and of rows without elements how many rows.
+    elements: usize,
+    empty_rows: usize,
+    end: End<W>,
+    /// An error has left the writer somewhere within an element.
+    is_broken: bool,
+}
+
+/// When the array is complete.
+enum End<W> {
+    /// With so many elements.
+    At(usize),
+    /// When it is said to be: the header begins at this place, is so long, and is written anew by this function.
+    Open { start: u64, head: usize, rewrite: fn(&mut W, u64, &[u8]) -> Result<()> },
+}
+
+impl<A: WritableElement, W: Write> NpyWriter<A, W> {
+    /// Writes an array of this shape, whose elements come in its order. The writer need not seek.
+    ///
+    /// ```
+    /// use ndarray::{arr2, ShapeBuilder};
+    /// use ndarray_io::{NpyWriter, ReadNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// let mut writer = NpyWriter::with_shape(&mut file, (2, 3).f())?;
+    /// writer.extend((0..6).map(|number| number as f32))?;
+    /// writer.finish()?;
+    /// let array = ndarray::Array2::<f32>::read_npy(&file[..])?;
+    /// assert_eq!(array, arr2(&[[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn with_shape<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
+        Self::with_shape_and_options(writer, shape, &WriteOptions::new())
+    }
+
+    /// The same with options. Text needs a width: [`WriteOptions::text_width`].
+    pub fn with_shape_and_options<Sh: ShapeBuilder>(
+        mut writer: W,
+        shape: Sh,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let (order, shape) = parts_of(shape.into_shape_with_order());
+        let order = options.the_order().unwrap_or(order);
+        let dtype = dtype_for::<A>(options)?;
+        let header = Header::new(dtype, order, shape)?;
+        let head = npy::format(&header, options.the_version())?;
+        Sink::of(&mut writer).write(&head)?;
+        let row = match (order, header.shape().dims()) {
+            (_, []) => Shape::default(),
+            (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
+        };
+        Ok(Self::of(writer, header, row, Version::V1, End::At(0), options).ending_with_shape())
+    }
+
+    fn of(
+        writer: W,
+        header: Header,
+        row: Shape,
+        version: Version,
+        end: End<W>,
+        options: &WriteOptions,
+    ) -> Self {
+        let rows_are_empty = row.dims().contains(&0);
+        let grown = growing_axis(header.order(), header.shape());
+        Self {
+            writer,
+            options: options.clone(),
+            emit: A::emit(header.dtype()),
+            order: header.order(),
+            version,
+            row,
+            collected: Vec::new(),
+            elements: header.len(),
+            empty_rows: if rows_are_empty { grown } else { 0 },
+            dtype: header.dtype().clone(),
+            end,
+            is_broken: false,
+        }
+    }
+
+    fn ending_with_shape(self) -> Self {
+        Self { end: End::At(self.elements), elements: 0, ..self }
+    }
+
+    /// Appends one row, or several: an array of the shape of a row, or with one axis more, along which it grows.
+    pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
+        self.check_state()?;
+        let (dims, row) = (rows.shape(), self.row.dims());
+        let count = match (self.order, dims) {
+            _ if dims == row => Some(1),
+            (Order::C, [count, rest @ ..]) | (Order::Fortran, [rest @ .., count]) if rest == row => {
+                Some(*count)
+            }
+            _ => None,
+        };
+        let Some(count) = count else {
+            return Err(ErrorKind::ShapeMismatch { found: self.row.clone(), wanted: dims.into() }.into());
+        };
+        let row_len = self.row.len().unwrap_or(0);
+        if self.elements.checked_rem(row_len).unwrap_or(0) != 0 {
+            let reason =
+                "single elements have begun a row, which has to be complete before whole rows follow".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        // In Fortran order, the elements follow one another as those of the reversed axes in C order.
+        let view = if self.order == Order::Fortran { rows.t() } else { rows.view() };
+        if row_len == 0 {
+            self.empty_rows += count;
+        }
+        match view.to_slice() {
+            Some(items) => self.put(Items::Contiguous(items), items.len()),
+            None => {
+                let len = view.len();
+                self.put(Items::Strided(view.into_dyn()), len)
+            }
+        }
+    }
+
+    /// Appends elements, in the order of the file.
+    pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
+        self.check_state()?;
+        /// How many are taken at a time.
+        const MOST: usize = 4096;
+        let mut items = items.into_iter();
+        let mut block = Vec::with_capacity(items.size_hint().0.clamp(1, MOST));
+        loop {
+            block.extend(items.by_ref().take(MOST));
+            if block.is_empty() {
+                return Ok(());
+            }
+            self.put(Items::Contiguous(&block), block.len())?;
+            block.clear();
+        }
+    }
+
+    /// Appends rows and finishes.
+    pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
+        self.push(rows)?;
+        self.finish()
+    }
+
+    /// How many elements there are by now.
+    pub fn len(&self) -> usize {
+        self.elements
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.elements == 0
+    }
+
+    fn put(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
+        let elements = self.elements.checked_add(count);
+        let wanted = if let End::At(wanted) = self.end { wanted } else { usize::MAX };
+        match elements {
+            Some(elements) if elements <= wanted => {}
+            _ => {
+                return Err(
+                    ErrorKind::WrongCount { found: self.elements.saturating_add(count), wanted }.into()
+                );
+            }
+        }
+        if A::FILED.varies() {
+            let options = width_of::<A>(&self.dtype, &self.options);
+            A::dtype_for(&mut items.iter(), &options).map_err(|error| error.behind(self.elements))?;
+        }
+        self.is_broken = true;
+        let Self { writer, collected, emit, dtype, options, .. } = self;
+        match (&*emit, items) {
+            // Small rows should cost no more than being copied.
+            (Emit::Plain(out), Items::Contiguous(items))
+                if !out.swaps() && size_of_val(items) < COLLECTED =>
+            {
+                collected.extend_from_slice(out.bytes(items));
+            }
+            (emit, items) => {
+                let header = Header::new(dtype.clone(), Order::C, [count].into())?;
+                let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED);
+                if !is_small {
+                    Sink::of(writer).write(collected)?;
+                    collected.clear();
+                }
+                let mut sink = if is_small { Sink::of(collected) } else { Sink::of(writer) };
+                transfer::write_more(&mut sink, Vec::new(), &header, items, emit, options)?;
+            }
+        }
+        if self.collected.len() >= COLLECTED {
+            self.write_collected()?;
+        }
+        self.elements += count;
+        self.is_broken = false;
+        Ok(())
+    }
+
+    fn write_collected(&mut self) -> Result<()> {
+        Sink::of(&mut self.writer).write(&self.collected)?;
+        self.collected.clear();
+        Ok(())
+    }
+
+    fn check_state(&self) -> Result<()> {
+        match self.is_broken {
+            false => Ok(()),
+            true => {
+                let reason = "an earlier error has left the writer somewhere within the array".into();
+                Err(ErrorKind::BadOption { reason }.into())
+            }
+        }
+    }
+
+    /// Makes all rows count that have been pushed. What is read from now on, even if this process dies, has them. (Of an
+    /// array whose shape was known from the beginning, it only writes what has been collected.)
+    ///
+    /// With [`WriteOptions::sync`] the rows are on the disk before the header that counts them, and it is, too.
+    pub fn checkpoint(&mut self) -> Result<()> {
+        self.check_state()?;
+        self.is_broken = true;
+        self.write_collected()?;
+        self.writer.flush()?;
+        self.sync()?;
+        if let End::Open { start, head, rewrite } = self.end {
+            let row_len = self.row.len().unwrap_or(0);
+            let rows = self.elements.checked_div(row_len).unwrap_or(self.empty_rows);
+            let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
+            let text = npy::format(&header, Some(self.version)).ok().filter(|text| text.len() == head);
+            let text = text.or_else(|| npy::format_in_place(&header, self.version, head));
+            rewrite(&mut self.writer, start, &text.ok_or(ErrorKind::NoRoom { header: head })?)?;
+            self.sync()?;
+        }
+        self.is_broken = false;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        match os::as_file(&mut self.writer) {
+            Some(file) if self.options.syncs() => Ok(file.sync_data()?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes the array: an error if elements are missing, be it of the shape that was promised or of the last row.
+    /// Returns the writer, which stands behind the array.
+    pub fn finish(mut self) -> Result<W> {
+        let wanted = match self.end {
+            End::At(wanted) => wanted,
+            End::Open { .. } => {
+                self.elements - self.elements.checked_rem(self.row.len().unwrap_or(0)).unwrap_or(0)
+            }
+        };
+        self.checkpoint()?; // the whole rows, at any rate
+        if self.elements != wanted {
+            return Err(ErrorKind::WrongCount { found: self.elements, wanted }.into());
+        }
+        Ok(self.writer)
+    }
+}
+
+impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
+    /// Writes an array that grows by rows of this shape.
+    pub fn new(writer: W, row: &[usize]) -> Result<Self> {
+        Self::with_options(writer, row, &WriteOptions::new())
+    }
+
+    /// The same with options. With [`Order::Fortran`] the last axis grows. Text needs a width:
+    /// [`WriteOptions::text_width`].
+    ///
+    /// ```
+    /// use ndarray_io::{NpyWriter, Order, WriteOptions};
+    /// use std::io::Cursor;
+    ///
+    /// let options = WriteOptions::new().text_width(5);
+    /// let mut names = NpyWriter::with_options(Cursor::new(Vec::new()), &[], &options)?;
+    /// names.extend(["Ada".to_owned(), "Grace".to_owned()])?;
+    /// assert!(names.extend(["Katherine".to_owned()]).is_err());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn with_options(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
+        let row = Shape::from(row);
+        // Of one axis there is but one order.
+        let order = if row.ndim() == 0 { Order::C } else { options.the_order().unwrap_or_default() };
+        let header = Header::new(dtype_for::<A>(options)?, order, grown(&row, order, 0))?;
+        let head = npy::format(&header, options.the_version())?;
+        let start = writer.stream_position()?;
+        let version = if head[6] == 1 {
+            Version::V1
+        } else if head[6] == 2 {
+            Version::V2
+        } else {
+            Version::V3
+        };
+        Sink::of(&mut writer).write(&head)?;
+        let end = End::Open { start, head: head.len(), rewrite: rewrite::<W> };
+        Ok(Self::of(writer, header, row, version, end, options))
+    }
+}
+
+impl<A, W: std::fmt::Debug> std::fmt::Debug for NpyWriter<A, W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NpyWriter")
+            .field("writer", &self.writer)
+            .field("dtype", &self.dtype)
+            .field("order", &self.order)
+            .field("row", &self.row)
+            .field("elements", &self.elements)
+            .finish()
+    }
+}
+
+/// The dtype of elements that are not there yet.
+fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
+    if A::FILED.takes_len && options.the_text_width().is_none() {
+        let reason = "text that is written piece by piece needs a width: WriteOptions::text_width".into();
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
+    match dtype.has_object() {
+        false => Ok(dtype),
+        true => {
+            let reason = "Python objects are one pickle, which cannot be written piece by piece".into();
+            Err(ErrorKind::BadOption { reason }.into())
+        }
+    }
+}
+
+/// The options with the width that a file's text has.
+fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
+    use crate::dtype::Kind;
+    match dtype.as_scalar() {
+        Some(scalar) if A::FILED.takes_len => {
+            let unit = if scalar.kind() == Kind::Text { 4 } else { 1 };
+            options.for_field(Some(scalar.size() / unit))
+        }
+        _ => options.clone(),
+    }
+}
+
+/// The shape of so many rows.
+fn grown(row: &Shape, order: Order, rows: usize) -> Shape {
+    let mut dims = row.dims().to_vec();
+    let at = if order == Order::C { 0 } else { dims.len() };
+    dims.insert(at, rows);
+    dims.into()
+}
+
+/// The length of the axis that grows.
+fn growing_axis(order: Order, shape: &Shape) -> usize {
+    let axis = if order == Order::C { shape.dims().first() } else { shape.dims().last() };
+    axis.copied().unwrap_or(0)
+}
+
+/// Writes a header again: of a file at its place, in one write.
+fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
+    if let Some(file) = os::as_file(writer) {
+        return Ok(os::write_all_at(file, head, start)?);
+    }
+    let end = writer.stream_position()?;
+    writer.seek(SeekFrom::Start(start))?;
+    writer.write_all(head)?;
+    writer.seek(SeekFrom::Start(end))?;
+    Ok(writer.flush()?)
+}

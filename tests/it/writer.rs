@@ -1,0 +1,324 @@
+//! Arrays that are written piece by piece, and appended to: the files are those of `np.save`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Cursor, Seek, SeekFrom, Write};
+
+use ndarray::{Array1, Array2, ArrayD, Axis, Ix2, ShapeBuilder, arr0, arr1, arr2, s};
+use ndarray_io::{
+    ByteOrder, DynArray, ErrorKind, NpyReader, NpyWriter, Order, ReadNpyExt, Surplus, WritableElement,
+    WriteNpyExt, WriteOptions, make_room, read_npy, write_npy,
+};
+
+use crate::manifest::{self, with_type};
+
+fn bytes<D: ndarray::Dimension, A: WritableElement>(
+    array: &ndarray::ArrayRef<A, D>,
+    options: &WriteOptions,
+) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy_with(&mut file, options).unwrap();
+    file
+}
+
+/// Every array of NumPy's in `testdata` is written again piece by piece, and gives its file.
+#[test]
+fn pieces_make_numpys_files() {
+    fn check<A>(case: &manifest::Case) -> bool
+    where
+        A: WritableElement + ndarray_io::ReadableElement + Clone,
+    {
+        let array = ArrayD::<A>::read_npy(&case.bytes[..]).unwrap();
+        let reader = NpyReader::new(&case.bytes[..]).unwrap();
+        let order = reader.order();
+        let byte_order =
+            reader.dtype().as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
+        let options = WriteOptions::new().order(order).byte_order(byte_order);
+        let is_fortran = order == Order::Fortran;
+
+        let mut whole = Vec::new();
+        let shape = array.raw_dim().set_f(is_fortran);
+        let mut writer = NpyWriter::<A, _>::with_shape_and_options(&mut whole, shape, &options).unwrap();
+        let items: Vec<A> =
+            if is_fortran { array.t().iter().cloned().collect() } else { array.iter().cloned().collect() };
+        writer.extend(items.clone()).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(whole.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{}", case.id);
+        if array.ndim() == 0 {
+            return true;
+        }
+
+        let axis = if is_fortran { Axis(array.ndim() - 1) } else { Axis(0) };
+        let mut row = array.shape().to_vec();
+        row.remove(axis.index());
+        for split in [0, 1, array.len_of(axis) / 2, array.len_of(axis)] {
+            let split = split.min(array.len_of(axis));
+            let (head, tail) = array.view().split_at(axis, split);
+            let mut writer =
+                NpyWriter::<A, _>::with_options(Cursor::new(Vec::new()), &row, &options).unwrap();
+            writer.push(&head).unwrap();
+            writer.checkpoint().unwrap();
+            tail.axis_iter(axis).for_each(|row| writer.push(&row).unwrap());
+            let grown = writer.finish().unwrap().into_inner();
+            assert_eq!(
+                grown.escape_ascii().to_string(),
+                case.bytes.escape_ascii().to_string(),
+                "{}",
+                case.id
+            );
+
+            // Appended to a file that holds the head.
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let mut writer =
+                NpyWriter::<A, _>::with_options(File::create(file.path()).unwrap(), &row, &options).unwrap();
+            writer.push(&head).unwrap();
+            writer.finish().unwrap();
+            let appender = NpyWriter::<A, _>::append(file.path()).unwrap();
+            appender.push_and_finish(&tail).unwrap();
+            assert_eq!(fs::read(file.path()).unwrap(), case.bytes, "{}", case.id);
+        }
+        true
+    }
+    let mut seen = 0;
+    for case in manifest::cases(&manifest::testdata()) {
+        if case.line["written"] != true || case.expect != "ok" || case.arrays[0].json["version"][0] != 1 {
+            continue;
+        }
+        let reader = NpyReader::new(&case.bytes[..]).unwrap();
+        let shape = reader.shape().dims();
+        // An array of Fortran order that is contiguous both ways NumPy marks as C order: see the docs.
+        let is_large = shape.len() > 8 || reader.dtype().item_size() == 0;
+        if is_large {
+            continue;
+        }
+        let dtype = reader.dtype().clone();
+        seen += usize::from(with_type!(dtype, check(&case)).unwrap_or(false));
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn too_few_and_too_many_are_errors() {
+    let mut file = Vec::new();
+    let mut writer = NpyWriter::with_shape(&mut file, (2, 3)).unwrap();
+    writer.extend([1.0, 2.0, 3.0, 4.0]).unwrap();
+    let error = writer.finish().unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::WrongCount { found: 4, wanted: 6, .. }) && error.is_usage(),
+        "{error}"
+    );
+    let mut writer = NpyWriter::with_shape(Vec::new(), (2, 3)).unwrap();
+    writer.push(&arr2(&[[1, 2, 3], [4, 5, 6]])).unwrap();
+    let error = writer.push(&arr1(&[7, 8, 9])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 9, wanted: 6, .. }), "{error}");
+    assert_eq!(
+        Array2::<i32>::read_npy(&writer.finish().unwrap()[..]).unwrap(),
+        arr2(&[[1, 2, 3], [4, 5, 6]])
+    );
+
+    // A row that is not complete: the whole ones count.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[2]).unwrap();
+    writer.extend([1u8, 2, 3]).unwrap();
+    assert!(writer.push(&arr1(&[4, 5])).unwrap_err().is_usage());
+    assert!(matches!(writer.finish().unwrap_err().kind(), ErrorKind::WrongCount { found: 3, wanted: 2, .. }));
+    let reader = NpyReader::new(File::open(file.path()).unwrap()).unwrap();
+    assert_eq!(reader.shape().dims(), [1, 2]);
+
+    let mut writer = NpyWriter::<u8, _>::new(Cursor::new(Vec::new()), &[2, 3]).unwrap();
+    for wrong in [vec![3, 2], vec![2], vec![3, 2, 1], vec![1, 1, 2, 3]] {
+        let error = writer.push(&ArrayD::zeros(wrong)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    }
+    writer.push(&ArrayD::zeros(vec![4, 2, 3])).unwrap();
+    writer.push(&Array2::zeros((2, 3))).unwrap();
+    assert_eq!(writer.len(), 30);
+}
+
+#[test]
+fn text_needs_a_width_and_is_never_cut() {
+    assert!(NpyWriter::<String, _>::new(Cursor::new(Vec::new()), &[]).unwrap_err().is_usage());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let names = arr1(&["Ada".to_owned(), "Grace".into()]);
+    write_npy(file.path(), &names).unwrap();
+    let mut writer = NpyWriter::<String, _>::append(file.path()).unwrap();
+    writer.extend(["Émile".to_owned()]).unwrap();
+    let error = writer.extend(["a".to_owned(), "Katherine".to_owned()]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 9, width: 5, .. }), "{error}");
+    assert_eq!(error.element(), Some(4));
+    writer.finish().unwrap();
+    let expected = arr1(&["Ada", "Grace", "Émile"]).mapv(str::to_owned);
+    assert_eq!(fs::read(file.path()).unwrap(), bytes(&expected, &WriteOptions::new()));
+}
+
+#[test]
+fn appending_asks_for_what_the_file_has() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write_npy(file.path(), &arr2(&[[1i16, 2]])).unwrap();
+    assert!(NpyWriter::<i32, _>::append(file.path()).unwrap_err().is_mismatch());
+    ndarray_io::write_npy_with(
+        file.path(),
+        &arr2(&[[1i16, 2]]),
+        &WriteOptions::new().byte_order(ByteOrder::Big),
+    )
+    .unwrap();
+    NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3i16, 4])).unwrap();
+    let big = bytes(&arr2(&[[1i16, 2], [3, 4]]), &WriteOptions::new().byte_order(ByteOrder::Big));
+    assert_eq!(fs::read(file.path()).unwrap(), big);
+    write_npy(file.path(), &arr0(1i16)).unwrap();
+    assert!(NpyWriter::<i16, _>::append(file.path()).unwrap_err().is_usage());
+    let error = NpyWriter::<i16, _>::append("no/such/file.npy").unwrap_err();
+    assert!(error.is_io() && error.path().is_some());
+    let object = manifest::testdata().join("dtype-object.npy");
+    assert!(NpyWriter::<i16, _>::append(object).is_err());
+    fs::write(file.path(), b"\x93NUMPY").unwrap();
+    assert!(NpyWriter::<i16, _>::append(file.path()).unwrap_err().is_format());
+}
+
+#[test]
+fn records_are_pushed() {
+    #[cfg(feature = "derive")]
+    {
+        #[derive(ndarray_io::Record, Clone, Copy, Debug, PartialEq)]
+        #[repr(C)]
+        struct Event {
+            kind: u8,
+            time: f64,
+        }
+        let events = Array1::from_shape_fn(1000, |index| Event { kind: index as u8, time: index as f64 });
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[]).unwrap();
+        writer.push(&events.slice(s![..10])).unwrap();
+        writer.extend(events.iter().skip(10).copied()).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(fs::read(file.path()).unwrap(), bytes(&events, &WriteOptions::new()));
+    }
+}
+
+/// What a crash leaves: the old length, whatever follows.
+#[test]
+fn a_cut_append_leaves_the_old_array() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let old = arr2(&[[1u16, 2], [3, 4]]);
+    write_npy(file.path(), &old).unwrap();
+    let before = fs::read(file.path()).unwrap();
+    for surplus in 0..9usize {
+        fs::write(file.path(), &before).unwrap();
+        let mut end = OpenOptions::new().append(true).open(file.path()).unwrap();
+        end.write_all(&[9; 9][..surplus]).unwrap();
+        let read: DynArray = NpyReader::new(File::open(file.path()).unwrap()).unwrap().read().unwrap();
+        assert_eq!(read.view::<u16, Ix2>().unwrap(), old);
+        if surplus == 0 {
+            continue;
+        }
+        let error = NpyWriter::<u16, _>::append(file.path()).unwrap_err();
+        let (bytes, rows) = (surplus as u64, surplus as u64 / 4);
+        assert!(
+            matches!(error.kind(), ErrorKind::Surplus { bytes: found, rows: found_rows, .. } if (*found, *found_rows) == (bytes, rows)),
+            "{error}"
+        );
+        assert_eq!(
+            fs::metadata(file.path()).unwrap().len(),
+            before.len() as u64 + bytes,
+            "nothing is changed"
+        );
+        let options = WriteOptions::new().sync(true);
+        NpyWriter::<u16, _>::append_with(file.path(), Surplus::Recover, &options).unwrap().finish().unwrap();
+        let recovered: Array2<u16> = read_npy(file.path()).unwrap();
+        assert_eq!(recovered.nrows() as u64, 2 + rows);
+        fs::write(file.path(), &before).unwrap();
+        end.seek(SeekFrom::End(0)).unwrap();
+        end.write_all(&[9; 9][..surplus]).unwrap();
+        NpyWriter::<u16, _>::append_with(file.path(), Surplus::Cut, &options).unwrap().finish().unwrap();
+        assert_eq!(fs::read(file.path()).unwrap(), before);
+    }
+}
+
+#[test]
+fn two_appenders_are_one_too_many() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write_npy(file.path(), &arr1(&[1u8])).unwrap();
+    let mut first = NpyWriter::<u8, _>::append(file.path()).unwrap();
+    let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Locked) && error.is_usage(), "{error}");
+    // A reader is not stopped, and sees what counts.
+    first.extend([2, 3]).unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1]));
+    first.checkpoint().unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1, 2, 3]));
+    first.extend([4]).unwrap();
+    first.finish().unwrap();
+    NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[5u8])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1, 2, 3, 4, 5]));
+}
+
+#[test]
+fn old_headers_have_no_room() {
+    // As NumPy 1.13 wrote it: padded to 16, with no room but the padding.
+    let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
+    let padded = format!("{text}{}\n", " ".repeat(15 - (10 + text.len()) % 16));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let old =
+        [b"\x93NUMPY\x01\x00", &(padded.len() as u16).to_le_bytes()[..], padded.as_bytes(), &[1, 2]].concat();
+    fs::write(file.path(), old).unwrap();
+    let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::NoRoom { .. }) && error.to_string().contains("make_room"),
+        "{error}"
+    );
+    make_room(file.path()).unwrap();
+    NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3u8])).unwrap();
+    assert_eq!(fs::read(file.path()).unwrap(), bytes(&arr1(&[1u8, 2, 3]), &WriteOptions::new()));
+}
+
+/// A writer that seeks and fails at a call.
+struct Failing {
+    inner: Cursor<Vec<u8>>,
+    left: usize,
+}
+
+impl Write for Failing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| std::io::Error::other("broken"))?;
+        self.inner.write(&bytes[..bytes.len().min(1000)])
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Failing {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+/// Whatever write fails, what is there reads as the rows of some checkpoint.
+#[test]
+fn every_fault_leaves_some_checkpoint() {
+    let rows = Array2::from_shape_fn((3, 500), |(row, column)| (row * 1000 + column) as u32);
+    let mut outcomes = std::collections::BTreeSet::new();
+    for calls in 1..20 {
+        let mut target = Failing { inner: Cursor::new(Vec::new()), left: calls };
+        let write = |target: &mut Failing| -> ndarray_io::Result<()> {
+            let mut writer = NpyWriter::new(target, &[500])?;
+            for row in rows.rows() {
+                writer.push(&row)?;
+                writer.checkpoint()?;
+            }
+            writer.finish().map(drop)
+        };
+        let result = write(&mut target);
+        let left = target.inner.into_inner();
+        let mut reader = NpyReader::new(&left[..]).unwrap();
+        let read: Array2<u32> = reader.read().unwrap();
+        assert_eq!(read, rows.slice(s![..read.nrows(), ..]), "{calls}");
+        assert_eq!(result.is_ok(), calls >= 11, "{calls}");
+        outcomes.insert(read.nrows());
+    }
+    assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let mut failing = NpyWriter::new(Failing { inner: Cursor::new(Vec::new()), left: 1 }, &[]).unwrap();
+    assert!(failing.push(&Array1::<f64>::zeros(100_000)).is_err());
+    assert!(failing.extend([1.0]).unwrap_err().is_usage());
+    assert!(failing.checkpoint().unwrap_err().is_usage());
+}
