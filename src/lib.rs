@@ -93,6 +93,7 @@ pub mod npy;
 #[cfg(feature = "npz")]
 mod npz;
 mod options;
+mod parts;
 mod path;
 mod shape;
 mod transfer;
@@ -123,6 +124,7 @@ pub use npz::{
 #[cfg(all(feature = "npz", feature = "mmap"))]
 pub use npz::{NpzMmap, NpzMmapMut};
 pub use options::{Casting, ReadOptions, WriteOptions};
+pub use parts::{Chunks, NpyFile};
 pub use path::{
     create_new_npy, create_new_npy_with, read_npy, read_npy_with, write_npy, write_npy_with,
     write_zeroed_npy, write_zeroed_npy_with,

@@ -60,7 +60,7 @@ impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
     }
 }
 
-fn read_into<A: ReadableElement, D: Dimension>(
+pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     array: &mut ArrayRef<A, D>,
     payload: Payload<'_, '_>,
 ) -> Result<()> {

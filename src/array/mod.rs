@@ -11,6 +11,7 @@ mod write;
 use ndarray::{Dimension, IntoDimension};
 
 pub use into::ReadNpyIntoExt;
+pub(crate) use into::read_into;
 pub use read::ReadNpyExt;
 #[cfg(feature = "mmap")]
 pub(crate) use view::{Place, locate};

@@ -210,6 +210,12 @@ impl<R: Read> NpyReader<R> {
         self.reader
     }
 
+    /// What is needed to read parts of the elements, which have to be there still: the reader, the header, the options.
+    pub(crate) fn parts(&mut self) -> Result<(&mut R, &NpyHeader, &ReadOptions)> {
+        self.check_state(State::AtPayload)?;
+        Ok((&mut self.reader, &self.found, &self.options))
+    }
+
     fn take<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
         self.check_state(State::AtPayload)?;
         self.state = State::Lost;

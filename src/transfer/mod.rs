@@ -8,6 +8,7 @@
 mod deflate;
 mod gather;
 pub(crate) mod os;
+mod pick;
 mod pipeline;
 mod read;
 mod sink;
@@ -20,6 +21,7 @@ mod zstd;
 
 #[cfg(feature = "npz")]
 pub(crate) use deflate::{Deflate, Deflaters};
+pub(crate) use pick::Picked;
 pub(crate) use read::{Target, check_length, read, read_aligned, read_bytes, read_into, truncated};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;

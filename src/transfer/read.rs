@@ -182,7 +182,8 @@ fn load_all(
     let touches = touches || source.is_seen();
     match source.positioned() {
         Some(positioned) => {
-            let piece = if bytes < 2 * PIECE { usize::MAX } else { PIECE };
+            let most = if source.is_scattered() { PIECE / 16 } else { PIECE };
+            let piece = if bytes < 2 * most { usize::MAX } else { most };
             load_parts(positioned, header, part.split(piece), touches, options)?;
             source.advance(bytes as u64);
             Ok(())

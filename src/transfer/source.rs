@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use super::Picked;
 use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
 
@@ -17,6 +18,12 @@ pub(crate) struct Source<'a> {
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
+    /// Runs of bytes of an array in a file, which begins at this place.
+    Picked {
+        file: &'a File,
+        array: u64,
+        runs: &'a Picked,
+    },
     /// A stream, of which some bytes may be known to be left.
     Stream(&'a mut dyn Read, Option<u64>),
 }
@@ -63,6 +70,16 @@ impl<'a> Source<'a> {
         Self::from(Origin::Stream(stream, Some(len)))
     }
 
+    /// Those bytes that are picked of an array, which begins at this place of a file.
+    pub(crate) fn picked(file: &'a File, array: u64, runs: &'a Picked) -> Self {
+        Self::from(Origin::Picked { file, array, runs })
+    }
+
+    /// Whether the bytes lie apart, so that it takes long to read few of them.
+    pub(super) fn is_scattered(&self) -> bool {
+        matches!(self.origin, Origin::Picked { .. })
+    }
+
     fn from(origin: Origin<'a>) -> Self {
         Self { origin, passed: 0, witness: None }
     }
@@ -83,6 +100,7 @@ impl<'a> Source<'a> {
         match &self.origin {
             Origin::Bytes(slice) => Some(slice.get().len() as u64),
             Origin::File(file) => Some(file.end.saturating_sub(file.at)),
+            Origin::Picked { runs, .. } => Some(runs.len().saturating_sub(self.passed)),
             Origin::Stream(_, left) => *left,
         }
     }
@@ -118,6 +136,7 @@ impl<'a> Source<'a> {
         let origin = match &self.origin {
             Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
             Origin::File(file) => Fixed::File(*file),
+            Origin::Picked { file, array, runs } => Fixed::Picked { file, array: *array, runs },
             Origin::Stream(..) => return None,
         };
         Some(Positioned { origin, passed: self.passed, witness: self.witness })
@@ -150,6 +169,7 @@ impl<'a> Source<'a> {
         match &mut self.origin {
             Origin::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
             Origin::File(file) => file.at += bytes,
+            Origin::Picked { .. } => {}
             Origin::Stream(_, left) => *left = left.map(|left| left.saturating_sub(bytes)),
         }
     }
@@ -181,6 +201,7 @@ pub(crate) struct Positioned<'a> {
 enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
+    Picked { file: &'a File, array: u64, runs: &'a Picked },
 }
 
 impl<'a> Positioned<'a> {
@@ -188,7 +209,7 @@ impl<'a> Positioned<'a> {
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self.origin {
             Fixed::Bytes(bytes) => Some(bytes),
-            Fixed::File(_) => None,
+            Fixed::File(_) | Fixed::Picked { .. } => None,
         }
     }
 
@@ -208,12 +229,65 @@ impl<'a> Positioned<'a> {
                     os::read_at(file.file, rest, file.at + (from + at) as u64)
                 })?
             }
+            Fixed::Picked { file, array, runs } => {
+                let at = self.passed + from as u64;
+                let left = runs.len().saturating_sub(at);
+                let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                fill_picked(file, array, runs, &mut into[..most], at)?
+            }
         };
         if let Some(witness) = self.witness {
             witness.saw(self.passed + from as u64, &into[..filled]);
         }
         Ok(filled)
     }
+}
+
+/// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
+/// with what lies between them, because a call costs as much as a few pages.
+fn fill_picked(file: &File, array: u64, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+    /// What may lie between two runs that are read at once,
+    const GAP: u64 = 4 << 10;
+    /// and how much is read at once then.
+    const SPAN: usize = 128 << 10;
+    let read = |into: &mut [u8], place: u64| {
+        fill(into, |rest, at| os::read_at(file, rest, array + place + at as u64))
+    };
+    let mut scratch = Vec::new();
+    let mut filled = 0;
+    while filled < into.len() {
+        let at = from + filled as u64;
+        let (place, left) = runs.find(at);
+        let (stride, neighbours) = runs.neighbours(at);
+        let rest = &mut into[filled..];
+        let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
+        let together = match is_whole && stride.saturating_sub(left as u64) <= GAP {
+            true => neighbours.min(rest.len() / left).min(SPAN / stride as usize),
+            false => 1,
+        };
+        if together > 1 {
+            let stride = stride as usize;
+            let span = (together - 1) * stride + left;
+            scratch.resize(span, 0);
+            let came = read(&mut scratch, place)?;
+            for (run, into) in scratch[..came].chunks(stride).zip(rest.chunks_exact_mut(left)) {
+                let length = left.min(run.len());
+                into[..length].copy_from_slice(&run[..length]);
+                filled += length;
+            }
+            if came < span {
+                return Ok(filled);
+            }
+        } else {
+            let wanted = left.min(rest.len());
+            let came = read(&mut rest[..wanted], place)?;
+            filled += came;
+            if came < wanted {
+                return Ok(filled);
+            }
+        }
+    }
+    Ok(filled)
 }
 
 /// The one loop that reads: again after an interruption and a short read, and distrustful of what a reader claims.

@@ -16,7 +16,7 @@ const FLOORS: &[&[&str]] = &[
     &["transfer"],
     &["io"],
     &["array"],
-    &["path", "mmap"],
+    &["path", "mmap", "parts"],
     &["dynamic"],
     &["npz"],
     &["lib"],

@@ -12,6 +12,7 @@ mod maps;
 #[cfg(feature = "npz")]
 mod npz;
 mod options;
+mod parts;
 mod paths;
 mod properties;
 mod reader;

@@ -1,0 +1,307 @@
+//! [`NpyFile`]: a file of which parts are read.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
+
+use super::Chunks;
+use super::select::Selection;
+use crate::array::read_into;
+use crate::dtype::DType;
+use crate::element::ReadableElement;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{self, FromPayload, NpyReader, Payload, PayloadRef};
+use crate::npy::{NpyHeader, Version};
+use crate::options::ReadOptions;
+use crate::shape::{Order, Shape};
+use crate::transfer::{Picked, Source};
+
+/// An NPY file of any size, of which parts are read: by position, so that as many threads as like can read at once.
+///
+/// ```
+/// use ndarray::{arr2, s, Array2};
+/// use ndarray_io::NpyFile;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(row, column)| row * 100 + column))?;
+/// let file = NpyFile::open(&path)?;
+/// let part: Array2<usize> = file.slice(s![10..12, ..;25])?; // only what it needs is read
+/// assert_eq!(part, arr2(&[[1000, 1025], [1100, 1125]]));
+/// let mut sum = 0;
+/// for chunk in file.chunks::<usize, ndarray::Ix2>(0, 100)? { // a hundred rows at a time
+///     sum += chunk?.sum();
+/// }
+/// # assert_eq!(sum, 2_498_725_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What follows the array, such as rows that somebody is appending, is not looked at: see [`NpyFile::trailing_len`].
+#[derive(Debug)]
+pub struct NpyFile {
+    file: File,
+    path: Option<PathBuf>,
+    found: NpyHeader,
+    data_offset: usize,
+    options: ReadOptions,
+}
+
+impl NpyFile {
+    /// Opens a file by its path and reads its header.
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::open_with(path, &ReadOptions::new())
+    }
+
+    /// The same with options for all that is read.
+    pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || Self::with_options(File::open(path)?, options);
+        // A header that somebody is writing at this moment is read once more.
+        let opened = open().or_else(|error| if error.is_format() { open() } else { Err(error) });
+        Ok(Self { path: Some(path.to_owned()), ..opened.map_err(|error| error.at_path(path))? })
+    }
+
+    /// The array that a file has from its beginning.
+    pub fn new(file: File) -> Result<Self> {
+        Self::with_options(file, &ReadOptions::new())
+    }
+
+    /// The same with options for all that is read.
+    pub fn with_options(mut file: File, options: &ReadOptions) -> Result<Self> {
+        file.rewind()?;
+        let (found, data_offset) = io::read_header(&mut Source::of(&mut file), options.the_limits())?;
+        if found.header.payload_len().is_none() {
+            let advice =
+                "Python objects are one pickle, of which no part can be read; NpyReader::read_bytes gives it";
+            let found = found.header.dtype().clone();
+            return Err(
+                ErrorKind::DTypeMismatch { wanted: found.clone(), found, advice: advice.into() }.into()
+            );
+        }
+        Ok(Self { file, path: None, found, data_offset, options: options.clone() })
+    }
+
+    /// The version of the format.
+    pub fn version(&self) -> Version {
+        self.found.version
+    }
+
+    /// What the elements are.
+    pub fn dtype(&self) -> &DType {
+        self.found.header.dtype()
+    }
+
+    /// How the elements follow one another.
+    pub fn order(&self) -> Order {
+        self.found.header.order()
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        self.found.header.shape()
+    }
+
+    /// Where the elements begin, in bytes.
+    pub fn data_offset(&self) -> usize {
+        self.data_offset
+    }
+
+    /// How many bytes follow the array. `None` if the file is shorter than its array.
+    pub fn trailing_len(&self) -> Result<Option<u64>> {
+        let array = self.data_offset as u64 + self.found.header.payload_len().unwrap_or_default() as u64;
+        Ok(self.file.metadata()?.len().checked_sub(array))
+    }
+
+    /// Reads all of it.
+    pub fn read<T: FromPayload>(&self) -> Result<T> {
+        let header = &self.found.header;
+        let whole = Picked::new(0, vec![(header.len(), 1)], header.dtype().item_size());
+        self.take(header, &whole, T::from_payload)
+    }
+
+    /// Reads a part, as ndarray's `slice` takes it of an array.
+    ///
+    /// Only the bytes that it needs are read, where they are close together with what lies between them. Indices that the
+    /// array has not are an error.
+    pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let array: ArrayD<A> = self.select(&selection)?;
+        arranged(&selection, array).map_err(|error| self.at_path(error))
+    }
+
+    /// Reads a part into an array that is there, of whatever strides, which has the shape of the slice.
+    ///
+    /// ```
+    /// use ndarray::{arr1, s, Array1, Array2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((3, 4), |(row, column)| row * 10 + column))?;
+    /// let mut column = Array1::<usize>::zeros(3);
+    /// NpyFile::open(&path)?.slice_into(s![.., 2], &mut column)?;
+    /// assert_eq!(column, arr1(&[2, 12, 22]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slice_into<A, I>(&self, slice: I, array: &mut ArrayRef<A, I::OutDim>) -> Result<()>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        let mut read = || {
+            let selection = Selection::of(self.shape(), &slice)?;
+            let mut target = selection.target(array)?;
+            let (header, picked) = selection.locate(&self.found.header)?;
+            self.take(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
+        };
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// Goes through the array in pieces of so many indices along an axis, each read when it is asked for: memory does not
+    /// depend on the size of the file. The last piece may be shorter.
+    ///
+    /// Pieces along the axis that varies slowest (the first, in Fortran order the last) are read fastest.
+    pub fn chunks<A: ReadableElement, D: Dimension>(
+        &self,
+        axis: usize,
+        length: usize,
+    ) -> Result<Chunks<'_, A, D>> {
+        Chunks::new(self, axis, length).map_err(|error| self.at_path(error))
+    }
+
+    /// Goes through the array row by row: along the axis that varies slowest, which the rows do not have.
+    ///
+    /// ```
+    /// use ndarray::{Array1, Array2, Ix2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::<f32>::ones((100, 3)))?;
+    /// let file = NpyFile::open(&path)?;
+    /// let rows: Vec<Array1<f32>> = file.rows::<f32, Ix2>()?.collect::<Result<_, _>>()?;
+    /// assert_eq!(rows.len(), 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rows<A, D>(&self) -> Result<impl Iterator<Item = Result<Array<A, D::Smaller>>>>
+    where
+        A: ReadableElement + Clone,
+        D: ndarray::RemoveAxis,
+    {
+        /// How many bytes of rows are read at a time.
+        const AT_A_TIME: usize = 1 << 20;
+        let axis = slowest(&self.found.header);
+        let rows = self.shape().dims().get(axis).copied().unwrap_or(0);
+        let bytes = self.found.header.payload_len().unwrap_or_default() / rows.max(1);
+        let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1))?;
+        Ok(chunks.flat_map(move |chunk| {
+            let (rows, error) = match chunk {
+                Ok(chunk) => {
+                    let rows = chunk.axis_iter(ndarray::Axis(axis)).map(|row| Ok(row.to_owned()));
+                    (rows.collect::<Vec<_>>(), None)
+                }
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            rows.into_iter().chain(error)
+        }))
+    }
+
+    pub(super) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
+        let (header, picked) = selection.locate(&self.found.header).map_err(|error| self.at_path(error))?;
+        self.take(&header, &picked, T::from_payload)
+    }
+
+    /// Calls with the bytes that are picked, and the header of the array that they are.
+    fn take<T>(
+        &self,
+        header: &Header,
+        picked: &Picked,
+        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut source = Source::picked(&self.file, self.data_offset as u64, picked);
+        let payload = Payload { source: &mut source, header, options: &self.options };
+        read(PayloadRef(payload)).map_err(|error| self.at_path(error))
+    }
+
+    pub(super) fn at_path(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.at_path(path),
+            None => error,
+        }
+    }
+}
+
+/// The axis that varies slowest.
+pub(super) fn slowest(header: &Header) -> usize {
+    match header.order() {
+        Order::C => 0,
+        Order::Fortran => header.shape().ndim().saturating_sub(1),
+    }
+}
+
+fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<Array<A, D>> {
+    let arranged = selection.arrange(array);
+    let found = Shape::from(arranged.shape());
+    arranged.into_dimensionality().map_err(|_| {
+        // The slice's type says how many axes come out of it; a dynamic one fits any.
+        ErrorKind::RankMismatch { found, wanted: D::NDIM.unwrap_or_default() }.into()
+    })
+}
+
+impl<R: Read + Seek> NpyReader<R> {
+    /// Reads a part of an array that has not been read, as ndarray's `slice` takes it of an array. Only the bytes that it
+    /// needs are read. The reader then stands where it stood, so that other parts can be read.
+    ///
+    /// ```
+    /// use ndarray::{arr1, s, Array2};
+    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    /// use std::io::Cursor;
+    ///
+    /// let mut bytes = Vec::new();
+    /// Array2::from_shape_fn((3, 4), |(row, column)| row * 10 + column).write_npy(&mut bytes)?;
+    /// let mut reader = NpyReader::new(Cursor::new(bytes))?;
+    /// assert_eq!(reader.slice::<usize, _>(s![1, ..;-2])?, arr1(&[13, 11]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn slice<A, I>(&mut self, slice: I) -> Result<Array<A, I::OutDim>>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        let (reader, found, options) = self.parts()?;
+        let selection = Selection::of(found.header.shape(), &slice)?;
+        let (header, picked) = selection.locate(&found.header)?;
+        let start = reader.stream_position()?;
+        let mut runs = Runs { reader, start, picked: &picked, at: 0 };
+        let mut source = Source::of(&mut runs);
+        let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, options));
+        reader.seek(SeekFrom::Start(start))?;
+        arranged(&selection, array?)
+    }
+}
+
+/// Reads the bytes that are picked of an array, one run after another.
+struct Runs<'a, R> {
+    reader: &'a mut R,
+    start: u64,
+    picked: &'a Picked,
+    at: u64,
+}
+
+impl<R: Read + Seek> Read for Runs<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.at >= self.picked.len() || into.is_empty() {
+            return Ok(0);
+        }
+        let (place, left) = self.picked.find(self.at);
+        let most = left.min(into.len());
+        self.reader.seek(SeekFrom::Start(self.start + place))?;
+        let count = self.reader.read(&mut into[..most])?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,11 @@
+//! Parts of arrays out of files that may be larger than memory.
+//!
+//! A slice becomes a selection ([`select`]), which says what bytes of the file it needs; they come as a source of their own,
+//! so that everything behind a source (threads, byte order, records, limits) is the same as for a whole array.
+
+mod chunks;
+mod file;
+mod select;
+
+pub use chunks::Chunks;
+pub use file::NpyFile;

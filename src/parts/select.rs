@@ -1,0 +1,171 @@
+//! What a slice takes of an array: checked before anything is read.
+
+use ndarray::{ArrayD, ArrayRef, ArrayViewMutD, Axis, Dimension, IxDyn, SliceArg, SliceInfoElem};
+
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::shape::{Order, Shape};
+use crate::transfer::Picked;
+
+/// What is taken along an axis.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    start: usize,
+    count: usize,
+    step: usize,
+    is_reversed: bool,
+}
+
+/// What is taken of an array.
+pub(super) struct Selection {
+    axes: Vec<Taken>,
+    elements: Vec<SliceInfoElem>,
+}
+
+impl Selection {
+    /// An error if the slice is of another number of axes, or reaches beyond the array, where ndarray would panic.
+    pub(super) fn of(shape: &Shape, slice: &impl SliceArg<IxDyn>) -> Result<Self> {
+        let elements = slice.as_ref().to_vec();
+        let mut lengths = shape.dims().iter();
+        let mut axes = Vec::with_capacity(shape.ndim());
+        for element in elements.iter().filter(|element| !element.is_new_axis()) {
+            let length = lengths.next().ok_or_else(|| other_rank(shape, &elements))?;
+            axes.push(taken(*element, *length)?);
+        }
+        match lengths.next() {
+            None => Ok(Self { axes, elements }),
+            Some(_) => Err(other_rank(shape, &elements)),
+        }
+    }
+
+    /// Some indices in a row along one axis, and all along the others.
+    pub(super) fn along(shape: &Shape, axis: usize, start: usize, count: usize) -> Self {
+        let all = |length: &usize| Taken { start: 0, count: *length, step: 1, is_reversed: false };
+        let mut axes: Vec<Taken> = shape.dims().iter().map(all).collect();
+        axes[axis] = Taken { start, count, step: 1, is_reversed: false };
+        let elements = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; axes.len()];
+        Self { axes, elements }
+    }
+
+    /// The header of what is taken, with all axes of the array, and where in the file its bytes are.
+    pub(super) fn locate(&self, header: &Header) -> Result<(Header, Picked)> {
+        let counts: Vec<usize> = self.axes.iter().map(|taken| taken.count).collect();
+        let strides = header.shape().strides(header.order());
+        let mut start = 0;
+        let mut axes = Vec::with_capacity(self.axes.len());
+        for (taken, stride) in self.axes.iter().zip(strides) {
+            start += (taken.start as u64).saturating_mul(stride as u64);
+            axes.push((taken.count, (taken.step as u64).saturating_mul(stride as u64)));
+        }
+        if header.order() == Order::Fortran {
+            axes.reverse();
+        }
+        let picked = Picked::new(start, axes, header.dtype().item_size());
+        Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
+    }
+
+    /// Gives what was read the axes and directions of the slice.
+    pub(super) fn arrange<A>(&self, mut array: ArrayD<A>) -> ArrayD<A> {
+        let mut taken = self.axes.iter();
+        let mut axis = 0;
+        for element in &self.elements {
+            match element {
+                SliceInfoElem::NewAxis => array = array.insert_axis(Axis(axis)),
+                SliceInfoElem::Index(_) => {
+                    taken.next();
+                    array = array.index_axis_move(Axis(axis), 0);
+                    continue;
+                }
+                SliceInfoElem::Slice { .. } => {
+                    if taken.next().is_some_and(|taken| taken.is_reversed) {
+                        array.invert_axis(Axis(axis));
+                    }
+                }
+            }
+            axis += 1;
+        }
+        array
+    }
+
+    /// The array that the slice is read into, with the axes and directions of what is read.
+    pub(super) fn target<'a, A, D: Dimension>(
+        &self,
+        array: &'a mut ArrayRef<A, D>,
+    ) -> Result<ArrayViewMutD<'a, A>> {
+        let mut view = array.view_mut().into_dyn();
+        let mut wanted = Vec::new();
+        let mut taken = self.axes.iter();
+        for element in &self.elements {
+            match (element.is_new_axis(), element.is_index()) {
+                (true, _) => wanted.push(1),
+                (_, true) => drop(taken.next()),
+                _ => wanted.extend(taken.next().map(|taken| taken.count)),
+            }
+        }
+        if view.shape() != wanted {
+            return Err(ErrorKind::ShapeMismatch { found: wanted.into(), wanted: view.shape().into() }.into());
+        }
+        let mut taken = self.axes.iter();
+        let mut axis = 0;
+        for element in &self.elements {
+            match element {
+                SliceInfoElem::NewAxis => {
+                    view = view.index_axis_move(Axis(axis), 0);
+                    continue;
+                }
+                SliceInfoElem::Index(_) => {
+                    taken.next();
+                    view.insert_axis_inplace(Axis(axis));
+                }
+                SliceInfoElem::Slice { .. } => {
+                    if taken.next().is_some_and(|taken| taken.is_reversed) {
+                        view.invert_axis(Axis(axis));
+                    }
+                }
+            }
+            axis += 1;
+        }
+        Ok(view)
+    }
+}
+
+fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error {
+    let wanted = elements.iter().filter(|element| !element.is_new_axis()).count();
+    ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
+}
+
+/// What an element of a slice takes of an axis, by ndarray's rules: negative numbers count from the end, and a negative
+/// step goes through the same indices from their end.
+fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
+    let place = |index: isize| match index {
+        0.. => Some(index as usize),
+        _ => length.checked_sub(index.unsigned_abs()),
+    };
+    let outside = |index: isize| {
+        let reason = format!("the slice asks for index {index} of an axis of length {length}");
+        crate::error::Error::from(ErrorKind::BadOption { reason })
+    };
+    match element {
+        SliceInfoElem::Index(index) => {
+            let start = place(index).filter(|start| *start < length).ok_or_else(|| outside(index))?;
+            Ok(Taken { start, count: 1, step: 1, is_reversed: false })
+        }
+        SliceInfoElem::Slice { start, end, step } => {
+            let from = place(start).filter(|from| *from <= length).ok_or_else(|| outside(start))?;
+            let to = match end {
+                Some(end) => place(end).filter(|to| *to <= length).ok_or_else(|| outside(end))?,
+                None => length,
+            };
+            let (to, is_reversed) = (to.max(from), step < 0);
+            let step = step.unsigned_abs();
+            if step == 0 {
+                return Err(ErrorKind::BadOption { reason: "the slice has a step of 0".into() }.into());
+            }
+            let count = (to - from).div_ceil(step);
+            // From the end, the last index is taken for sure; from the beginning, the first.
+            let start = if is_reversed && count > 0 { to - 1 - (count - 1) * step } else { from };
+            Ok(Taken { start, count, step, is_reversed })
+        }
+        SliceInfoElem::NewAxis => unreachable!("a new axis takes nothing of an array"),
+    }
+}

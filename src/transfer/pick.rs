@@ -1,0 +1,88 @@
+//! A part of an array's elements, as if they stood one behind the other: what a slice needs of a file.
+
+/// Which of an array's bytes are picked, in runs of the same length.
+///
+/// The axes stand in the order of the file, the slowest first; those within a run are no part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Picked {
+    /// Where the first run begins, in bytes behind the array's beginning.
+    start: u64,
+    /// How many there are along each axis, and how far apart in bytes.
+    axes: Vec<(usize, u64)>,
+    /// How many bytes are in a run.
+    run: usize,
+}
+
+impl Picked {
+    /// The elements of `item` bytes that lie along these axes: how many, and how far apart in elements.
+    pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
+        let mut run = item;
+        axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
+        // What lies together is one run.
+        while let Some(&(count, stride)) = axes.last() {
+            if count != 1 && stride != run as u64 {
+                break;
+            }
+            run = run.saturating_mul(count);
+            axes.pop();
+        }
+        axes.retain(|(count, _)| *count != 1);
+        Self { start: start.saturating_mul(item as u64), axes, run }
+    }
+
+    /// How many bytes all runs have together.
+    pub(crate) fn len(&self) -> u64 {
+        self.axes.iter().fold(self.run as u64, |len, (count, _)| len.saturating_mul(*count as u64))
+    }
+
+    /// Where a byte of the picked ones stands in the array, and how many follow it in its run.
+    pub(crate) fn find(&self, at: u64) -> (u64, usize) {
+        let run = self.run.max(1) as u64;
+        let (mut number, within) = (at / run, at % run);
+        let mut place = self.start + within;
+        for (count, stride) in self.axes.iter().rev() {
+            let count = *count as u64;
+            place += number % count * stride;
+            number /= count;
+        }
+        (place, (run - within) as usize)
+    }
+
+    /// How far the runs are apart that follow one another along the fastest axis, and how many follow the one that a byte
+    /// is in, itself included.
+    pub(crate) fn neighbours(&self, at: u64) -> (u64, usize) {
+        match self.axes.last() {
+            Some((count, stride)) => {
+                let number = (at / self.run.max(1) as u64 % *count as u64) as usize;
+                (*stride, count - number)
+            }
+            None => (0, 1),
+        }
+    }
+
+    pub(crate) fn run(&self) -> usize {
+        self.run
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Picked;
+
+    #[test]
+    fn runs_are_joined_and_found() {
+        // Of an array (4, 5, 6) of two bytes each: s![1..4;2, 1..3, ..]
+        let picked = Picked::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
+        assert_eq!((picked.run(), picked.len()), (24, 48));
+        assert_eq!(picked.find(0), (72, 24));
+        assert_eq!(picked.find(5), (77, 19));
+        assert_eq!(picked.find(24), (72 + 120, 24));
+        // s![.., .., ..;3]
+        let picked = Picked::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
+        assert_eq!((picked.run(), picked.len()), (2, 80));
+        assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
+        assert_eq!(picked.neighbours(2), (6, 1));
+        // All of it.
+        assert_eq!(Picked::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
+    }
+}

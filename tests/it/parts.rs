@@ -1,0 +1,212 @@
+//! Parts of files, compared with the same parts of the whole array, which NumPy's own views in `testdata` hold, too.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
+use ndarray_io::{
+    ByteOrder, ErrorKind, NpyFile, NpyReader, Order, WriteNpyExt, WriteOptions, read_npy, write_npy_with,
+};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use crate::manifest;
+
+fn cube() -> Array3<u16> {
+    Array3::from_shape_fn((7, 9, 11), |(a, b, c)| (a * 1000 + b * 100 + c) as u16)
+}
+
+fn written<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
+    array: &Array<A, D>,
+    options: &WriteOptions,
+) -> tempfile::TempPath {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    write_npy_with(&path, array, options).unwrap();
+    path
+}
+
+fn layouts() -> [WriteOptions; 4] {
+    let of = |order, bytes| WriteOptions::new().order(order).byte_order(bytes);
+    [
+        of(Order::C, ByteOrder::Little),
+        of(Order::C, ByteOrder::Big),
+        of(Order::Fortran, ByteOrder::Little),
+        of(Order::Fortran, ByteOrder::Big),
+    ]
+}
+
+/// A slice out of a file is that of the array, by every way in.
+fn check<I, D>(slice: I)
+where
+    I: SliceArg<Ix3, OutDim = D> + SliceArg<IxDyn, OutDim = D> + Clone,
+    D: ndarray::Dimension,
+{
+    let expected = cube().slice_move(slice.clone());
+    for options in layouts() {
+        let path = written(&cube(), &options);
+        let file = NpyFile::open(&path).unwrap();
+        assert_eq!(file.slice::<u16, _>(slice.clone()).unwrap(), expected);
+        let mut into = Array::<u16, D>::zeros(expected.raw_dim());
+        file.slice_into(slice.clone(), &mut into).unwrap();
+        assert_eq!(into, expected);
+        let mut bytes = Vec::new();
+        cube().write_npy_with(&mut bytes, &options).unwrap();
+        let mut reader = NpyReader::new(Cursor::new(bytes)).unwrap();
+        assert_eq!(reader.slice::<u16, _>(slice.clone()).unwrap(), expected);
+        assert_eq!(reader.read::<Array3<u16>>().unwrap(), cube());
+    }
+}
+
+#[test]
+fn slices_are_ndarrays() {
+    check(s![.., .., ..]);
+    check(s![2..5, 1..;3, ..;-2]);
+    check(s![3, .., -1]);
+    check(s![..;-1, 4..4, ..]);
+    check(s![-3.., ..-2;4, 10]);
+    check(s![.., ndarray::NewAxis, 2, ..;5]);
+    check(s![6, 8, 10]);
+    check(s![1..6;-2, 3..9;-4, 2..3;-1]);
+    check(s![.., .., 0..8]);
+}
+
+#[test]
+fn any_slice_is_ndarrays() {
+    let axis = |length: isize| (0..=length, 0..=length, prop_oneof![-4..0isize, 1..5isize]);
+    let files: Vec<_> = layouts().iter().map(|options| written(&cube(), options)).collect();
+    let files: Vec<_> = files.iter().map(|path| NpyFile::open(path).unwrap()).collect();
+    TestRunner::default()
+        .run(&(axis(7), axis(9), axis(11)), |(a, b, c)| {
+            let range = |(one, other, step): (isize, isize, isize)| ndarray::Slice {
+                start: one.min(other),
+                end: Some(one.max(other)),
+                step,
+            };
+            let slice = s![range(a), range(b), range(c)];
+            for file in &files {
+                prop_assert_eq!(file.slice::<u16, _>(slice).unwrap(), cube().slice_move(slice));
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn slices_out_of_bounds_are_errors() {
+    let path = written(&cube(), &WriteOptions::new());
+    let file = NpyFile::open(&path).unwrap();
+    for error in [
+        file.slice::<u16, _>(s![7, .., ..]).unwrap_err(),
+        file.slice::<u16, _>(s![..8, .., ..]).unwrap_err(),
+        file.slice::<u16, _>(s![.., -10.., ..]).unwrap_err(),
+        file.slice::<u16, _>(s![.., .., -12]).unwrap_err(),
+    ] {
+        assert!(error.is_usage() && error.path().is_some(), "{error}");
+    }
+    assert!(matches!(file.slice::<u16, _>(s![.., ..]).unwrap_err().kind(), ErrorKind::RankMismatch { .. }));
+    assert!(file.slice::<u8, _>(s![.., .., ..]).unwrap_err().is_mismatch());
+    let mut wrong = Array2::<u16>::zeros((9, 10));
+    let error = file.slice_into(s![0, .., ..], &mut wrong).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(file.chunks::<u16, Ix3>(3, 1).unwrap_err().is_usage());
+    assert!(file.chunks::<u16, Ix3>(0, 0).unwrap_err().is_usage());
+    assert!(file.chunks::<u16, Ix2>(0, 1).unwrap_err().is_mismatch());
+    let object = NpyFile::open(manifest::testdata().join("dtype-object.npy")).unwrap_err();
+    assert!(object.is_mismatch(), "{object}");
+}
+
+#[test]
+fn chunks_and_rows_are_the_array() {
+    for options in layouts() {
+        let path = written(&cube(), &options);
+        let file = NpyFile::open(&path).unwrap();
+        for axis in 0..3 {
+            for length in [1, 2, 5, 100, usize::MAX] {
+                let chunks: Vec<Array3<u16>> =
+                    file.chunks(axis, length).unwrap().collect::<Result<_, _>>().unwrap();
+                let views: Vec<_> = chunks.iter().map(|chunk| chunk.view()).collect();
+                assert_eq!(ndarray::concatenate(ndarray::Axis(axis), &views).unwrap(), cube());
+                let mut ahead = Vec::new();
+                let each = |chunk| {
+                    ahead.push(chunk);
+                    ControlFlow::Continue(())
+                };
+                file.chunks::<u16, Ix3>(axis, length).unwrap().for_each_ahead(each).unwrap();
+                assert_eq!(ahead, chunks);
+            }
+        }
+        let slowest = if file.order() == Order::C { 0 } else { 2 };
+        let rows: Vec<Array2<u16>> = file.rows::<u16, Ix3>().unwrap().collect::<Result<_, _>>().unwrap();
+        let views: Vec<_> = rows.iter().map(|row| row.view()).collect();
+        assert_eq!(ndarray::stack(ndarray::Axis(slowest), &views).unwrap(), cube());
+        let mut seen = 0;
+        let first = |_: Array3<u16>| {
+            seen += 1;
+            ControlFlow::Break(())
+        };
+        file.chunks(0, 1).unwrap().for_each_ahead(first).unwrap();
+        assert_eq!(seen, 1);
+        assert_eq!(file.read::<Array3<u16>>().unwrap(), cube());
+        assert_eq!(file.trailing_len().unwrap(), Some(0));
+    }
+}
+
+/// Scalars, empty axes, text and records, and every file of NumPy's, whole and by rows.
+#[test]
+fn all_of_numpys_files_have_parts() {
+    let mut seen = 0;
+    for case in manifest::cases(&manifest::testdata()) {
+        if case.expect != "ok" || case.arrays.len() != 1 || case.arrays[0].json["sha256"].is_null() {
+            continue;
+        }
+        let file = NpyFile::open(&case.path).unwrap();
+        let whole: ndarray_io::DynArray = file.read().unwrap();
+        let expected: ndarray_io::DynArray = NpyReader::new(&case.bytes[..]).unwrap().read().unwrap();
+        assert_eq!(whole, expected, "{}", case.id);
+        seen += 1;
+    }
+    assert!(seen > 200);
+    let words = Array2::from_shape_fn((5, 3), |(row, column)| format!("{row}{column}"));
+    let path = written(&words, &WriteOptions::new());
+    let part: Array1<String> = NpyFile::open(&path).unwrap().slice(s![1..4, 2]).unwrap();
+    assert_eq!(part, arr1(&["12", "22", "32"]).mapv(str::to_owned));
+    let scalar = written(&ndarray::arr0(5u8), &WriteOptions::new());
+    let all: &[ndarray::SliceInfoElem] = &[];
+    let part: ArrayD<u8> = NpyFile::open(&scalar).unwrap().slice::<u8, _>(all).unwrap();
+    assert_eq!(part.into_raw_vec_and_offset().0, [5]);
+}
+
+/// A file that is shortened behind its reader is an error where it is read.
+#[test]
+fn a_file_that_shrinks_is_an_error() {
+    let path = written(&cube(), &WriteOptions::new());
+    let file = NpyFile::open(&path).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(128 + 2 * 11 * 9 * 3).unwrap();
+    assert_eq!(file.slice::<u16, _>(s![..3, .., ..]).unwrap(), cube().slice_move(s![..3, .., ..]));
+    for error in [
+        file.slice::<u16, _>(s![..4, .., ..]).unwrap_err(),
+        file.slice::<u16, _>(s![.., .., 3]).unwrap_err(),
+        file.rows::<u16, Ix3>().unwrap().find_map(Result::err).unwrap(),
+    ] {
+        assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
+    }
+    assert_eq!(file.trailing_len().unwrap(), None);
+    assert!(read_npy::<_, Array3<u16>>(&path).is_err());
+}
+
+#[test]
+fn several_threads_read_at_once() {
+    let array = Array2::from_shape_fn((3000, 500), |(row, column)| (row * 500 + column) as f64);
+    let path = written(&array, &WriteOptions::new().order(Order::Fortran));
+    let file = &NpyFile::open(&path).unwrap();
+    std::thread::scope(|scope| {
+        for start in 0..8 {
+            let array = &array;
+            scope.spawn(move || {
+                let part: Array2<f64> = file.slice(s![start..;8, ..]).unwrap();
+                assert_eq!(part, array.slice(s![start..;8, ..]));
+            });
+        }
+    });
+}
