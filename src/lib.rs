@@ -80,6 +80,7 @@
 mod array;
 #[cfg(feature = "npz")]
 mod codec;
+mod convert;
 mod dtype;
 mod dynamic;
 mod element;
@@ -101,6 +102,7 @@ mod transfer;
 mod zip;
 
 pub use array::{ReadNpyExt, ReadNpyIntoExt, Store, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+pub use convert::{Conversion, concatenate_npy, convert_npy};
 pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };

@@ -2,27 +2,32 @@
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
+use std::io::Seek;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
-use crate::array::{Place, locate};
+use crate::array::{Place, dimension, locate};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::cast;
-use crate::element::{ViewElement, ViewMutElement, WritableElement};
+use crate::element::{ViewElement, ViewMutElement, WritableElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
 use crate::io::{self, replace};
 use crate::npy::Version;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
+use crate::transfer::{self, Source};
 
 /// What a map's array is, and where in the map.
 #[derive(Debug)]
 struct Mapped<A, D> {
     place: Place<A, D>,
-    /// The length of the map.
+    /// Where in the file the map begins, and how long it is.
+    start: usize,
     len: usize,
     /// A map gives out elements, and they go where the map goes.
     elements: PhantomData<Vec<A>>,
@@ -35,7 +40,46 @@ impl<A: ViewElement, D: Dimension> Mapped<A, D> {
         let place = locate::<A, D>(bytes, &options)?;
         // Alignment and, where there are any, invalid elements are found now; after that, views are free.
         cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
-        Ok(Self { place, len: bytes.len(), elements: PhantomData })
+        Ok(Self { place, start: 0, len: bytes.len(), elements: PhantomData })
+    }
+
+    /// What a part of a file along its slowest axis is: the part has no header of its own.
+    fn slab(file: &mut File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
+        file.rewind()?;
+        let mut source = Source::of(file);
+        let (mut found, start) = io::read_header(&mut source, options.the_limits())?;
+        let header = &found.header;
+        let plain = viewable(header.dtype(), options)?;
+        transfer::check_length(&source, header, options)?;
+        let mut dims = header.shape().dims().to_vec();
+        let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
+        let length = slowest.as_deref().copied().unwrap_or(0);
+        let Some(slowest) = slowest.filter(|length| range.start <= range.end && range.end <= **length) else {
+            let (reason, shape) = (format!("indices {range:?} of the slowest axis"), header.shape());
+            let reason = format!("there are no {reason} in an array of shape {shape}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        };
+        *slowest = range.len();
+        let slab = Header::new(header.dtype().clone(), header.order(), dims.into())?;
+        let bytes = slab.payload_len().unwrap_or_default();
+        // All of the elements' bytes are in the file, as has been checked, and its length has been found to be addressable.
+        let row = header.payload_len().unwrap_or_default() / length.max(1);
+        let place = Place {
+            dim: dimension(slab.shape())?,
+            is_fortran: slab.order() == Order::Fortran,
+            payload: 0..bytes,
+            plain,
+            found: {
+                found.header = slab;
+                found
+            },
+        };
+        Ok(Self { place, start: start + range.start * row, len: bytes, elements: PhantomData })
+    }
+
+    /// What a mapped slab still has to hold for: that its elements lie aligned and are valid.
+    fn check_slab(&self, bytes: &[u8]) -> Result<()> {
+        cast::view(&self.place.plain, bytes, self.place.len()).map(drop)
     }
 
     fn shape(&self) -> ndarray::Shape<D> {
@@ -76,7 +120,7 @@ macro_rules! description {
 
         /// Where in the file the elements begin, in bytes.
         pub fn data_offset(&self) -> usize {
-            self.mapped.place.payload.start
+            self.mapped.start + self.mapped.place.payload.start
         }
 
         /// How many bytes follow the array: a file that is being appended to has some.
@@ -130,6 +174,25 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
             // SAFETY: the caller promises that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
             let mapped = Mapped::check(&map, options)?;
+            Ok(Self { map, mapped })
+        };
+        map().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Maps a part of a file for reading: these indices of the axis that varies slowest (the first, in Fortran order the
+    /// last). The rest of the file may be anybody's.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmap::open`], but of these elements alone; and the file must not be cut.
+    pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
+        let path = path.as_ref();
+        let map = || {
+            let mut file = File::open(path)?;
+            let mapped = Mapped::<A, D>::slab(&mut file, range, &ReadOptions::new())?;
+            // SAFETY: the caller promises that these bytes do not change.
+            let map = unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map(&file)? };
+            mapped.check_slab(&map)?;
             Ok(Self { map, mapped })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -284,6 +347,44 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
         Ok(made.expect("the file was made"))
     }
 
+    /// Maps a part of a file for reading and writing: these indices of the axis that varies slowest (the first, in Fortran
+    /// order the last). So several processes fill one file together, each its own part.
+    ///
+    /// ```
+    /// use ndarray::{Array2, Ix2};
+    /// use ndarray_io::NpyMmapMut;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("shared.npy");
+    /// let file = std::fs::File::create(&path)?;
+    /// ndarray_io::write_zeroed_npy::<f32, _>(&file, (100, 3))?;
+    /// // SAFETY: nobody else uses these rows as long as the map is there.
+    /// let mut part = unsafe { NpyMmapMut::<f32, Ix2>::open_slab(&path, 20..30)? };
+    /// part.view_mut().fill(1.0);
+    /// part.flush()?;
+    /// assert_eq!(ndarray_io::read_npy::<_, Array2<f32>>(&path)?.sum(), 30.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As long as the map is there, nobody else may use these elements, in this process or another, and nobody may cut the
+    /// file. Other elements of it may be mapped and changed by others, even where they lie in the same page.
+    pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
+        const { A::IS_FULL };
+        let path = path.as_ref();
+        let map = || {
+            let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+            let mapped = Mapped::<A, D>::slab(&mut file, range, &ReadOptions::new())?;
+            // SAFETY: the caller promises that nobody else uses these bytes.
+            let map =
+                unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&file)? };
+            mapped.check_slab(&map)?;
+            Ok(Self { map, mapped })
+        };
+        map().map_err(|error: Error| error.at_path(path))
+    }
+
     fn over(map: MmapMut, options: &ReadOptions) -> Result<Self> {
         const { A::IS_FULL };
         let mapped = Mapped::check(&map, options)?;
@@ -309,6 +410,20 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     /// copy-on-write map, never.
     pub fn flush(&self) -> Result<()> {
         Ok(self.map.flush()?)
+    }
+
+    /// The same for some indices of the axis that varies slowest, of those that are mapped.
+    pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
+        let dims = self.shape();
+        let slowest = if self.order() == Order::C { dims.first() } else { dims.last() };
+        let length = slowest.copied().unwrap_or(0);
+        if range.start > range.end || range.end > length {
+            let reason = format!("there are no indices {range:?} along an axis of length {length}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let row = self.mapped.place.payload.len() / length.max(1);
+        let start = self.mapped.place.payload.start + range.start * row;
+        Ok(self.map.flush_range(start, range.len() * row)?)
     }
 
     description!();

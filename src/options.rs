@@ -139,6 +139,7 @@ pub struct WriteOptions {
     text_width: Option<usize>,
     sync: bool,
     in_place: bool,
+    preallocate: bool,
     threads: Option<NonZero<usize>>,
 }
 
@@ -203,6 +204,15 @@ impl WriteOptions {
         self
     }
 
+    /// Gives a file that is made full of zeros (`write_zeroed_npy`, `NpyMmapMut::create`) its room on the disk at once, so
+    /// that a full disk is an error then. Without it such a file takes room only where it is filled, and a disk that is
+    /// full by then kills a process that fills it through a map.
+    #[must_use]
+    pub fn preallocate(mut self, preallocate: bool) -> Self {
+        self.preallocate = preallocate;
+        self
+    }
+
     /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
     /// one. (0 is taken for 1.)
     #[must_use]
@@ -234,6 +244,10 @@ impl WriteOptions {
 
     pub(crate) fn syncs(&self) -> bool {
         self.sync
+    }
+
+    pub(crate) fn preallocates(&self) -> bool {
+        self.preallocate
     }
 
     pub(crate) fn is_in_place(&self) -> bool {

@@ -91,6 +91,13 @@ impl DynArray {
         NpyReader::new(&file[..])?.read()
     }
 
+    /// The array with this header and just its bytes.
+    pub(crate) fn from_bytes(header: Header, bytes: &[u8]) -> Self {
+        let mut data = Data::new(bytes.len());
+        data.bytes_mut().copy_from_slice(bytes);
+        Self { header, data }
+    }
+
     /// What the elements are.
     pub fn dtype(&self) -> &DType {
         self.header.dtype()

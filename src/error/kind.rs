@@ -260,6 +260,8 @@ pub enum ErrorKind {
         /// How many the shape has; of an array that grows, those of its whole rows.
         wanted: usize,
     },
+    /// The caller cancelled it.
+    Cancelled,
     /// Somebody else is appending to the file.
     Locked,
     /// The file's header has no room for the length that the array might grow to.
@@ -367,6 +369,7 @@ impl ErrorKind {
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }
             | Self::WrongCount { .. }
+            | Self::Cancelled
             | Self::Locked
             | Self::NoRoom { .. }
             | Self::Surplus { .. }

@@ -151,6 +151,7 @@ impl fmt::Display for ErrorKind {
                 f,
                 "{found} elements came, and the array has {wanted}; push all of its rows, and no more, before finish()"
             ),
+            Self::Cancelled => f.write_str("cancelled by the progress callback"),
             Self::Locked => {
                 f.write_str("somebody else is appending to the file; try again when they have finished")
             }

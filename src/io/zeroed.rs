@@ -11,6 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::npy;
 use crate::options::WriteOptions;
+use crate::transfer::os;
 
 /// Writes a header at the file's position and makes the file just as long as its array needs, with zeros.
 pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
@@ -31,6 +32,17 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
     };
     file.set_len(start)?; // so that nothing of what was there shines through
     file.set_len(end)?;
+    if options.preallocates() && !os::fill_with_room(file, start, bytes as u64)? {
+        // The system does not reserve room: zeros that are written take it.
+        const BLOCK: usize = 1 << 20;
+        let zeros = vec![0; BLOCK.min(bytes)];
+        let mut left = bytes;
+        while left > 0 {
+            let written = left.min(BLOCK);
+            file.write_all(&zeros[..written])?;
+            left -= written;
+        }
+    }
     file.seek(SeekFrom::Start(end))?;
     Ok(())
 }

@@ -210,6 +210,11 @@ impl NpyFile {
         }))
     }
 
+    /// Some indices in a row along one axis, in the order of the file.
+    pub(crate) fn part<T: FromPayload>(&self, axis: usize, start: usize, count: usize) -> Result<T> {
+        self.select(&Selection::along(self.shape(), axis, start, count))
+    }
+
     pub(super) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
         let (header, picked) = selection.locate(&self.found.header).map_err(|error| self.at_path(error))?;
         self.take(&header, &picked, T::from_payload)
@@ -227,7 +232,7 @@ impl NpyFile {
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))
     }
 
-    pub(super) fn at_path(&self, error: Error) -> Error {
+    pub(crate) fn at_path(&self, error: Error) -> Error {
         match &self.path {
             Some(path) => error.at_path(path),
             None => error,

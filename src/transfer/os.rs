@@ -182,6 +182,34 @@ pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives bytes of a file, which are zeros, their room on the disk; `false` if the system or the disk's file system does not
+/// do that.
+pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
+            return Ok(false);
+        };
+        if length == 0 {
+            return Ok(true);
+        }
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
+        match unsafe { libc::fallocate(file.as_raw_fd(), 0, at, length) } {
+            0 => Ok(true),
+            _ => match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
+                error => Err(error),
+            },
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, at, length);
+        Ok(false)
+    }
+}
+
 /// Reads at a position, which leaves the file's own where it is (on Windows it does not; nobody relies on it).
 pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     #[cfg(unix)]

@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
     &["array"],
     &["path", "mmap", "parts"],
     &["dynamic"],
-    &["npz"],
+    &["npz", "convert"],
     &["lib"],
 ];
 

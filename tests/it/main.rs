@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // opening a map is unsafe: the tests promise that their files are their own
 
 mod compat;
+mod convert;
 mod corpus;
 mod dynamic;
 mod faults;
@@ -14,6 +15,7 @@ mod npz;
 mod options;
 mod parts;
 mod paths;
+mod processes;
 mod properties;
 mod reader;
 #[cfg(feature = "derive")]

@@ -1,0 +1,143 @@
+//! Files out of files, against NumPy's own of the same content and against the array in memory.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use ndarray::{Array1, Array2, Array3, ArrayD, Axis, arr1};
+use ndarray_io::{
+    ByteOrder, Casting, Conversion, DType, DynArray, ErrorKind, Kind, NpyFile, NpyReader, Order, Scalar,
+    WriteNpyExt, WriteOptions, concatenate_npy, convert_npy, read_npy, write_npy,
+};
+
+use crate::manifest;
+
+fn bytes<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
+    array: &ndarray::ArrayRef<A, D>,
+    options: &WriteOptions,
+) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy_with(&mut file, options).unwrap();
+    file
+}
+
+/// All that NumPy saved, turned into the other order and back, is the same file again.
+#[test]
+fn orders_are_turned_and_turned_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (there, back) = (folder.path().join("there.npy"), folder.path().join("back.npy"));
+    let mut seen = 0;
+    for case in manifest::cases(&manifest::testdata()) {
+        if case.line["written"] != true
+            || case.arrays[0].json["sha256"].is_null()
+            || case.arrays[0].json["version"][0] != 1
+        {
+            continue;
+        }
+        let file = NpyFile::open(&case.path).unwrap();
+        let (own, other) =
+            if file.order() == Order::C { (Order::C, Order::Fortran) } else { (Order::Fortran, Order::C) };
+        for memory in [1, 300, 1 << 20] {
+            convert_npy(&case.path, &there, Conversion::new().order(other).memory(memory)).unwrap();
+            let turned = NpyFile::open(&there).unwrap();
+            assert_eq!((turned.order(), turned.shape()), (other, file.shape()), "{}", case.id);
+            let shown = |path: &std::path::Path| read_npy::<_, DynArray>(path).unwrap().to_string();
+            assert_eq!(shown(&there), shown(&case.path), "{}", case.id);
+            convert_npy(&there, &back, Conversion::new().order(own).memory(memory)).unwrap();
+            assert_eq!(fs::read(&back).unwrap(), case.bytes, "{}", case.id);
+        }
+        seen += 1;
+    }
+    assert!(seen > 150, "{seen}");
+}
+
+#[test]
+fn dtypes_and_byte_orders_are_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    let array = Array3::from_shape_fn((6, 5, 4), |(a, b, c)| (a * 100 + b * 10 + c) as i32 - 300);
+    write_npy(&from, &array).unwrap();
+    let float = DType::from(Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap());
+    let conversion = Conversion::new().dtype(float, Casting::SameKind).order(Order::Fortran).memory(100);
+    convert_npy(&from, &to, conversion).unwrap();
+    let options = WriteOptions::new().order(Order::Fortran).byte_order(ByteOrder::Big);
+    assert_eq!(fs::read(&to).unwrap(), bytes(&array.mapv(|item| item as f32), &options));
+    let byte = DType::from(Scalar::new(Kind::Uint, 1, ByteOrder::Big).unwrap());
+    let error = convert_npy(&from, &to, Conversion::new().dtype(byte, Casting::Safe)).unwrap_err();
+    assert!(error.is_mismatch(), "{error}");
+    assert_eq!(read_npy::<_, Array3<f32>>(&to).unwrap()[[0, 0, 0]], -300.0, "the old file is as it was");
+    // Onto itself.
+    convert_npy(&to, &to, Conversion::new().byte_order(ByteOrder::Little).order(Order::C)).unwrap();
+    assert_eq!(fs::read(&to).unwrap(), bytes(&array.mapv(|item| item as f32), &WriteOptions::new()));
+}
+
+#[test]
+fn files_are_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = Array3::from_shape_fn((7, 6, 5), |(a, b, c)| (a * 100 + b * 10 + c) as u16);
+    let (all, names) =
+        (folder.path().join("all.npy"), ["a.npy", "b.npy", "c.npy"].map(|name| folder.path().join(name)));
+    for order in [Order::C, Order::Fortran] {
+        let options = WriteOptions::new().order(order);
+        for axis in 0..3 {
+            let cuts = [0, 2, 2, whole.len_of(Axis(axis))];
+            for (number, path) in names.iter().enumerate() {
+                let part = whole.slice_axis(Axis(axis), (cuts[number]..cuts[number + 1]).into());
+                ndarray_io::write_npy_with(path, &part, &options).unwrap();
+            }
+            for memory in [1, 500, 1 << 20] {
+                concatenate_npy(&names, &all, axis, Conversion::new().memory(memory)).unwrap();
+                assert_eq!(fs::read(&all).unwrap(), bytes(&whole, &options), "{order:?} {axis} {memory}");
+            }
+        }
+    }
+    write_npy(&names[1], &arr1(&[1u16])).unwrap();
+    let error = concatenate_npy(&names, &all, 0, Conversion::new()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::ShapeMismatch { .. }) && error.path() == Some(&names[1]),
+        "{error}"
+    );
+    write_npy(&names[0], &arr1(&[1u8])).unwrap();
+    let error = concatenate_npy(&names[..2], &all, 0, Conversion::new()).unwrap_err();
+    assert!(error.is_mismatch() && error.to_string().contains("Conversion::dtype"), "{error}");
+    assert!(concatenate_npy(&names[..2], &all, 1, Conversion::new()).unwrap_err().is_usage());
+    assert!(concatenate_npy::<&str, _>(&[], &all, 0, Conversion::new()).unwrap_err().is_usage());
+}
+
+#[test]
+fn progress_is_told_and_cancels() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    write_npy(&from, &Array2::<f64>::zeros((100, 10))).unwrap();
+    let mut told = Vec::new();
+    let conversion = Conversion::new().memory(3000).progress(|done, all| {
+        told.push((done, all));
+        ControlFlow::Continue(())
+    });
+    convert_npy(&from, &to, conversion).unwrap();
+    assert_eq!(told.last(), Some(&(8000, 8000)));
+    assert!(told.len() > 5 && told.is_sorted());
+    fs::remove_file(&to).unwrap();
+    let conversion = Conversion::new()
+        .memory(3000)
+        .progress(|done, _| if done > 4000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+    let error = convert_npy(&from, &to, conversion).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Cancelled) && error.is_usage(), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[test]
+fn scalars_and_empty_arrays_are_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    for shape in [vec![], vec![0], vec![3, 0, 2], vec![1, 1]] {
+        let array = ArrayD::<f32>::zeros(shape);
+        write_npy(&from, &array).unwrap();
+        convert_npy(&from, &to, Conversion::new().byte_order(ByteOrder::Big)).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), bytes(&array, &WriteOptions::new().byte_order(ByteOrder::Big)));
+    }
+    let words = Array1::from(vec!["a".to_owned(), "bc".into()]);
+    write_npy(&from, &words).unwrap();
+    convert_npy(&from, &to, Conversion::new().byte_order(ByteOrder::Big)).unwrap();
+    assert_eq!(NpyReader::new(fs::File::open(&to).unwrap()).unwrap().descr_text(), "'>U2'");
+    assert_eq!(read_npy::<_, Array1<String>>(&to).unwrap(), words);
+}

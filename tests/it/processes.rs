@@ -1,0 +1,258 @@
+//! Several processes, and processes that die: the tests start their own binary again, as a child that does one thing.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use ndarray::{Array1, Array2, Ix2};
+use ndarray_io::{
+    DynArray, NpyFile, NpyWriter, Surplus, WriteOptions, read_npy, write_npy, write_zeroed_npy,
+};
+
+/// Starts this binary as a child that does `what`.
+fn child(what: &str, path: &Path, number: usize) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::as_a_child", "--nocapture"])
+        .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
+        .env("NDARRAY_IO_PATH", path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// What a child does. In the parent it does nothing.
+#[test]
+fn as_a_child() {
+    let Ok(what) = std::env::var("NDARRAY_IO_CHILD") else { return };
+    let path = std::env::var_os("NDARRAY_IO_PATH").unwrap();
+    let path = Path::new(&path);
+    let number: usize = std::env::var("NDARRAY_IO_NUMBER").unwrap().parse().unwrap();
+    let say = |number: usize| println!("\nstep {number}");
+    match what.as_str() {
+        #[cfg(feature = "mmap")]
+        "fill" => {
+            // SAFETY: the parent gives each child rows of its own.
+            let mut slab = unsafe {
+                ndarray_io::NpyMmapMut::<u32, Ix2>::open_slab(path, number * 100..(number + 1) * 100).unwrap()
+            };
+            slab.view_mut().fill(number as u32 + 1);
+            slab.flush_range(0..50).unwrap();
+            slab.flush().unwrap();
+        }
+        "append" => {
+            let mut writer = NpyWriter::<u64, _>::append(path).unwrap();
+            for step in 0.. {
+                writer.push(&Array2::from_elem((3, 1000), step)).unwrap();
+                writer.checkpoint().unwrap();
+                say(step as usize);
+            }
+        }
+        "replace" => {
+            for step in 1.. {
+                write_npy(path, &Array1::from_elem(200_000, step)).unwrap();
+                say(step as usize);
+            }
+        }
+        "die at a write" => {
+            let file = File::options().read(true).write(true).open(path).unwrap();
+            let mut writer = NpyWriter::<u64, _>::new(Dying { file, left: number }, &[1000]).unwrap();
+            for step in 0..4 {
+                writer.push(&Array1::from_elem(1000, step)).unwrap();
+                writer.checkpoint().unwrap();
+            }
+            writer.finish().unwrap();
+        }
+        "wait with the lock" => {
+            let _writer = NpyWriter::<u64, _>::append(path).unwrap();
+            say(0);
+            let _ = std::io::stdin().read_line(&mut String::new());
+            loop {
+                std::thread::park();
+            }
+        }
+        other => panic!("no child does {other}"),
+    }
+}
+
+/// A file that writes half of what it is given and takes the process with it, at a call.
+struct Dying {
+    file: File,
+    left: usize,
+}
+
+impl Write for Dying {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            let _ = self.file.write(&bytes[..bytes.len() / 2]);
+            std::process::abort();
+        }
+        self.left -= 1;
+        self.file.write(&bytes[..bytes.len().min(3000)])
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Dying {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// Waits until a child has said so many lines, and kills it.
+fn kill_after(mut child: Child, lines: usize) {
+    let said = BufReader::new(child.stdout.take().unwrap());
+    said.lines().map_while(Result::ok).filter(|line| line.starts_with("step")).nth(lines);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn processes_fill_one_file_together() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let options = WriteOptions::new().preallocate(true);
+    ndarray_io::write_zeroed_npy_with::<u32, _>(&File::create(&path).unwrap(), (400, 77), &options).unwrap();
+    let children: Vec<Child> = (0..4).map(|number| child("fill", &path, number)).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let filled: Array2<u32> = read_npy(&path).unwrap();
+    assert_eq!(filled, Array2::from_shape_fn((400, 77), |(row, _)| row as u32 / 100 + 1));
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn slabs_are_the_rows_that_they_say() {
+    use ndarray::ShapeBuilder;
+    use ndarray_io::{NpyMmap, NpyMmapMut};
+    let array = Array2::from_shape_fn((50, 7), |(row, column)| (row * 7 + column) as u16);
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    for is_fortran in [false, true] {
+        let mut stored = Array2::zeros((50, 7).set_f(is_fortran));
+        stored.assign(&array);
+        write_npy(&path, &stored).unwrap();
+        let part = if is_fortran { ndarray::s![.., 2..5] } else { ndarray::s![2..5, ..] };
+        // SAFETY: the file is this test's own.
+        let map = unsafe { NpyMmap::<u16, Ix2>::open_slab(&path, 2..5).unwrap() };
+        assert_eq!(map.view(), array.slice(part));
+        assert_eq!(map.data_offset(), 128 + 2 * 2 * if is_fortran { 50 } else { 7 });
+        // SAFETY: as above.
+        let mut map = unsafe { NpyMmapMut::<u16, Ix2>::open_slab(&path, 2..5).unwrap() };
+        map.view_mut().fill(9);
+        map.flush_range(1..3).unwrap();
+        assert!(map.flush_range(1..4).unwrap_err().is_usage());
+        drop(map);
+        let mut expected = array.clone();
+        expected.slice_mut(part).fill(9);
+        assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), expected);
+        let end = if is_fortran { 7 } else { 50 };
+        // SAFETY: as above.
+        let empty = unsafe { NpyMmap::<u16, Ix2>::open_slab(&path, end..end).unwrap() };
+        assert!(empty.view().is_empty());
+        // SAFETY: as above.
+        let error = unsafe { NpyMmap::<u16, Ix2>::open_slab(&path, 3..end + 1).unwrap_err() };
+        assert!(error.is_usage(), "{error}");
+        // SAFETY: as above.
+        assert!(unsafe { NpyMmap::<u8, Ix2>::open_slab(&path, 0..1).unwrap_err().is_mismatch() });
+    }
+}
+
+/// The rows of an array to which children appended three rows of each number at a time.
+fn check_rows(path: &Path, at_least: usize) -> usize {
+    let rows: Array2<u64> = NpyFile::open(path).unwrap().read().unwrap();
+    assert!(rows.nrows() >= at_least && rows.nrows() % 3 == 0, "{}", rows.nrows());
+    for (index, row) in rows.rows().into_iter().enumerate() {
+        assert!(row.iter().all(|item| *item == row[0]), "row {index} is torn");
+    }
+    rows.nrows()
+}
+
+#[test]
+fn an_appender_that_is_killed_leaves_whole_rows() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    write_npy(&path, &Array2::<u64>::zeros((0, 1000))).unwrap();
+    let mut rows = 0;
+    for lines in (0..24).map(|number| number % 8) {
+        kill_after(child("append", &path, 0), lines);
+        let now = check_rows(&path, rows + 3 * (lines + 1));
+        // What the last checkpoint did not count is found, and the file goes on.
+        NpyWriter::<u64, _>::append_with(&path, Surplus::Cut, &WriteOptions::new())
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert_eq!(check_rows(&path, now), now);
+        rows = now;
+    }
+}
+
+#[test]
+fn a_writer_that_dies_at_any_write_leaves_some_checkpoint() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let mut lengths = std::collections::BTreeSet::new();
+    for calls in 1..24 {
+        fs::write(&path, b"").unwrap();
+        let status = child("die at a write", &path, calls).wait().unwrap();
+        // A header is written in one call: half of one is what no file system makes of it, so these are passed over.
+        let Ok(file) = NpyFile::open(&path) else { continue };
+        let Ok(rows) = file.read::<Array2<u64>>() else {
+            panic!("{calls}: the header counts what is not there")
+        };
+        for (index, row) in rows.rows().into_iter().enumerate() {
+            assert!(row.iter().all(|item| *item == index as u64), "{calls}: row {index} is torn");
+        }
+        lengths.insert(rows.nrows());
+        if status.success() {
+            assert_eq!(rows.nrows(), 4);
+        }
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_replacement_that_is_killed_leaves_the_old_or_the_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &Array1::from_elem(200_000, 0)).unwrap();
+    for lines in (0..24).map(|number| number % 6) {
+        kill_after(child("replace", &path, 0), lines);
+        let array: Array1<i32> = read_npy(&path).unwrap();
+        assert_eq!(array.len(), 200_000);
+        assert!(array[0] > lines as i32 && array.iter().all(|item| *item == array[0]));
+    }
+}
+
+#[test]
+fn a_lock_dies_with_its_process() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    write_npy(&path, &Array1::from(vec![1u64])).unwrap();
+    let mut holder = child("wait with the lock", &path, 0);
+    let said = BufReader::new(holder.stdout.take().unwrap());
+    said.lines().map_while(Result::ok).find(|line| line.starts_with("step"));
+    assert!(matches!(NpyWriter::<u64, _>::append(&path).unwrap_err().kind(), ndarray_io::ErrorKind::Locked));
+    assert_eq!(read_npy::<_, DynArray>(&path).unwrap().len(), 1, "readers are not stopped");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    NpyWriter::append(&path).unwrap().push_and_finish(&Array1::from(vec![2u64])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap().to_vec(), [1, 2]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let error = write_npy("/dev/full", &Array1::<f64>::zeros(100_000)).unwrap_err();
+    assert!(error.is_io(), "{error}");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    assert!(
+        NpyWriter::<u8, _>::with_shape(&full, 10)
+            .and_then(|mut writer| writer.extend([1; 10]).map(|()| writer))
+            .and_then(NpyWriter::finish)
+            .is_err()
+    );
+    assert!(write_zeroed_npy::<f64, _>(&full, 10).is_err());
+}
