@@ -80,12 +80,12 @@ fn pushes(folder: &Path) {
 
 fn slices(folder: &Path, numpy: &RefCell<Option<NumPy>>) {
     let path = &folder.join("wide.npy");
-    write_npy(path, &Array2::from_shape_fn((100_000, 1024), |(row, column)| (row ^ column) as f32)).unwrap();
+    write_npy(path, &Array2::from_shape_fn((100_000, 1024), |(row, column)| (row ^ column) as f64)).unwrap();
     let file = &NpyFile::open(path).unwrap();
     let mut race = Race::new("read s![.., 0..8] of 100,000 × 1024")
-        .runner("ndarray-io", || timed(|| file.slice::<f32, _>(s![.., 0..8]).unwrap()))
+        .runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![.., 0..8]).unwrap()))
         .runner("all of it, sliced", || {
-            timed(|| read_npy::<_, Array2<f32>>(path).unwrap().slice(s![.., 0..8]).to_owned())
+            timed(|| read_npy::<_, Array2<f64>>(path).unwrap().slice(s![.., 0..8]).to_owned())
         });
     if numpy.borrow().is_some() {
         let work = format!("np.array(np.load(r'{}', mmap_mode='r')[:, 0:8])", path.display());
@@ -104,14 +104,20 @@ fn chunks(folder: &Path) {
         .runner("ndarray-io", || {
             timed(|| {
                 let file = NpyFile::open(path).unwrap();
-                file.chunks::<f64, Ix1>(0, 128 << 10).unwrap().map(|chunk| chunk.unwrap().sum()).sum::<f64>()
+                let mut sum = 0.0;
+                let each = |chunk: ndarray::ArrayView1<'_, f64>| {
+                    sum += chunk.sum();
+                    ControlFlow::Continue(())
+                };
+                file.chunks::<f64, Ix1>(0, 128 << 10).unwrap().for_each_view(each).unwrap();
+                sum
             })
         })
         .runner("ndarray-io, ahead", || {
             timed(|| {
                 let mut sum = 0.0;
                 let file = NpyFile::open(path).unwrap();
-                let each = |chunk: ndarray::Array1<f64>| {
+                let each = |chunk: ndarray::ArrayView1<'_, f64>| {
                     sum += chunk.sum();
                     ControlFlow::Continue(())
                 };
@@ -149,7 +155,11 @@ fn turned(folder: &Path) {
         .runner("ndarray-io", || {
             new(own, || convert_npy(path, own, Conversion::new().order(Order::Fortran)).unwrap())
         })
-        .runner("copy", || new(copy, || drop(fs::copy(path, copy).unwrap())))
+        .runner("copy", || {
+            new(copy, || {
+                fs::copy(path, copy).unwrap();
+            })
+        })
         .run(3);
     let _ = NpyFile::open(path).unwrap().chunks::<f64, Ix2>(0, 1);
 }

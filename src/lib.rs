@@ -22,6 +22,10 @@
 //! | look before reading, or read arrays in a row | [`NpyReader`] |
 //! | read and write structs | [`#[derive(Record)]`](macro@Record) |
 //! | take an array of whatever type, and look | [`DynArray`] |
+//! | write an array piece by piece, or append to a file | [`NpyWriter`] |
+//! | read parts of a file | [`NpyFile`] |
+//! | convert or join files of any size | [`convert_npy`], [`concatenate_npy`] |
+//! | fill a file from several processes | [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads | [`NpzFile`] |
 //! | add, replace or remove members of an archive | [`NpzUpdate`] |

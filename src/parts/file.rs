@@ -26,12 +26,12 @@ use crate::transfer::{Picked, Source};
 /// use ndarray_io::NpyFile;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(row, column)| row * 100 + column))?;
+/// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(row, column)| (row * 100 + column) as u64))?;
 /// let file = NpyFile::open(&path)?;
-/// let part: Array2<usize> = file.slice(s![10..12, ..;25])?; // only what it needs is read
+/// let part: Array2<u64> = file.slice(s![10..12, ..;25])?; // only what it needs is read
 /// assert_eq!(part, arr2(&[[1000, 1025], [1100, 1125]]));
 /// let mut sum = 0;
-/// for chunk in file.chunks::<usize, ndarray::Ix2>(0, 100)? { // a hundred rows at a time
+/// for chunk in file.chunks::<u64, ndarray::Ix2>(0, 100)? { // a hundred rows at a time
 ///     sum += chunk?.sum();
 /// }
 /// # assert_eq!(sum, 2_498_725_000);
@@ -142,8 +142,8 @@ impl NpyFile {
     /// use ndarray_io::NpyFile;
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((3, 4), |(row, column)| row * 10 + column))?;
-    /// let mut column = Array1::<usize>::zeros(3);
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u64))?;
+    /// let mut column = Array1::<u64>::zeros(3);
     /// NpyFile::open(&path)?.slice_into(s![.., 2], &mut column)?;
     /// assert_eq!(column, arr1(&[2, 12, 22]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -153,8 +153,16 @@ impl NpyFile {
         A: ReadableElement,
         I: SliceArg<IxDyn>,
     {
+        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        self.select_into(&selection, array)
+    }
+
+    pub(super) fn select_into<A: ReadableElement, D: Dimension>(
+        &self,
+        selection: &Selection,
+        array: &mut ArrayRef<A, D>,
+    ) -> Result<()> {
         let mut read = || {
-            let selection = Selection::of(self.shape(), &slice)?;
             let mut target = selection.target(array)?;
             let (header, picked) = selection.locate(&self.found.header)?;
             self.take(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
@@ -267,9 +275,9 @@ impl<R: Read + Seek> NpyReader<R> {
     /// use std::io::Cursor;
     ///
     /// let mut bytes = Vec::new();
-    /// Array2::from_shape_fn((3, 4), |(row, column)| row * 10 + column).write_npy(&mut bytes)?;
+    /// Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u64).write_npy(&mut bytes)?;
     /// let mut reader = NpyReader::new(Cursor::new(bytes))?;
-    /// assert_eq!(reader.slice::<usize, _>(s![1, ..;-2])?, arr1(&[13, 11]));
+    /// assert_eq!(reader.slice::<u64, _>(s![1, ..;-2])?, arr1(&[13, 11]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn slice<A, I>(&mut self, slice: I) -> Result<Array<A, I::OutDim>>

@@ -77,7 +77,9 @@ impl<'a> Source<'a> {
 
     /// Whether the bytes lie apart, so that it takes long to read few of them.
     pub(super) fn is_scattered(&self) -> bool {
-        matches!(self.origin, Origin::Picked { .. })
+        /// From this on, it is the bytes that take the time, and not the calls.
+        const LONG: usize = 64 << 10;
+        matches!(self.origin, Origin::Picked { runs, .. } if runs.run() < LONG)
     }
 
     fn from(origin: Origin<'a>) -> Self {

@@ -128,12 +128,19 @@ fn chunks_and_rows_are_the_array() {
                 let views: Vec<_> = chunks.iter().map(|chunk| chunk.view()).collect();
                 assert_eq!(ndarray::concatenate(ndarray::Axis(axis), &views).unwrap(), cube());
                 let mut ahead = Vec::new();
-                let each = |chunk| {
-                    ahead.push(chunk);
+                let each = |chunk: ndarray::ArrayView3<'_, u16>| {
+                    ahead.push(chunk.to_owned());
                     ControlFlow::Continue(())
                 };
                 file.chunks::<u16, Ix3>(axis, length).unwrap().for_each_ahead(each).unwrap();
                 assert_eq!(ahead, chunks);
+                let mut views = Vec::new();
+                let each = |chunk: ndarray::ArrayView3<'_, u16>| {
+                    views.push(chunk.to_owned());
+                    ControlFlow::Continue(())
+                };
+                file.chunks::<u16, Ix3>(axis, length).unwrap().for_each_view(each).unwrap();
+                assert_eq!(views, chunks);
             }
         }
         let slowest = if file.order() == Order::C { 0 } else { 2 };
@@ -141,7 +148,7 @@ fn chunks_and_rows_are_the_array() {
         let views: Vec<_> = rows.iter().map(|row| row.view()).collect();
         assert_eq!(ndarray::stack(ndarray::Axis(slowest), &views).unwrap(), cube());
         let mut seen = 0;
-        let first = |_: Array3<u16>| {
+        let first = |_: ndarray::ArrayView3<'_, u16>| {
             seen += 1;
             ControlFlow::Break(())
         };

@@ -6,7 +6,9 @@ use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ndarray::{Array1, Array2, Ix2};
+#[cfg(feature = "mmap")]
+use ndarray::Ix2;
+use ndarray::{Array1, Array2};
 use ndarray_io::{
     DynArray, NpyFile, NpyWriter, Surplus, WriteOptions, read_npy, write_npy, write_zeroed_npy,
 };
@@ -166,7 +168,7 @@ fn slabs_are_the_rows_that_they_say() {
 /// The rows of an array to which children appended three rows of each number at a time.
 fn check_rows(path: &Path, at_least: usize) -> usize {
     let rows: Array2<u64> = NpyFile::open(path).unwrap().read().unwrap();
-    assert!(rows.nrows() >= at_least && rows.nrows() % 3 == 0, "{}", rows.nrows());
+    assert!(rows.nrows() >= at_least && rows.nrows().is_multiple_of(3), "{}", rows.nrows());
     for (index, row) in rows.rows().into_iter().enumerate() {
         assert!(row.iter().all(|item| *item == row[0]), "row {index} is torn");
     }

@@ -19,7 +19,7 @@ use crate::shape::{Order, Shape};
 use crate::transfer::{self, Items, Sink, os};
 
 /// How many bytes of small pieces are collected before they are written.
-const COLLECTED: usize = 256 << 10;
+const COLLECTED: usize = 1 << 20;
 
 /// Writes an array piece by piece: of a shape that is known, to anything that writes; or growing row by row, to what can
 /// seek, so that the header can be fixed in the end. Existing files are appended to by [`NpyWriter::append`].
@@ -55,8 +55,9 @@ pub struct NpyWriter<A, W> {
     dtype: DType,
     order: Order,
     version: Version,
-    /// The shape of one row.
+    /// The shape of one row, and how many elements it has.
     row: Shape,
+    row_len: usize,
     emit: Emit<A>,
     collected: Vec<u8>,
     /// How many elements there are, and of rows without elements how many rows.
@@ -129,6 +130,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             emit: A::emit(header.dtype()),
             order: header.order(),
             version,
+            row_len: row.len().unwrap_or(0),
             row,
             collected: Vec::new(),
             elements: header.len(),
@@ -157,17 +159,22 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let Some(count) = count else {
             return Err(ErrorKind::ShapeMismatch { found: self.row.clone(), wanted: dims.into() }.into());
         };
-        let row_len = self.row.len().unwrap_or(0);
-        if self.elements.checked_rem(row_len).unwrap_or(0) != 0 {
+        if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
                 "single elements have begun a row, which has to be complete before whole rows follow".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        // In Fortran order, the elements follow one another as those of the reversed axes in C order.
-        let view = if self.order == Order::Fortran { rows.t() } else { rows.view() };
-        if row_len == 0 {
+        if self.row_len == 0 {
             self.empty_rows += count;
         }
+        // Of one axis at most, both orders are the same.
+        if rows.ndim() < 2
+            && let Some(items) = rows.as_slice()
+        {
+            return self.put(Items::Contiguous(items), items.len());
+        }
+        // In Fortran order, the elements follow one another as those of the reversed axes in C order.
+        let view = if self.order == Order::Fortran { rows.t() } else { rows.view() };
         match view.to_slice() {
             Some(items) => self.put(Items::Contiguous(items), items.len()),
             None => {
@@ -280,8 +287,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.writer.flush()?;
         self.sync()?;
         if let End::Open { start, head, rewrite } = self.end {
-            let row_len = self.row.len().unwrap_or(0);
-            let rows = self.elements.checked_div(row_len).unwrap_or(self.empty_rows);
+            let rows = self.elements.checked_div(self.row_len).unwrap_or(self.empty_rows);
             let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
             let text = npy::format(&header, Some(self.version)).ok().filter(|text| text.len() == head);
             let text = text.or_else(|| npy::format_in_place(&header, self.version, head));

@@ -1,0 +1,101 @@
+//! Arrays larger than memory: `cargo run --release --example pieces [FOLDER]`.
+//!
+//! The use cases that NumPy's format was proposed for: a file for somebody who has NumPy, records for somebody who has no
+//! Python, intermediate data written as they are computed, and an array that several processes fill. With a folder, the files
+//! stay there, for NumPy to look at.
+
+#![allow(unsafe_code)] // opening a map is unsafe: the example promises that its file is its own
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+use ndarray::{Array1, Array2, Ix2, arr1, s};
+use ndarray_io::{
+    Conversion, NpyFile, NpyMmapMut, NpyWriter, Order, Record, WriteOptions, convert_npy, write_npy,
+    write_zeroed_npy_with,
+};
+
+#[derive(Record, Clone, Copy, Debug)]
+#[repr(C)]
+struct Particle {
+    id: u32,
+    position: [f32; 3],
+    momentum: Momentum,
+}
+
+#[derive(Record, Clone, Copy, Debug)]
+#[repr(C)]
+struct Momentum {
+    x: f64,
+    y: f64,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [fill, path, number] = &arguments[..]
+        && fill == "fill"
+    {
+        return fill_slab(Path::new(path), number.parse()?);
+    }
+    let temporary = tempfile::tempdir()?;
+    let folder = arguments.first().map_or(temporary.path(), |folder| Path::new(folder));
+    std::fs::create_dir_all(folder)?;
+
+    // To somebody who has NumPy: a file is all it takes.
+    let simple = Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u32);
+    write_npy(folder.join("simple.npy"), &simple)?;
+
+    // To somebody who has no Python: nested records, with their names and types in the file.
+    let particle =
+        |id| Particle { id, position: [id as f32; 3], momentum: Momentum { x: 0.5, y: -f64::from(id) } };
+    let particles = folder.join("particles.npy");
+    write_npy(&particles, &Array1::from_iter((0..5).map(particle)))?;
+    println!("records of {}", NpyFile::open(&particles)?.dtype());
+
+    // Intermediate data: rows as they are computed, counted at every checkpoint, and more on another day.
+    let log = folder.join("log.npy");
+    let mut writer = NpyWriter::new(std::fs::File::create(&log)?, &[3])?;
+    for step in 0..1000 {
+        writer.push(&arr1(&[f64::from(step), f64::from(step).sin(), f64::from(step).cos()]))?;
+        if step % 100 == 0 {
+            writer.checkpoint()?;
+        }
+    }
+    writer.finish()?;
+    NpyWriter::append(&log)?.push_and_finish(&arr1(&[1000.0, 0.0, 1.0]))?;
+
+    // Parts of it, and all of it piece by piece.
+    let file = NpyFile::open(&log)?;
+    println!("every hundredth sine: {:.2}", file.slice::<f64, _>(s![..;100, 1])?);
+    let mut largest = f64::MIN;
+    file.chunks::<f64, Ix2>(0, 64)?.for_each_ahead(|chunk| {
+        largest = chunk.column(2).fold(largest, |largest, item| largest.max(*item));
+        ControlFlow::Continue(())
+    })?;
+    println!("the largest cosine of {:?} is {largest}", file.shape().dims());
+    convert_npy(&log, folder.join("columns.npy"), Conversion::new().order(Order::Fortran).memory(4096))?;
+
+    // One array, filled by several processes: this program again, each with rows of its own.
+    let shared = folder.join("shared.npy");
+    let options = WriteOptions::new().preallocate(true);
+    write_zeroed_npy_with::<f32, _>(&std::fs::File::create(&shared)?, (400, 100), &options)?;
+    let mut children = Vec::new();
+    for number in 0..4 {
+        let program = std::env::current_exe()?;
+        children.push(Command::new(program).arg("fill").arg(&shared).arg(number.to_string()).spawn()?);
+    }
+    for mut child in children {
+        assert!(child.wait()?.success());
+    }
+    println!("filled together: {:?}", NpyFile::open(&shared)?.slice::<f32, _>(s![..;100, 0])?);
+    Ok(())
+}
+
+fn fill_slab(path: &Path, number: usize) -> Result<(), Box<dyn std::error::Error>> {
+    // SAFETY: every process has rows of its own, and nobody cuts the file.
+    let mut slab = unsafe { NpyMmapMut::<f32, Ix2>::open_slab(path, number * 100..(number + 1) * 100)? };
+    slab.view_mut().fill(number as f32);
+    slab.flush()?;
+    Ok(())
+}
