@@ -47,6 +47,7 @@ fn pushes(folder: &Path) {
         .runner("one BufWriter of 1 MiB", || {
             new(other, || {
                 let mut file = BufWriter::with_capacity(1 << 20, File::create(other).unwrap());
+                file.write_all(&[b' '; 128]).unwrap(); // a header, without which all pages would be whole
                 for row in rows.rows() {
                     let row: &[f64] = row.to_slice().unwrap();
                     // SAFETY: the memory of floats is bytes.

@@ -175,4 +175,77 @@ fn memory_is_in_proportion() {
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
     let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
+
+    parts_take_little();
+    #[cfg(feature = "npz")]
+    archives_take_little();
+}
+
+/// What is read, written or turned round in pieces takes memory for a few pieces, whatever the size of the file.
+fn parts_take_little() {
+    use ndarray::{Array2, Ix2};
+    use ndarray_io::{Conversion, NpyFile, NpyWriter, Order, convert_npy};
+    use std::ops::ControlFlow;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (path, turned) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    let rows = Array2::<f64>::ones((1 << 10, 1 << 10)); // 8 MiB
+    let (peak, _, ()) = measured(|| {
+        let mut writer = NpyWriter::new(std::fs::File::create(&path).unwrap(), &[1 << 10]).unwrap();
+        (0..16).for_each(|_| writer.push(&rows).unwrap());
+        rows.rows().into_iter().for_each(|row| writer.push(&row).unwrap());
+        writer.finish().unwrap();
+    });
+    assert!(peak <= 4 * MIB, "writing piece by piece took {peak} bytes");
+    drop(rows);
+    let file = NpyFile::open(&path).unwrap();
+    let mut sum = 0.0;
+    let (peak, _, ()) = measured(|| {
+        let each = |chunk: ndarray::ArrayView2<'_, f64>| {
+            sum += chunk.sum();
+            ControlFlow::Continue(())
+        };
+        file.chunks::<f64, Ix2>(0, 128).unwrap().for_each_ahead(each).unwrap(); // of 1 MiB
+    });
+    assert!(sum == f64::from(17 << 20) && peak <= 4 * MIB, "going through 136 MiB took {peak} bytes");
+    let (peak, _, slice) = measured(|| file.slice::<f64, _>(ndarray::s![.., 0..8]).unwrap());
+    assert!(slice.len() == 17 << 13 && peak <= 3 * MIB, "a slice of 1 MiB took {peak} bytes");
+    let conversion = || Conversion::new().order(Order::Fortran).memory(16 * MIB);
+    let (peak, _, ()) = measured(|| convert_npy(&path, &turned, conversion()).unwrap());
+    assert!(peak <= 40 * MIB, "turning 136 MiB round took {peak} bytes");
+}
+
+/// An archive takes memory for its arrays and a few blocks; a bomb takes none for what it claims.
+#[cfg(feature = "npz")]
+fn archives_take_little() {
+    use ndarray_io::{Compression, DynArray, NpzOptions, NpzReader, NpzWriter, WriteOptions};
+    use std::io::Cursor;
+
+    let array = Array1::<f64>::from_shape_fn(8 << 20, |index| (index % 1000) as f64); // 64 MiB
+    let two = WriteOptions::new().threads(2);
+    let deflated = NpzOptions::new().compression(Compression::Deflated(1)).write(two);
+    let (peak, _, ()) = measured(|| {
+        let mut npz = NpzWriter::new_with_options(io::sink(), deflated.clone());
+        npz.add_array("a", &array).unwrap();
+        npz.add_array("b", &array.slice(ndarray::s![..;-1])).unwrap();
+        npz.finish().unwrap();
+    });
+    assert!(peak <= 16 * MIB, "deflating twice 64 MiB took {peak} bytes");
+    let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), deflated);
+    npz.add_array("a", &array).unwrap();
+    let bytes = npz.finish().unwrap();
+    drop(array);
+    let (peak, _, read) = measured(|| NpzReader::new(bytes).unwrap().read::<Array1<f64>>("a").unwrap());
+    assert!(read.len() == 8 << 20 && peak <= 74 * MIB, "inflating 64 MiB took {peak} bytes");
+    drop(read);
+
+    // A member of zeros that goes on behind its array: no more is inflated than the array and a byte.
+    let mut npz = NpzWriter::new_compressed(Cursor::new(Vec::new()));
+    npz.add_array("zeros", &Array1::<u8>::zeros(200 << 20)).unwrap();
+    let bytes = npz.finish().unwrap();
+    let limits = ndarray_io::Limits::default().payload(1 << 20);
+    let options = ReadOptions::new().limits(limits);
+    let (peak, _, read) =
+        measured(|| NpzReader::with_options(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
+    assert!(read.is_err() && peak <= MIB, "a bomb took {peak} bytes");
 }

@@ -318,7 +318,7 @@ fn every_fault_leaves_some_checkpoint() {
     }
     assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
     let mut failing = NpyWriter::new(Failing { inner: Cursor::new(Vec::new()), left: 1 }, &[]).unwrap();
-    assert!(failing.push(&Array1::<f64>::zeros(100_000)).is_err());
+    assert!(failing.push(&Array1::<f64>::zeros(200_000)).is_err());
     assert!(failing.extend([1.0]).unwrap_err().is_usage());
     assert!(failing.checkpoint().unwrap_err().is_usage());
 }
