@@ -149,6 +149,9 @@ fn memory_is_in_proportion() {
         io::Write::write_all(&mut file, &bytes).unwrap();
         let (peak, _, read) = measured(|| ndarray_io::read_npy::<_, ArrayD<f64>>(file.path()));
         assert!(read.is_err() && peak <= MIB, "{peak}");
+        let part = ndarray_io::NpyFile::open(file.path()).unwrap();
+        let (_, largest, read) = measured(|| part.read::<ArrayD<f64>>());
+        assert!(read.is_err() && largest <= MIB, "{largest} bytes at once for a part that is not there");
     }
 
     // Headers of 1 MiB: what is refused is refused before it is taken apart, and fields are read one after another.

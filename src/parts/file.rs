@@ -17,7 +17,7 @@ use crate::io::{self, FromPayload, NpyReader, Payload, PayloadRef};
 use crate::npy::{NpyHeader, Version};
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{Picked, Source};
+use crate::transfer::{self, Picked, Source};
 
 /// An NPY file of any size, of which parts are read: by position, so that as many threads as like can read at once.
 ///
@@ -235,6 +235,12 @@ impl NpyFile {
         picked: &Picked,
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
+        // What the file does not have is not made room for.
+        let have = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
+        if have < (self.data_offset as u64).saturating_add(picked.end()) {
+            let have = have.saturating_sub(self.data_offset as u64);
+            return Err(self.at_path(transfer::truncated(&self.found.header, have)));
+        }
         let mut source = Source::picked(&self.file, self.data_offset as u64, picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))

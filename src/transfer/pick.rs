@@ -35,6 +35,14 @@ impl Picked {
         self.axes.iter().fold(self.run as u64, |len, (count, _)| len.saturating_mul(*count as u64))
     }
 
+    /// Where the last run ends, in bytes behind the array's beginning.
+    pub(crate) fn end(&self) -> u64 {
+        let steps =
+            self.axes.iter().map(|(count, stride)| (*count as u64).saturating_sub(1).saturating_mul(*stride));
+        let last = steps.fold(self.start, u64::saturating_add);
+        if self.len() == 0 { 0 } else { last.saturating_add(self.run as u64) }
+    }
+
     /// Where a byte of the picked ones stands in the array, and how many follow it in its run.
     pub(crate) fn find(&self, at: u64) -> (u64, usize) {
         let run = self.run.max(1) as u64;
@@ -74,7 +82,7 @@ mod tests {
         // Of an array (4, 5, 6) of two bytes each: s![1..4;2, 1..3, ..]
         let picked = Picked::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
         assert_eq!((picked.run(), picked.len()), (24, 48));
-        assert_eq!(picked.find(0), (72, 24));
+        assert_eq!((picked.find(0), picked.end()), ((72, 24), 216));
         assert_eq!(picked.find(5), (77, 19));
         assert_eq!(picked.find(24), (72 + 120, 24));
         // s![.., .., ..;3]
