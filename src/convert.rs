@@ -17,6 +17,7 @@ use crate::io::replace;
 use crate::npy;
 use crate::options::{Casting, WriteOptions};
 use crate::parts::NpyFile;
+use crate::progress::go_on;
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
@@ -67,7 +68,7 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Another dtype, by the rules of [`Casting`].
+    /// Another dtype, as [`DynArray::cast_to`] makes it.
     #[must_use]
     pub fn dtype(mut self, dtype: DType, casting: Casting) -> Self {
         self.dtype = Some((dtype, casting));
@@ -98,8 +99,8 @@ impl<'a> Conversion<'a> {
 
     fn tell(&mut self, done: u64, all: u64) -> Result<()> {
         match self.progress.as_mut().map(|call| call(done, all)) {
-            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled.into()),
-            _ => Ok(()),
+            Some(answer) => go_on(answer),
+            None => Ok(()),
         }
     }
 

@@ -100,6 +100,7 @@ mod npz;
 mod options;
 mod parts;
 mod path;
+mod progress;
 mod shape;
 mod transfer;
 #[cfg(feature = "npz")]

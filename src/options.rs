@@ -1,11 +1,13 @@
 //! What a caller may ask for beyond the defaults, for every format and every way in and out.
 
 use std::num::NonZero;
+use std::ops::ControlFlow;
 use std::thread;
 
 use crate::dtype::ByteOrder;
 use crate::limits::Limits;
 use crate::npy::Version;
+use crate::progress::Progress;
 use crate::shape::Order;
 
 /// Which conversions of numbers a read may do, by NumPy's rules (`numpy.can_cast`).
@@ -52,6 +54,7 @@ pub struct ReadOptions {
     allow_trailing: bool,
     ignore_extra_fields: bool,
     threads: Option<NonZero<usize>>,
+    progress: Option<Progress>,
 }
 
 impl ReadOptions {
@@ -98,6 +101,33 @@ impl ReadOptions {
         self
     }
 
+    /// Calls with the bytes done and those in all, again and again while the elements of an array are read. If the call
+    /// breaks off, the read is cancelled, which is an error.
+    ///
+    /// ```
+    /// use ndarray::Array1;
+    /// use ndarray_io::{ReadOptions, read_npy_with};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// # ndarray_io::write_npy(&path, &Array1::<f64>::zeros(1000))?;
+    /// let options = ReadOptions::new().progress(|done, all| {
+    ///     eprint!("\r{} %", 100 * done / all);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// let array: Array1<f64> = read_npy_with(&path, &options)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn progress(mut self, call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Some(Progress::new(call));
+        self
+    }
+
+    pub(crate) fn the_progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
+    }
+
     pub(crate) fn the_limits(&self) -> &Limits {
         &self.limits
     }
@@ -141,6 +171,7 @@ pub struct WriteOptions {
     in_place: bool,
     preallocate: bool,
     threads: Option<NonZero<usize>>,
+    progress: Option<Progress>,
 }
 
 impl WriteOptions {
@@ -219,6 +250,37 @@ impl WriteOptions {
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));
         self
+    }
+
+    /// Calls with the bytes done and those in all, again and again while an array is written. If the call breaks off, the
+    /// write is cancelled, which is an error: a file that is written by its path stays as it was. (Of a [`NpyWriter`] each
+    /// `push` is a step already; it does not call.)
+    ///
+    /// [`NpyWriter`]: crate::NpyWriter
+    ///
+    /// ```
+    /// use ndarray::Array1;
+    /// use ndarray_io::{WriteOptions, write_npy_with};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// let options = WriteOptions::new().progress(|_, _| ControlFlow::Break(()));
+    /// assert!(write_npy_with(&path, &Array1::<f64>::zeros(1000), &options).unwrap_err().is_usage());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn progress(mut self, call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Some(Progress::new(call));
+        self
+    }
+
+    pub(crate) fn the_progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
+    }
+
+    /// The same for one step of many.
+    pub(crate) fn without_progress(&self) -> Self {
+        Self { progress: None, ..self.clone() }
     }
 
     pub(crate) fn the_version(&self) -> Option<Version> {

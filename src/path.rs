@@ -49,7 +49,12 @@ where
     T: ReadNpyExt,
 {
     let path = path.as_ref();
-    let read = || io::read_whole(&mut Source::of(&mut File::open(path)?), options);
+    let read = || {
+        let mut file = File::open(path)?;
+        let mut source = Source::of(&mut file);
+        let (found, _) = io::read_header_of_file(&mut source, options.the_limits())?;
+        io::read_last(&mut source, &found.header, options)
+    };
     read().map_err(|error| error.at_path(path))
 }
 

@@ -26,7 +26,8 @@ impl DynArray {
         self.to_array_with(&ReadOptions::new().casting(casting))
     }
 
-    /// The elements converted to a dtype that is known only when the program runs, by the rules of [`Casting`]; also
+    /// The elements converted to a dtype that is known only when the program runs, by the rules of [`Casting`]: numbers to
+    /// numbers, and text (`U`, `S`) to text of another width or kind, where an element that does not fit is an error. Also
     /// into the other byte order, which elements of every dtype can be.
     ///
     /// ```
@@ -42,6 +43,9 @@ impl DynArray {
     pub fn cast_to(&self, dtype: &DType, casting: Casting) -> Result<Self> {
         if self.dtype().with_byte_order(ByteOrder::NATIVE) == dtype.with_byte_order(ByteOrder::NATIVE) {
             return self.reordered(dtype);
+        }
+        if let Some(texts) = self.cast_text(dtype, casting) {
+            return texts?.reordered(dtype);
         }
         let number = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
         let native = match number {
@@ -60,7 +64,8 @@ impl DynArray {
             Some((Kind::Complex, 8)) => self.converted::<Complex<f32>>(casting),
             Some((Kind::Complex, 16)) => self.converted::<Complex<f64>>(casting),
             _ => {
-                let advice = "only numbers are converted, to integers, floats and complex numbers".into();
+                let advice =
+                    "numbers are converted to integers, floats and complex numbers, and text to text".into();
                 return Err(ErrorKind::DTypeMismatch {
                     found: self.dtype().clone(),
                     wanted: dtype.clone(),

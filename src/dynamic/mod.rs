@@ -4,6 +4,7 @@ mod convert;
 mod field;
 mod numbers;
 mod show;
+mod text;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -86,8 +87,15 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn new<A: WritableElement, D: Dimension>(array: &ndarray::ArrayRef<A, D>) -> Result<Self> {
+        Self::new_with(array, &WriteOptions::new())
+    }
+
+    fn new_with<A: WritableElement, D: Dimension>(
+        array: &ndarray::ArrayRef<A, D>,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let mut file = Vec::new();
-        array.write_npy(&mut file)?;
+        array.write_npy_with(&mut file, options)?;
         NpyReader::new(&file[..])?.read()
     }
 
@@ -221,6 +229,6 @@ impl Store for DynArray {
             return Err(ErrorKind::BadOption { reason: reason.into() }.into());
         }
         let head = format.make(&self.header, options)?;
-        transfer::write_bytes(&mut sink.into_inner(), head, self.data.bytes())
+        transfer::write_bytes(&mut sink.into_inner(), head, self.data.bytes(), options)
     }
 }

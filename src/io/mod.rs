@@ -9,7 +9,9 @@ mod zeroed;
 
 pub(crate) use order::order_of;
 pub use payload::FromPayload;
-pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_whole};
+#[cfg(feature = "npz")]
+pub(crate) use payload::read_whole;
+pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_header_of_file, read_last};
 pub use reader::NpyReader;
 pub use writer::{NpyWriter, Surplus, make_room};
 pub(crate) use zeroed::write_zeroed;

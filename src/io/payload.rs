@@ -55,6 +55,14 @@ pub(crate) fn read_header(source: &mut Source<'_>, limits: &Limits) -> Result<(N
     }
 }
 
+/// Reads the header of a file, and if it makes no sense once more: somebody may have been writing it at that moment.
+pub(crate) fn read_header_of_file(source: &mut Source<'_>, limits: &Limits) -> Result<(NpyHeader, usize)> {
+    match read_header(source, limits) {
+        Err(error) if error.is_format() && source.restart() => read_header(source, limits),
+        found => found,
+    }
+}
+
 /// Reads the header of the next array; `None` if the source ends here.
 pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Option<(NpyHeader, usize)>> {
     if let Some(bytes) = source.positioned().and_then(|source| source.bytes()) {
@@ -87,9 +95,18 @@ pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Op
 }
 
 /// Reads an array that is all of a source.
+#[cfg(feature = "npz")]
 pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
     let (found, _) = read_header(source, options.the_limits())?;
-    let header = &found.header;
+    read_last(source, &found.header, options)
+}
+
+/// Reads an array of which the header has been read, and that should be the last thing of a source.
+pub(crate) fn read_last<T: FromPayload>(
+    source: &mut Source<'_>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<T> {
     // Where the length is known, a surplus is found before anything is read.
     let surplus =
         source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
@@ -103,7 +120,7 @@ pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &Read
 pub(crate) fn check_end(source: &mut Source<'_>, options: &ReadOptions) -> Result<()> {
     /// Of a stream the end may never come; and of a member no more is inflated than has to be.
     const MOST: u64 = 64 << 10;
-    let most = if source.is_seen() { 1 } else { MOST };
+    let most = if source.has_witness() { 1 } else { MOST };
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
         None if options.allows_trailing() => 0,

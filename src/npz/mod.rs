@@ -10,6 +10,7 @@ mod file;
 #[cfg(feature = "mmap")]
 mod map;
 mod options;
+mod pieces;
 mod reader;
 mod update;
 mod writer;

@@ -43,7 +43,7 @@ const ROW: usize = 256 << 10;
 #[derive(Debug)]
 pub struct NpzWriter<W> {
     writer: W,
-    options: NpzOptions,
+    pub(super) options: NpzOptions,
     rows: Rows,
     names: HashSet<String>,
     /// An error has left half a member behind.

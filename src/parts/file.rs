@@ -58,9 +58,7 @@ impl NpyFile {
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::with_options(File::open(path)?, options);
-        // A header that somebody is writing at this moment is read once more.
-        let opened = open().or_else(|error| if error.is_format() { open() } else { Err(error) });
-        Ok(Self { path: Some(path.to_owned()), ..opened.map_err(|error| error.at_path(path))? })
+        Ok(Self { path: Some(path.to_owned()), ..open().map_err(|error: Error| error.at_path(path))? })
     }
 
     /// The array that a file has from its beginning.
@@ -71,7 +69,7 @@ impl NpyFile {
     /// The same with options for all that is read.
     pub fn with_options(mut file: File, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
-        let (found, data_offset) = io::read_header(&mut Source::of(&mut file), options.the_limits())?;
+        let (found, data_offset) = io::read_header_of_file(&mut Source::of(&mut file), options.the_limits())?;
         if found.header.payload_len().is_none() {
             let advice =
                 "Python objects are one pickle, of which no part can be read; NpyReader::read_bytes gives it";

@@ -26,7 +26,7 @@ pub(crate) fn read<T: Send + Sync>(
     if let How::Whole(decode) = how {
         return read_whole(source, header, &*decode, options);
     }
-    let bytes = check_length(source, header, options)?;
+    let bytes = begin(source, header, options)?;
     match how {
         How::Plain(plain) => read_plain(source, header, &plain, header.len(), bytes, options),
         How::Coded(decode) => {
@@ -63,7 +63,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         target.items().zip(items).for_each(|(slot, item)| *slot = item);
         return Ok(());
     }
-    let bytes = check_length(source, header, options)?;
+    let bytes = begin(source, header, options)?;
     let target = match (&how, target) {
         (How::Plain(plain), Target::Contiguous(items)) => match plain.part_over(items) {
             Some(part) => return load_all(source, header, part, bytes, plain.touches(), options),
@@ -102,6 +102,13 @@ impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
     }
 }
 
+/// The length of the payload that is about to be read, which is checked, and whose bytes are counted from here on.
+fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
+    let bytes = check_length(source, header, options)?;
+    source.tell(options.the_progress(), bytes as u64);
+    Ok(bytes)
+}
+
 /// The length of the payload, checked against the limit and, where it is known, against the source.
 pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
     let bytes = header.payload_len().unwrap_or_default();
@@ -123,7 +130,7 @@ pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &Rea
     match header.payload_len() {
         None => read_rest(source, options),
         Some(_) => {
-            let bytes = check_length(source, header, options)?;
+            let bytes = begin(source, header, options)?;
             read_plain(source, header, &crate::element::raw_bytes(), bytes, bytes, options)
         }
     }
@@ -135,7 +142,7 @@ pub(crate) fn read_aligned(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<Vec<u128>> {
-    let bytes = check_length(source, header, options)?;
+    let bytes = begin(source, header, options)?;
     let words = bytes.div_ceil(size_of::<u128>());
     read_plain(source, header, &crate::element::raw_words(), words, bytes, options)
 }
@@ -334,6 +341,7 @@ fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> 
     let mut payload = Vec::new();
     if let Some(remaining) = source.remaining() {
         options.the_limits().check_payload(remaining)?;
+        source.tell(options.the_progress(), remaining);
     }
     loop {
         let arrived = payload.len();

@@ -7,11 +7,14 @@ use std::thread;
 
 use super::os;
 use crate::error::Result;
+use crate::options::WriteOptions;
+use crate::progress::Tally;
 
 /// Something that bytes are written to, one after another.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
     witness: Option<Witness<'a>>,
+    tally: Option<Tally>,
 }
 
 /// Sees all bytes that are written.
@@ -26,10 +29,10 @@ impl<'a> Sink<'a> {
     /// A file is recognised, so that room can be reserved for it.
     pub(crate) fn of<W: Write>(writer: &'a mut W) -> Self {
         if os::as_file(writer).is_none() {
-            return Self { target: Target::Stream(writer), witness: None };
+            return Self { target: Target::Stream(writer), witness: None, tally: None };
         }
         match os::as_file(writer) {
-            Some(file) => Self { target: Target::File(file), witness: None },
+            Some(file) => Self { target: Target::File(file), witness: None, tally: None },
             None => unreachable!("it was recognised above"),
         }
     }
@@ -41,10 +44,11 @@ impl<'a> Sink<'a> {
         self
     }
 
-    /// Tells that so many bytes are going to come.
-    pub(super) fn expect(&self, bytes: usize) -> Result<()> {
+    /// Tells that so many bytes are going to come, which are counted from here on.
+    pub(super) fn expect(&mut self, bytes: usize, options: &WriteOptions) -> Result<()> {
         /// Below this the call costs more than it saves.
         const WORTHWHILE: usize = 1 << 20;
+        self.tally = options.the_progress().map(|progress| Tally::new(progress.clone(), bytes as u64));
         if let Target::File(mut file) = self.target
             && bytes >= WORTHWHILE
             && let Ok(at) = file.stream_position()
@@ -56,9 +60,21 @@ impl<'a> Sink<'a> {
 
     /// Writes all of the bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        /// So often somebody is told who wants to know how far it is.
+        const STEP: usize = 1 << 20;
+        if self.tally.is_none() {
+            return self.pass(bytes);
+        }
+        bytes.chunks(STEP).try_for_each(|step| {
+            self.pass(step)?;
+            self.tally.as_ref().map_or(Ok(()), |tally| tally.add(step.len()))
+        })
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> Result<()> {
         /// From this on, a thread of its own looks at the bytes while they are written.
         const LARGE: usize = 4 << 20;
-        let Self { target, witness } = self;
+        let Self { target, witness, .. } = self;
         let Some(witness) = witness else { return target.write(bytes) };
         if bytes.len() < LARGE {
             witness(bytes);
@@ -79,6 +95,17 @@ impl<'a> Sink<'a> {
 
     pub(super) fn flush(&mut self) -> Result<()> {
         self.target.flush()
+    }
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Sink::write(self, bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(Sink::flush(self)?)
     }
 }
 

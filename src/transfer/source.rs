@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use super::Picked;
 use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
+use crate::progress::{Progress, Tally};
 
 /// A source of bytes, standing at some place. Of a slice and a file the length is known, and they can be read anywhere.
 pub(crate) struct Source<'a> {
@@ -13,6 +15,7 @@ pub(crate) struct Source<'a> {
     /// How many bytes have been passed.
     passed: u64,
     witness: Option<&'a dyn Witness>,
+    tally: Option<Arc<Tally>>,
 }
 
 enum Origin<'a> {
@@ -83,7 +86,7 @@ impl<'a> Source<'a> {
     }
 
     fn from(origin: Origin<'a>) -> Self {
-        Self { origin, passed: 0, witness: None }
+        Self { origin, passed: 0, witness: None, tally: None }
     }
 
     /// The same source with somebody who sees the bytes.
@@ -92,9 +95,19 @@ impl<'a> Source<'a> {
         Self { witness, ..self }
     }
 
-    /// Whether the bytes are looked at, so that they should come in blocks.
-    pub(crate) fn is_seen(&self) -> bool {
+    /// Whether somebody sees the bytes.
+    pub(crate) fn has_witness(&self) -> bool {
         self.witness.is_some()
+    }
+
+    /// Whether the bytes are looked at or counted, so that they should come in blocks.
+    pub(super) fn is_seen(&self) -> bool {
+        self.witness.is_some() || self.tally.is_some()
+    }
+
+    /// From here on, tells somebody how many bytes have come of so many.
+    pub(super) fn tell(&mut self, progress: Option<&Progress>, all: u64) {
+        self.tally = progress.map(|progress| Arc::new(Tally::new(progress.clone(), all)));
     }
 
     /// How many bytes there are to the end, if that is known.
@@ -125,6 +138,9 @@ impl<'a> Source<'a> {
                 if let Some(witness) = self.witness {
                     witness.saw(self.passed, &into[..filled]);
                 }
+                if let Some(tally) = &self.tally {
+                    tally.add(filled)?;
+                }
                 filled
             }
             (None, _) => unreachable!("only a stream has no positions"),
@@ -141,7 +157,7 @@ impl<'a> Source<'a> {
             Origin::Picked { file, array, runs } => Fixed::Picked { file, array: *array, runs },
             Origin::Stream(..) => return None,
         };
-        Some(Positioned { origin, passed: self.passed, witness: self.witness })
+        Some(Positioned { origin, passed: self.passed, witness: self.witness, tally: self.tally.clone() })
     }
 
     /// Passes over bytes; says how many there were.
@@ -176,6 +192,15 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Goes back to where it began in a file, which may have grown since; `false` if it is no file.
+    pub(crate) fn restart(&mut self) -> bool {
+        let Origin::File(file) = &mut self.origin else { return false };
+        file.at -= self.passed;
+        file.end = file.file.metadata().map_or(file.end, |metadata| metadata.len());
+        self.passed = 0;
+        true
+    }
+
     /// Puts a file's own position where this source stands.
     pub(crate) fn settle(&self) -> Result<()> {
         if let Origin::File(FileSource { mut file, at, .. }) = self.origin {
@@ -192,11 +217,11 @@ fn regular_file(mut file: &File) -> Option<(u64, u64)> {
 }
 
 /// A source that can be read anywhere, by many threads at once. Positions count from where the source stands.
-#[derive(Clone, Copy)]
 pub(crate) struct Positioned<'a> {
     origin: Fixed<'a>,
     passed: u64,
     witness: Option<&'a dyn Witness>,
+    tally: Option<Arc<Tally>>,
 }
 
 #[derive(Clone, Copy)]
@@ -240,6 +265,9 @@ impl<'a> Positioned<'a> {
         };
         if let Some(witness) = self.witness {
             witness.saw(self.passed + from as u64, &into[..filled]);
+        }
+        if let Some(tally) = &self.tally {
+            tally.add(filled)?;
         }
         Ok(filled)
     }

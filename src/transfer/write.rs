@@ -55,7 +55,9 @@ pub(crate) fn write_more<T: Send + Sync>(
     emit: &Emit<T>,
     options: &WriteOptions,
 ) -> Result<()> {
-    sink.expect(head.len().saturating_add(header.payload_len().unwrap_or_default()))?;
+    if let Some(bytes) = header.payload_len() {
+        sink.expect(head.len().saturating_add(bytes), options)?;
+    }
     match (emit, items) {
         (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => {
             write_both(sink, head, out.bytes(items))
@@ -77,14 +79,20 @@ pub(crate) fn write_more<T: Send + Sync>(
         }
         (Emit::Whole(encode), items) => {
             let payload = encode.encode(&mut items.iter(), header.shape())?;
+            sink.expect(head.len().saturating_add(payload.len()), options)?;
             write_both(sink, head, &payload)
         }
     }
 }
 
 /// Writes the bytes of a header and those of a payload behind them, and flushes.
-pub(crate) fn write_bytes(sink: &mut Sink<'_>, head: Vec<u8>, payload: &[u8]) -> Result<()> {
-    sink.expect(head.len().saturating_add(payload.len()))?;
+pub(crate) fn write_bytes(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    payload: &[u8],
+    options: &WriteOptions,
+) -> Result<()> {
+    sink.expect(head.len().saturating_add(payload.len()), options)?;
     write_both(sink, head, payload)?;
     sink.flush()
 }

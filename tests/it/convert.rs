@@ -141,3 +141,32 @@ fn scalars_and_empty_arrays_are_converted() {
     assert_eq!(NpyReader::new(fs::File::open(&to).unwrap()).unwrap().descr_text(), "'>U2'");
     assert_eq!(read_npy::<_, Array1<String>>(&to).unwrap(), words);
 }
+
+/// What `astype` of NumPy 2.4 gives, from file to file.
+#[test]
+fn texts_are_converted_as_numpy_does_and_never_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    let text = |width: usize, order| DType::from(Scalar::new(Kind::Text, 4 * width, order).unwrap());
+    let string = |width| DType::from(Scalar::new(Kind::Bytes, width, ByteOrder::Little).unwrap());
+    let convert = |dtype: DType, casting| {
+        convert_npy(&from, &to, Conversion::new().dtype(dtype, casting))?;
+        Ok::<_, ndarray_io::Error>(read_npy::<_, DynArray>(&to)?.bytes().escape_ascii().to_string())
+    };
+    write_npy(&from, &arr1(&["ab".to_owned(), "cde".to_owned()])).unwrap();
+    let wider = r"a\x00\x00\x00b\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00c\x00\x00\x00d\x00\x00\x00e\x00\x00\x00\x00\x00\x00\x00";
+    assert_eq!(convert(text(4, ByteOrder::Little), Casting::Safe).unwrap(), wider);
+    let big = r"\x00\x00\x00a\x00\x00\x00b\x00\x00\x00\x00\x00\x00\x00c\x00\x00\x00d\x00\x00\x00e";
+    assert_eq!(convert(text(3, ByteOrder::Big), Casting::Safe).unwrap(), big);
+    assert_eq!(convert(string(4), Casting::Unsafe).unwrap(), r"ab\x00\x00cde\x00");
+    assert!(convert(string(4), Casting::SameKind).unwrap_err().is_mismatch());
+    assert!(convert(text(2, ByteOrder::Little), Casting::Safe).unwrap_err().is_mismatch());
+    let error = convert(text(2, ByteOrder::Little), Casting::SameKind).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+
+    write_npy(&from, &arr1(&[b"ab".to_vec(), b"cde".to_vec()])).unwrap();
+    assert_eq!(convert(text(4, ByteOrder::Little), Casting::Safe).unwrap(), wider);
+    write_npy(&from, &arr1(&["cd\u{e9}".to_owned()])).unwrap();
+    let error = convert(string(9), Casting::Unsafe).unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("ASCII"), "{error}");
+}

@@ -8,7 +8,7 @@ const FLOORS: &[&[&str]] = &[
     &["shape"],
     &["dtype"],
     &["error"],
-    &["limits"],
+    &["limits", "progress"],
     &["header"],
     &["npy", "zip", "codec"],
     &["options"],

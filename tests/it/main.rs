@@ -16,6 +16,7 @@ mod options;
 mod parts;
 mod paths;
 mod processes;
+mod progress;
 mod properties;
 mod reader;
 #[cfg(feature = "derive")]

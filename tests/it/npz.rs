@@ -288,6 +288,37 @@ fn keep(name: &str, bytes: &[u8]) {
     }
 }
 
+/// Members that come piece by piece are those that come at once, byte for byte, and are NumPy's to judge.
+#[test]
+fn members_may_be_written_in_pieces() {
+    for options in options() {
+        for rows in [0, 1, 50, 40_000] {
+            let array = Array2::from_shape_fn((rows, 3), |(row, column)| (row * 3 + column) as u32);
+            let mut npz = NpzWriter::new_with_options(Vec::new(), options.clone());
+            npz.add_array("a", &array).unwrap();
+            let at_once = npz.finish().unwrap();
+            let mut npz = NpzWriter::new_with_options(Vec::new(), options.clone());
+            npz.add_pieces("a", (rows, 3), |pieces| {
+                array.rows().into_iter().try_for_each(|row| pieces.push(&row))
+            })
+            .unwrap();
+            assert_eq!(npz.finish().unwrap(), at_once, "{rows} rows, {options:?}");
+        }
+    }
+}
+
+#[test]
+fn pieces_that_are_missing_are_an_error() {
+    let mut npz = NpzWriter::new(Vec::new());
+    let error = npz.add_pieces::<u8, _>("a", 10, |pieces| pieces.extend([1, 2])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 2, wanted: 10, .. }), "{error}");
+    assert_eq!(error.member(), Some("a.npy"));
+    npz.add_pieces("a", 2, |pieces| pieces.extend([1u8, 2])).unwrap();
+    assert!(npz.add_pieces::<f64, _>("large", 1 << 20, |pieces| pieces.extend([1.0])).is_err());
+    assert!(npz.add_pieces("b", 1, |pieces| pieces.extend([1u8])).unwrap_err().is_usage());
+    assert!(npz.finish().unwrap_err().is_usage());
+}
+
 #[test]
 fn archives_are_written_to_everything() {
     for (number, options) in options().iter().enumerate() {

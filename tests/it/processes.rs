@@ -67,6 +67,30 @@ fn as_a_child() {
             }
             writer.finish().unwrap();
         }
+        "write as much as there is room for" => {
+            let large = Array2::<u64>::zeros((1 << 10, 1000));
+            let error = write_npy(path, &large).unwrap_err();
+            assert!(error.is_io(), "{error}");
+            let mut writer = NpyWriter::<u64, _>::append(path).unwrap();
+            let error = loop {
+                let pushed = writer.push(&Array2::ones((number, 1000))).and_then(|()| writer.checkpoint());
+                match pushed {
+                    Ok(()) => say(writer.len() / 1000),
+                    Err(error) => break error,
+                }
+            };
+            assert!(error.is_io(), "{error}");
+            let options = WriteOptions::new().in_place(true);
+            let other = path.with_extension("in-place");
+            assert!(ndarray_io::write_npy_with(&other, &large, &options).unwrap_err().is_io());
+            #[cfg(feature = "npz")]
+            {
+                let mut npz = ndarray_io::NpzWriter::new(File::create(&other).unwrap());
+                assert!(npz.add_array("a", &large).unwrap_err().is_io());
+                assert!(npz.finish().unwrap_err().is_usage(), "half a member must not pass for a whole one");
+            }
+            say(0);
+        }
         "wait with the lock" => {
             let _writer = NpyWriter::<u64, _>::append(path).unwrap();
             say(0);
@@ -103,6 +127,44 @@ impl Write for Dying {
 impl Seek for Dying {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.file.seek(to)
+    }
+}
+
+/// A shell that lets no file of its child grow beyond so many kilobytes: what is more is an error, as on a full disk.
+fn child_with_little_room(what: &str, path: &Path, number: usize, room: usize) -> Child {
+    let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", 2 * room);
+    Command::new("sh")
+        .args(["-c", &limited])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::as_a_child", "--nocapture"])
+        .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
+        .env("NDARRAY_IO_PATH", path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn where_there_is_no_room_the_old_array_stays_and_grows_by_whole_rows() {
+    for rows in [1, 7, 100, 300] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        write_npy(&path, &Array2::<u64>::zeros((3, 1000))).unwrap();
+        let mut child = child_with_little_room("write as much as there is room for", &path, rows, 4 << 10);
+        let said = BufReader::new(child.stdout.take().unwrap());
+        let said: Vec<String> =
+            said.lines().map_while(Result::ok).filter(|line| line.starts_with("step")).collect();
+        assert!(child.wait().unwrap().success());
+        // 4 MiB have room for 524 rows, the header, and a piece of the next.
+        let counted = 3 + (524 - 3) / rows * rows;
+        assert_eq!(said.len(), (524 - 3) / rows + 1, "{said:?}");
+        assert_eq!(said.last().unwrap(), "step 0");
+        let file = NpyFile::open(&path).unwrap();
+        assert_eq!(file.shape().dims(), [counted, 1000]);
+        assert!(file.trailing_len().unwrap().is_some());
+        assert_eq!(file.read::<Array2<u64>>().unwrap().sum() as usize, (counted - 3) * 1000);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "what could not replace it is gone");
     }
 }
 

@@ -126,7 +126,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let grown = growing_axis(header.order(), header.shape());
         Self {
             writer,
-            options: options.clone(),
+            options: options.without_progress(),
             emit: A::emit(header.dtype()),
             order: header.order(),
             version,

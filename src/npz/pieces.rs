@@ -1,0 +1,75 @@
+//! Members that are written piece by piece.
+
+use std::cell::Cell;
+use std::io::Write;
+
+use ndarray::{Dimension, ShapeBuilder};
+
+use super::NpzWriter;
+use crate::array::{Format, Sealed, SinkRef, Store};
+use crate::element::WritableElement;
+use crate::error::Result;
+use crate::io::NpyWriter;
+use crate::options::WriteOptions;
+
+impl<W: Write> NpzWriter<W> {
+    /// Adds an array whose elements come piece by piece, so that it need not be in memory. `write` gets the writer of the
+    /// member, to push all of them; elements that are missing or too many are an error.
+    ///
+    /// ```
+    /// use ndarray::{Array1, Array2};
+    /// use ndarray_io::{NpzReader, NpzWriter};
+    /// use std::io::Cursor;
+    ///
+    /// let mut npz = NpzWriter::new_compressed(Vec::new());
+    /// npz.add_pieces("steps", (1000, 3), |steps| {
+    ///     (0..1000).try_for_each(|step| steps.push(&Array1::from_elem(3, f64::from(step))))
+    /// })?;
+    /// let steps: Array2<f64> = NpzReader::new(Cursor::new(npz.finish()?))?.by_name("steps")?;
+    /// assert_eq!(steps[[999, 0]], 999.0);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    ///
+    /// After an error the archive can go on only if the array is small (64 KiB), because of a larger one a part has been
+    /// written by then.
+    pub fn add_pieces<A, Sh>(
+        &mut self,
+        name: impl Into<String>,
+        shape: Sh,
+        write: impl FnOnce(&mut NpyWriter<A, &mut dyn Write>) -> Result<()>,
+    ) -> Result<()>
+    where
+        A: WritableElement,
+        Sh: ShapeBuilder,
+    {
+        let shape = shape.into_shape_with_order();
+        let elements = shape.raw_dim().slice().iter().fold(1, |all: usize, axis| all.saturating_mul(*axis));
+        let make = |writer: &mut dyn Write, options: &WriteOptions| {
+            let mut pieces = NpyWriter::with_shape_and_options(writer, shape, options)?;
+            write(&mut pieces)?;
+            pieces.finish().map(drop)
+        };
+        let byte_len = elements.saturating_mul(size_of::<A>());
+        let options = self.options.clone();
+        self.add(name.into(), &Pieces { byte_len, make: Cell::new(Some(make)) }, &options)
+    }
+}
+
+/// An array that comes into being while it is stored, once.
+struct Pieces<F> {
+    byte_len: usize,
+    make: Cell<Option<F>>,
+}
+
+impl<F> Sealed for Pieces<F> {}
+
+impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> Store for Pieces<F> {
+    fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &Format) -> Result<()> {
+        let make = self.make.take().expect("`add` stores an array once");
+        make(&mut sink.into_inner(), options)
+    }
+}

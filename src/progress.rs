@@ -1,0 +1,58 @@
+//! Telling a caller how far something long is; who can break it off.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{ErrorKind, Result};
+
+/// A caller who wants to be told.
+#[derive(Clone)]
+pub(crate) struct Progress(Arc<Call>);
+
+/// Gets the bytes done and those in all.
+type Call = dyn Fn(u64, u64) -> ControlFlow<()> + Send + Sync;
+
+impl Progress {
+    pub(crate) fn new(call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(call))
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// How far one transfer is, on however many threads.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    progress: Progress,
+    done: Mutex<u64>,
+    all: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(progress: Progress, all: u64) -> Self {
+        Self { progress, done: Mutex::new(0), all }
+    }
+
+    /// More bytes are done. The caller is told by one thread at a time, so that the numbers only grow.
+    pub(crate) fn add(&self, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += bytes as u64;
+        go_on((self.progress.0)(*done, self.all))
+    }
+}
+
+/// The error for a caller who breaks off.
+pub(crate) fn go_on(answer: ControlFlow<()>) -> Result<()> {
+    match answer {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ErrorKind::Cancelled.into()),
+    }
+}

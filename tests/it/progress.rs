@@ -1,0 +1,133 @@
+//! Callers who are told how far it is, and break it off.
+
+use std::fs::{self, File};
+use std::io::{Cursor, Read};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use ndarray::{Array1, Array2};
+use ndarray_io::{
+    DynArray, ErrorKind, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions,
+    read_npy, read_npy_with, write_npy, write_npy_with,
+};
+
+const BYTES: u64 = 24 << 20;
+
+/// What a caller was told.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<(u64, u64)>>>);
+
+impl Told {
+    /// A callback that breaks off once it has been called so often.
+    fn call(&self, most: usize) -> impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static {
+        let told = Arc::clone(&self.0);
+        move |done, all| {
+            let mut told = told.lock().unwrap();
+            told.push((done, all));
+            if told.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+
+    /// It was told often, of ever more, up to all.
+    fn check(&self, all: u64) {
+        let told = std::mem::take(&mut *self.0.lock().unwrap());
+        assert!(told.len() >= 8, "{told:?}");
+        assert!(told.is_sorted_by(|one, other| one.0 < other.0), "{told:?}");
+        assert!(told.iter().all(|(_, whole)| *whole == all), "{told:?}");
+        assert_eq!(told.last().unwrap().0, all);
+    }
+}
+
+struct Stream(File);
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+type Reading<'a> = &'a dyn Fn(&ReadOptions) -> Result<()>;
+
+#[test]
+fn every_way_to_read_tells_and_can_be_cancelled() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    write_npy(&path, &Array1::from_iter((0..BYTES / 8).map(|number| number as f64))).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let mut ready = Array1::<f64>::zeros(BYTES as usize / 8);
+    let ready = Mutex::new(&mut ready);
+    let ways: [(&str, Reading<'_>); 7] = [
+        ("path", &|options| read_npy_with::<_, Array1<f64>>(&path, options).map(drop)),
+        ("stream", &|options| Array1::<f64>::read_npy_with(Stream(File::open(&path)?), options).map(drop)),
+        ("slice", &|options| Array1::<f64>::read_npy_with(&bytes[..], options).map(drop)),
+        ("cast", &|options| {
+            read_npy_with::<_, Array1<f32>>(&path, &options.clone().casting(ndarray_io::Casting::Unsafe))
+                .map(drop)
+        }),
+        ("one thread", &|options| {
+            read_npy_with::<_, Array1<f64>>(&path, &options.clone().threads(1)).map(drop)
+        }),
+        ("any type", &|options| read_npy_with::<_, DynArray>(&path, options).map(drop)),
+        ("into", &|options| ready.lock().unwrap().read_npy_into_with(File::open(&path)?, options)),
+    ];
+    for (name, read) in ways {
+        let told = Told::default();
+        read(&ReadOptions::new().progress(told.call(usize::MAX)))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        told.check(BYTES);
+        let error = read(&ReadOptions::new().progress(told.call(2))).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name}: {error}");
+        assert!(told.0.lock().unwrap().len() < 6, "{name}: it went on");
+    }
+}
+
+#[test]
+fn every_way_to_write_tells_and_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let array = Array2::from_shape_fn((3 << 10, 1 << 10), |(row, column)| (row * column) as f64);
+    let any = DynArray::new(&array).unwrap();
+    type Writing<'a> = &'a dyn Fn(&WriteOptions) -> Result<()>;
+    let ways: [(&str, Writing<'_>); 4] = [
+        ("path", &|options| write_npy_with(&path, &array, options)),
+        ("strided", &|options| {
+            array.slice(ndarray::s![..;-1, ..]).write_npy_with(Cursor::new(Vec::new()), options)
+        }),
+        ("swapped", &|options| {
+            let options = options.clone().byte_order(ndarray_io::ByteOrder::Big);
+            array.write_npy_with(Vec::new(), &options)
+        }),
+        ("any type", &|options| write_npy_with(&path, &any, options)),
+    ];
+    for (name, write) in ways {
+        let told = Told::default();
+        write(&WriteOptions::new().progress(told.call(usize::MAX)))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        told.check(BYTES + 128);
+        let error = write(&WriteOptions::new().progress(told.call(2))).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name}: {error}");
+        assert!(told.0.lock().unwrap().len() < 6, "{name}: it went on");
+    }
+    assert_eq!(read_npy::<_, Array2<f64>>(&path).unwrap(), array, "what was cancelled replaced nothing");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "and left nothing behind");
+}
+
+#[cfg(feature = "npz")]
+#[test]
+fn members_tell_too() {
+    use ndarray_io::{Compression, NpzOptions, NpzReader, NpzWriter};
+    let array = Array1::from_iter((0..BYTES / 8).map(|number| number as f64));
+    for compression in [Compression::Stored, Compression::Deflated(1)] {
+        let told = Told::default();
+        let write = WriteOptions::new().progress(told.call(usize::MAX));
+        let mut npz =
+            NpzWriter::new_with_options(Vec::new(), NpzOptions::new().compression(compression).write(write));
+        npz.add_array("a", &array).unwrap();
+        told.check(BYTES + 128);
+        let npz = npz.finish().unwrap();
+        let options = ReadOptions::new().progress(told.call(usize::MAX));
+        let read: Array1<f64> =
+            NpzReader::with_options(Cursor::new(npz), &options).unwrap().by_index(0).unwrap();
+        assert_eq!(read, array);
+        told.check(BYTES);
+    }
+}
