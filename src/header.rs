@@ -87,3 +87,19 @@ impl Header {
         }
     }
 }
+
+/// What a format's `parse` found.
+///
+/// ```
+/// use ndarray_io::npy::{self, Parsed};
+/// assert_eq!(npy::parse(b"\x93NUM")?, Parsed::NeedMore(10));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parsed<H> {
+    /// The header is longer: call again with at least so many bytes, counted from the beginning.
+    NeedMore(usize),
+    /// The header, and how many bytes it took. The payload begins right behind them.
+    Done(H, usize),
+}

@@ -118,10 +118,10 @@ pub use element::{
 };
 pub use error::{Error, ErrorKind, Limited, Part, Result};
 pub use header::Header;
-pub use io::{FromPayload, NpyReader, NpyWriter, Surplus, make_room};
+pub use io::{ArrayFormat, ArrayReader, FromPayload, Npy, NpyReader, NpyWriter, Surplus, make_room};
 pub use limits::Limits;
 #[cfg(feature = "mmap")]
-pub use mmap::{NpyMmap, NpyMmapMut};
+pub use mmap::{ArrayMmap, ArrayMmapMut, NpyMmap, NpyMmapMut};
 pub use npy::{NpyHeader, Version};
 #[cfg(feature = "npz")]
 pub use npz::{
@@ -131,7 +131,7 @@ pub use npz::{
 #[cfg(all(feature = "npz", feature = "mmap"))]
 pub use npz::{NpzMmap, NpzMmapMut};
 pub use options::{Casting, ReadOptions, WriteOptions};
-pub use parts::{Chunks, NpyFile};
+pub use parts::{ArrayFile, Chunks, NpyFile};
 pub use path::{
     create_new_npy, create_new_npy_with, read_npy, read_npy_with, write_npy, write_npy_with,
     write_zeroed_npy, write_zeroed_npy_with,

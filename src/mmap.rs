@@ -16,7 +16,7 @@ use crate::element::cast;
 use crate::element::{ViewElement, ViewMutElement, WritableElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{self, replace};
+use crate::io::{self, ArrayFormat, Npy, replace};
 use crate::npy::Version;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
@@ -24,8 +24,8 @@ use crate::transfer::{self, Source};
 
 /// What a map's array is, and where in the map.
 #[derive(Debug)]
-struct Mapped<A, D> {
-    place: Place<A, D>,
+struct Mapped<A, D, F: ArrayFormat> {
+    place: Place<A, D, F>,
     /// Where in the file the map begins, and how long it is.
     start: usize,
     len: usize,
@@ -33,11 +33,11 @@ struct Mapped<A, D> {
     elements: PhantomData<Vec<A>>,
 }
 
-impl<A: ViewElement, D: Dimension> Mapped<A, D> {
+impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     fn check(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
         // A map of a file that is being appended to has a surplus: it is reported, not refused.
         let options = options.clone().allow_trailing(true);
-        let place = locate::<A, D>(bytes, &options)?;
+        let place = locate::<A, D, F>(bytes, &options)?;
         // Alignment and, where there are any, invalid elements are found now; after that, views are free.
         cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
         Ok(Self { place, start: 0, len: bytes.len(), elements: PhantomData })
@@ -47,9 +47,10 @@ impl<A: ViewElement, D: Dimension> Mapped<A, D> {
     fn slab(file: &mut File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let mut source = Source::of(file);
-        let (mut found, start) = io::read_header(&mut source, options.the_limits())?;
-        let header = &found.header;
-        let plain = viewable(header.dtype(), options)?;
+        let (found, start) = io::read_header::<F>(&mut source, options.the_limits())?;
+        let header = F::header(&found);
+        F::check_plain(&found, options)?;
+        let plain = viewable(header.dtype(), &F::gate(&found, options))?;
         transfer::check_length(&source, header, options)?;
         let mut dims = header.shape().dims().to_vec();
         let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
@@ -69,10 +70,8 @@ impl<A: ViewElement, D: Dimension> Mapped<A, D> {
             is_fortran: slab.order() == Order::Fortran,
             payload: 0..bytes,
             plain,
-            found: {
-                found.header = slab;
-                found
-            },
+            header: slab,
+            found,
         };
         Ok(Self { place, start: start + range.start * row, len: bytes, elements: PhantomData })
     }
@@ -100,22 +99,17 @@ macro_rules! description {
     () => {
         /// What the elements are.
         pub fn dtype(&self) -> &DType {
-            self.mapped.place.found.header.dtype()
+            self.mapped.place.header.dtype()
         }
 
         /// The lengths of the axes.
         pub fn shape(&self) -> &[usize] {
-            self.mapped.place.found.header.shape().dims()
+            self.mapped.place.header.shape().dims()
         }
 
         /// How the elements follow one another.
         pub fn order(&self) -> Order {
-            self.mapped.place.found.header.order()
-        }
-
-        /// The version of the format.
-        pub fn version(&self) -> Version {
-            self.mapped.place.found.version
+            self.mapped.place.header.order()
         }
 
         /// Where in the file the elements begin, in bytes.
@@ -130,7 +124,12 @@ macro_rules! description {
     };
 }
 
-/// A map of an NPY file for reading. Opening it takes no time, whatever the size; what is touched is loaded.
+/// A map of an NPY file for reading.
+pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
+/// A map of an NPY file for changing it in place, or for changing a private copy of it.
+pub type NpyMmapMut<A, D> = ArrayMmapMut<A, D, Npy>;
+
+/// A map of a file for reading: [`NpyMmap`] and [`RaMmap`](crate::RaMmap) are its names. Opening it takes no time, whatever the size; what is touched is loaded.
 ///
 /// ```
 /// use ndarray::{arr2, Ix2};
@@ -144,12 +143,12 @@ macro_rules! description {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct NpyMmap<A, D> {
+pub struct ArrayMmap<A, D, F: ArrayFormat> {
     map: Mmap,
-    mapped: Mapped<A, D>,
+    mapped: Mapped<A, D, F>,
 }
 
-impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
+impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// Maps a file for reading.
     ///
     /// # Safety
@@ -166,7 +165,7 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmap::open`].
+    /// As for [`ArrayMmap::open`].
     pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
@@ -184,12 +183,12 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmap::open`], but of these elements alone; and the file must not be cut.
+    /// As for [`ArrayMmap::open`], but of these elements alone; and the file must not be cut.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
             let mut file = File::open(path)?;
-            let mapped = Mapped::<A, D>::slab(&mut file, range, &ReadOptions::new())?;
+            let mapped = Mapped::<A, D, F>::slab(&mut file, range, &ReadOptions::new())?;
             // SAFETY: the caller promises that these bytes do not change.
             let map = unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map(&file)? };
             mapped.check_slab(&map)?;
@@ -209,7 +208,8 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     description!();
 }
 
-/// A map of an NPY file for changing it in place, or for changing a private copy of it.
+/// A map of a file for changing it in place, or for changing a private copy of it: [`NpyMmapMut`] and
+/// [`RaMmapMut`](crate::RaMmapMut) are its names.
 ///
 /// ```
 /// use ndarray::{Ix2, ShapeBuilder};
@@ -227,12 +227,12 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct NpyMmapMut<A, D> {
+pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     map: MmapMut,
-    mapped: Mapped<A, D>,
+    mapped: Mapped<A, D, F>,
 }
 
-impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
+impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// Maps a file for reading and writing: changes go to the file.
     ///
     /// # Safety
@@ -248,7 +248,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmapMut::open`].
+    /// As for [`ArrayMmapMut::open`].
     pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
@@ -279,7 +279,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmap::open`]: nobody may change or cut the file. Other maps may read it.
+    /// As for [`ArrayMmap::open`]: nobody may change or cut the file. Other maps may read it.
     pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller promises the same.
         unsafe { Self::open_cow_with(path, &ReadOptions::new()) }
@@ -289,7 +289,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmapMut::open_cow`].
+    /// As for [`ArrayMmapMut::open_cow`].
     pub unsafe fn open_cow_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
@@ -307,7 +307,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmapMut::open`].
+    /// As for [`ArrayMmapMut::open`].
     pub unsafe fn create<P, Sh>(path: P, shape: Sh) -> Result<Self>
     where
         P: AsRef<Path>,
@@ -322,7 +322,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmapMut::open`].
+    /// As for [`ArrayMmapMut::open`].
     pub unsafe fn create_with<P, Sh>(path: P, shape: Sh, options: &WriteOptions) -> Result<Self>
     where
         P: AsRef<Path>,
@@ -336,7 +336,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
         }
         let mut made = None;
         let make = |file: &File| {
-            io::write_zeroed::<A, D>(file, shape.into_shape_with_order(), options)?;
+            io::write_zeroed::<A, D, F>(file, shape.into_shape_with_order(), options)?;
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(file)? };
             made = Some(Self::over(map, &ReadOptions::new())?);
@@ -375,7 +375,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
         let path = path.as_ref();
         let map = || {
             let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-            let mapped = Mapped::<A, D>::slab(&mut file, range, &ReadOptions::new())?;
+            let mapped = Mapped::<A, D, F>::slab(&mut file, range, &ReadOptions::new())?;
             // SAFETY: the caller promises that nobody else uses these bytes.
             let map =
                 unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&file)? };
@@ -427,4 +427,18 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     }
 
     description!();
+}
+
+impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
+    /// The version of the format.
+    pub fn version(&self) -> Version {
+        self.mapped.place.found.version
+    }
+}
+
+impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
+    /// The version of the format.
+    pub fn version(&self) -> Version {
+        self.mapped.place.found.version
+    }
 }

@@ -8,7 +8,7 @@ use ndarray::ShapeBuilder;
 use crate::array::{ReadNpyExt, WriteNpyExt, store_npy};
 use crate::element::WritableElement;
 use crate::error::Result;
-use crate::io::{self, replace};
+use crate::io::{self, Npy, replace};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::transfer::Source;
 
@@ -52,8 +52,8 @@ where
     let read = || {
         let mut file = File::open(path)?;
         let mut source = Source::of(&mut file);
-        let (found, _) = io::read_header_of_file(&mut source, options.the_limits())?;
-        io::read_last(&mut source, &found.header, options)
+        let (found, _) = io::read_header_of_file::<Npy>(&mut source, options.the_limits())?;
+        io::read_last::<Npy, _>(&mut source, &found, options)
     };
     read().map_err(|error| error.at_path(path))
 }
@@ -180,5 +180,5 @@ where
     A: WritableElement,
     D: ShapeBuilder,
 {
-    io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), options)
+    io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
 }

@@ -7,8 +7,8 @@ use super::private::Sealed;
 use crate::element::cast::{self, Plain};
 use crate::element::{ViewElement, ViewMutElement, viewable};
 use crate::error::Result;
-use crate::io;
-use crate::npy::NpyHeader;
+use crate::header::Header;
+use crate::io::{self, ArrayFormat, Npy};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
@@ -83,7 +83,7 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
 
 impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
     fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
-        let place = locate::<A, D>(bytes, options)?;
+        let place = locate::<A, D, Npy>(bytes, options)?;
         let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
         // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
         Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
@@ -93,7 +93,7 @@ impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
 
 impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
     fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
-        let place = locate::<A, D>(bytes, options)?;
+        let place = locate::<A, D, Npy>(bytes, options)?;
         let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.len())?;
         // As above.
         Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
@@ -103,34 +103,38 @@ impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a,
 
 /// Where in a file's bytes an array lies that can be viewed.
 #[derive(Debug)]
-pub(crate) struct Place<A, D> {
-    pub(crate) found: NpyHeader,
+pub(crate) struct Place<A, D, F: ArrayFormat> {
+    pub(crate) found: F::Found,
+    pub(crate) header: Header,
     pub(crate) dim: D,
     pub(crate) is_fortran: bool,
     pub(crate) payload: std::ops::Range<usize>,
     pub(crate) plain: Plain<A>,
 }
 
-impl<A, D> Place<A, D> {
+impl<A, D, F: ArrayFormat> Place<A, D, F> {
     pub(crate) fn len(&self) -> usize {
-        self.found.header.len()
+        self.header.len()
     }
 }
 
 /// Checks all of a file that can be checked without looking at the elements.
-pub(crate) fn locate<A: ViewElement, D: Dimension>(
+pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     bytes: &[u8],
     options: &ReadOptions,
-) -> Result<Place<A, D>> {
+) -> Result<Place<A, D, F>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
-    let (found, start) = io::read_header(&mut source, options.the_limits())?;
-    let header = &found.header;
+    let (found, start) = io::read_header::<F>(&mut source, options.the_limits())?;
+    let header = F::header(&found);
     let dim = dimension(header.shape())?;
-    let plain = viewable(header.dtype(), options)?;
+    F::check_plain(&found, options)?;
+    let plain = viewable(header.dtype(), &F::gate(&found, options))?;
     let length = transfer::check_length(&source, header, options)?;
     source.advance(length as u64);
-    io::check_end(&mut source, options)?;
+    if !F::HAS_TRAILING {
+        io::check_end(&mut source, options)?;
+    }
     let is_fortran = header.order() == Order::Fortran;
-    Ok(Place { dim, is_fortran, payload: start..start + length, plain, found })
+    Ok(Place { dim, is_fortran, payload: start..start + length, plain, header: header.clone(), found })
 }

@@ -9,8 +9,7 @@ use super::shape_of;
 use crate::element::WritableElement;
 use crate::error::Result;
 use crate::header::Header;
-use crate::io::order_of;
-use crate::npy;
+use crate::io::{ArrayFormat, Npy, order_of};
 use crate::options::WriteOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
@@ -73,16 +72,16 @@ pub trait Store: Sealed {
 
     /// Writes the header that `format` makes, and the elements.
     #[doc(hidden)]
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()>;
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()>;
 }
 
 /// How a format makes a header's bytes.
 #[doc(hidden)]
-pub struct Format(fn(&Header, &WriteOptions) -> Result<Vec<u8>>);
+pub struct Format<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);
 
-impl Format {
+impl Format<'_> {
     /// The bytes of a header.
-    pub(crate) fn make(&self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
+    pub(crate) fn make(&mut self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
         self.0(header, options)
     }
 }
@@ -112,12 +111,7 @@ pub(crate) fn store_npy_into<T: Store + ?Sized>(
     sink: Sink<'_>,
     options: &WriteOptions,
 ) -> Result<()> {
-    array.store(SinkRef(sink), options, &Format(npy_format))
-}
-
-/// NPY's headers.
-fn npy_format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
-    npy::format(header, options.the_version())
+    array.store(SinkRef(sink), options, &mut Format(&mut Npy::format))
 }
 
 impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
@@ -128,7 +122,7 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> Store for ArrayBase<S,
         ArrayRef::byte_len(self)
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         ArrayRef::store(self, sink, options, format)
     }
 }
@@ -138,7 +132,12 @@ impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
         self.len().saturating_mul(size_of::<A>())
     }
 
-    fn store(&self, SinkRef(mut sink): SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
+    fn store(
+        &self,
+        SinkRef(mut sink): SinkRef<'_>,
+        options: &WriteOptions,
+        format: &mut Format<'_>,
+    ) -> Result<()> {
         let order = options.the_order().unwrap_or_else(|| order_of(self));
         // In Fortran order, the elements follow one another as those of the reversed axes in C order.
         let view = if order == Order::Fortran { self.t() } else { self.view() };

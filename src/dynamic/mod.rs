@@ -222,7 +222,7 @@ impl Store for DynArray {
     }
 
     /// Order and byte order stay as they are: an option that asks for others is an error.
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &Format) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         let is_other_order = options.the_order().is_some_and(|order| order != self.order());
         if is_other_order {
             let reason = "a DynArray is written in the order that it has; view it to write it in another one";

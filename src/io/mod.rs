@@ -1,5 +1,6 @@
 //! Readers that are looked at before they are read, and what stands between a format's header and an array.
 
+mod format;
 mod order;
 mod payload;
 mod reader;
@@ -7,11 +8,12 @@ pub(crate) mod replace;
 mod writer;
 mod zeroed;
 
+pub use format::{ArrayFormat, Npy};
 pub(crate) use order::order_of;
 pub use payload::FromPayload;
 #[cfg(feature = "npz")]
 pub(crate) use payload::read_whole;
 pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_header_of_file, read_last};
-pub use reader::NpyReader;
+pub use reader::{ArrayReader, NpyReader};
 pub use writer::{NpyWriter, Surplus, make_room};
 pub(crate) use zeroed::write_zeroed;

@@ -1,9 +1,9 @@
 //! A payload that waits to be read, whatever the format: its header, its source, and the caller's options.
 
+use super::format::ArrayFormat;
 use crate::error::{ErrorKind, Result};
-use crate::header::Header;
+use crate::header::{Header, Parsed};
 use crate::limits::Limits;
-use crate::npy::{self, NpyHeader, Parsed};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
@@ -47,28 +47,40 @@ pub trait FromPayload: Sized {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self>;
 }
 
-/// Reads an NPY header; the source then stands right behind it. Also says how long the header was.
-pub(crate) fn read_header(source: &mut Source<'_>, limits: &Limits) -> Result<(NpyHeader, usize)> {
-    match next_header(source, limits)? {
+/// Reads a header; the source then stands right behind it. Also says how long the header was.
+pub(crate) fn read_header<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    limits: &Limits,
+) -> Result<(F::Found, usize)> {
+    match next_header::<F>(source, limits)? {
         Some(found) => Ok(found),
-        None => Err(npy::truncated(0, npy::SHORTEST)),
+        None => match F::parse(&[], limits)? {
+            Parsed::NeedMore(need) => Err(F::truncated(0, need)),
+            Parsed::Done(..) => unreachable!("a header has bytes"),
+        },
     }
 }
 
 /// Reads the header of a file, and if it makes no sense once more: somebody may have been writing it at that moment.
-pub(crate) fn read_header_of_file(source: &mut Source<'_>, limits: &Limits) -> Result<(NpyHeader, usize)> {
-    match read_header(source, limits) {
-        Err(error) if error.is_format() && source.restart() => read_header(source, limits),
+pub(crate) fn read_header_of_file<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    limits: &Limits,
+) -> Result<(F::Found, usize)> {
+    match read_header::<F>(source, limits) {
+        Err(error) if error.is_format() && source.restart() => read_header::<F>(source, limits),
         found => found,
     }
 }
 
 /// Reads the header of the next array; `None` if the source ends here.
-pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Option<(NpyHeader, usize)>> {
+pub(crate) fn next_header<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    limits: &Limits,
+) -> Result<Option<(F::Found, usize)>> {
     if let Some(bytes) = source.positioned().and_then(|source| source.bytes()) {
-        return match npy::parse_with(bytes, limits)? {
+        return match F::parse(bytes, limits)? {
             Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
-            Parsed::NeedMore(need) => Err(npy::truncated(bytes.len(), need)),
+            Parsed::NeedMore(need) => Err(F::truncated(bytes.len(), need)),
             Parsed::Done(header, used) => {
                 source.advance(used as u64);
                 Ok(Some((header, used)))
@@ -80,10 +92,10 @@ pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Op
     let mut head = Vec::with_capacity(128); // what NumPy's header takes for nearly every array
     let mut has_ended = false;
     loop {
-        let need = match npy::parse_with(&head, limits)? {
+        let need = match F::parse(&head, limits)? {
             Parsed::Done(header, used) => return Ok(Some((header, used))),
             Parsed::NeedMore(_) if has_ended && head.is_empty() => return Ok(None),
-            Parsed::NeedMore(need) if has_ended => return Err(npy::truncated(head.len(), need)),
+            Parsed::NeedMore(need) if has_ended => return Err(F::truncated(head.len(), need)),
             Parsed::NeedMore(need) => need,
         };
         let have = head.len();
@@ -97,23 +109,35 @@ pub(crate) fn next_header(source: &mut Source<'_>, limits: &Limits) -> Result<Op
 /// Reads an array that is all of a source.
 #[cfg(feature = "npz")]
 pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
-    let (found, _) = read_header(source, options.the_limits())?;
-    read_last(source, &found.header, options)
+    let (found, _) = read_header::<super::Npy>(source, options.the_limits())?;
+    read_last::<super::Npy, _>(source, &found, options)
 }
 
 /// Reads an array of which the header has been read, and that should be the last thing of a source.
-pub(crate) fn read_last<T: FromPayload>(
+pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
-    header: &Header,
+    found: &F::Found,
     options: &ReadOptions,
 ) -> Result<T> {
+    let header = F::header(found);
+    if F::HAS_TRAILING {
+        return read_payload::<F, T>(source, found, options);
+    }
     // Where the length is known, a surplus is found before anything is read.
     let surplus =
         source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
     check_surplus(surplus.unwrap_or(0), false, options)?;
-    let array = T::from_payload(PayloadRef(Payload { source, header, options }))?;
+    let array = read_payload::<F, T>(source, found, options)?;
     check_end(source, options)?;
     Ok(array)
+}
+
+fn read_payload<F: ArrayFormat, T: FromPayload>(
+    source: &mut Source<'_>,
+    found: &F::Found,
+    options: &ReadOptions,
+) -> Result<T> {
+    F::with_payload(found, PayloadRef::new(source, F::header(found), options), T::from_payload)
 }
 
 /// An error if anything follows an array of which it is the last thing.

@@ -1,16 +1,22 @@
-//! [`NpyReader`]: look at an array before reading it, and at the arrays that follow.
+//! [`ArrayReader`]: look at an array before reading it, and at the arrays that follow.
 
 use std::io::Read;
 
+use super::format::{ArrayFormat, Npy};
 use super::payload::{self, FromPayload, Payload, PayloadRef};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
-use crate::npy::{NpyHeader, Version};
+use crate::header::Header;
+use crate::npy::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
 /// Reads NPY arrays, one or several in a row, from anything that reads; and shows what each is before it is read.
+pub type NpyReader<R> = ArrayReader<R, Npy>;
+
+/// Reads arrays of a format from anything that reads, and shows what they are before they are read: [`NpyReader`] and
+/// [`RaReader`](crate::RaReader) are its names.
 ///
 /// A `File` is read by position and, if it is large, on several threads; there is no need to wrap it in a
 /// `BufReader`. From any other reader nothing is taken beyond the end of an array.
@@ -36,10 +42,10 @@ use crate::transfer::{self, Source};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct NpyReader<R> {
+pub struct ArrayReader<R, F: ArrayFormat> {
     reader: R,
     options: ReadOptions,
-    found: NpyHeader,
+    found: F::Found,
     data_offset: usize,
     state: State,
 }
@@ -54,7 +60,7 @@ enum State {
     Lost,
 }
 
-impl<R: Read> NpyReader<R> {
+impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Reads the first header.
     pub fn new(reader: R) -> Result<Self> {
         Self::with_options(reader, &ReadOptions::new())
@@ -73,33 +79,23 @@ impl<R: Read> NpyReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn with_options(mut reader: R, options: &ReadOptions) -> Result<Self> {
-        let (found, data_offset) = header_from(&mut reader, options)?;
+        let (found, data_offset) = header_from::<R, F>(&mut reader, options)?;
         Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
-    }
-
-    /// The version of the format.
-    pub fn version(&self) -> Version {
-        self.found.version
     }
 
     /// What the elements are.
     pub fn dtype(&self) -> &DType {
-        self.found.header.dtype()
-    }
-
-    /// The text of `descr`, exactly as it stands in the header.
-    pub fn descr_text(&self) -> &str {
-        &self.found.descr
+        self.header().dtype()
     }
 
     /// How the elements follow one another.
     pub fn order(&self) -> Order {
-        self.found.header.order()
+        self.header().order()
     }
 
     /// The lengths of the axes.
     pub fn shape(&self) -> &Shape {
-        self.found.header.shape()
+        self.header().shape()
     }
 
     /// The length of the header: where the elements begin, in bytes from the beginning of the array.
@@ -109,7 +105,7 @@ impl<R: Read> NpyReader<R> {
 
     /// How many bytes the elements take; `None` for Python objects, which say themselves where they end.
     pub fn payload_len(&self) -> Option<usize> {
-        self.found.header.payload_len()
+        self.header().payload_len()
     }
 
     /// How many bytes follow the array, if the reader is a file, so that its length is known. A file that is being
@@ -179,40 +175,20 @@ impl<R: Read> NpyReader<R> {
         })
     }
 
-    /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
-    /// stream has ended here, as it should: right behind an array.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an iterator could not be asked to read what it has yielded"
-    )]
-    pub fn next(&mut self) -> Result<bool> {
-        if self.state == State::AtPayload {
-            self.skip()?;
-        }
-        self.check_state(State::AtEnd)?;
-        self.state = State::Lost;
-        let mut source = Source::of(&mut self.reader);
-        match payload::next_header(&mut source, self.options.the_limits())? {
-            None => {
-                self.state = State::AtEnd;
-                Ok(false)
-            }
-            Some((found, data_offset)) => {
-                source.settle()?;
-                (self.found, self.data_offset, self.state) = (found, data_offset, State::AtPayload);
-                Ok(true)
-            }
-        }
-    }
-
     /// The reader, which stands right behind what has been read.
     pub fn into_inner(self) -> R {
         self.reader
     }
 
-    /// What is needed to read parts of the elements, which have to be there still: the reader, the header, the options.
-    pub(crate) fn parts(&mut self) -> Result<(&mut R, &NpyHeader, &ReadOptions)> {
+    fn header(&self) -> &Header {
+        F::header(&self.found)
+    }
+
+    /// What is needed to read parts of the elements, which have to be there still and as they are: the reader, the header,
+    /// the options.
+    pub(crate) fn parts(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
         self.check_state(State::AtPayload)?;
+        F::check_plain(&self.found, &self.options)?;
         Ok((&mut self.reader, &self.found, &self.options))
     }
 
@@ -220,8 +196,8 @@ impl<R: Read> NpyReader<R> {
         self.check_state(State::AtPayload)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        let payload = Payload { source: &mut source, header: &self.found.header, options: &self.options };
-        let taken = read(payload);
+        let payload = PayloadRef::new(&mut source, F::header(&self.found), &self.options);
+        let taken = F::with_payload(&self.found, payload, |payload| read(payload.into_inner()));
         match &taken {
             Ok(_) => {
                 source.settle()?;
@@ -246,9 +222,47 @@ impl<R: Read> NpyReader<R> {
     }
 }
 
-fn header_from<R: Read>(reader: &mut R, options: &ReadOptions) -> Result<(NpyHeader, usize)> {
+impl<R: Read> NpyReader<R> {
+    /// The version of the format.
+    pub fn version(&self) -> Version {
+        self.found.version
+    }
+
+    /// The text of `descr`, exactly as it stands in the header.
+    pub fn descr_text(&self) -> &str {
+        &self.found.descr
+    }
+
+    /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
+    /// stream has ended here, as it should: right behind an array.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator could not be asked to read what it has yielded"
+    )]
+    pub fn next(&mut self) -> Result<bool> {
+        if self.state == State::AtPayload {
+            self.skip()?;
+        }
+        self.check_state(State::AtEnd)?;
+        self.state = State::Lost;
+        let mut source = Source::of(&mut self.reader);
+        match payload::next_header::<Npy>(&mut source, self.options.the_limits())? {
+            None => {
+                self.state = State::AtEnd;
+                Ok(false)
+            }
+            Some((found, data_offset)) => {
+                source.settle()?;
+                (self.found, self.data_offset, self.state) = (found, data_offset, State::AtPayload);
+                Ok(true)
+            }
+        }
+    }
+}
+
+fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -> Result<(F::Found, usize)> {
     let mut source = Source::of(reader);
-    let found = payload::read_header(&mut source, options.the_limits())?;
+    let found = payload::read_header::<F>(&mut source, options.the_limits())?;
     source.settle()?;
     Ok(found)
 }

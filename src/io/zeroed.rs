@@ -5,16 +5,16 @@ use std::io::{Seek, SeekFrom, Write};
 
 use ndarray::Dimension;
 
+use super::format::ArrayFormat;
 use super::order::parts_of;
 use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::npy;
 use crate::options::WriteOptions;
 use crate::transfer::os;
 
 /// Writes a header at the file's position and makes the file just as long as its array needs, with zeros.
-pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
+pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     mut file: &File,
     shape: ndarray::Shape<D>,
     options: &WriteOptions,
@@ -25,7 +25,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
     let Some(bytes) = header.payload_len() else {
         return Err(ErrorKind::BadOption { reason: "zeros are no pickle of Python objects".into() }.into());
     };
-    file.write_all(&npy::format(&header, options.the_version())?)?;
+    file.write_all(&F::format(&header, options)?)?;
     let start = file.stream_position()?;
     let Some(end) = start.checked_add(bytes as u64) else {
         return Err(ErrorKind::Overflow { what: format!("a file of {start} and {bytes} bytes") }.into());

@@ -78,7 +78,7 @@ impl Version {
 }
 
 /// What every file has at least: the magic, a version and a length.
-pub(crate) const SHORTEST: usize = 10;
+const SHORTEST: usize = 10;
 
 /// What an NPY header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,14 +93,7 @@ pub struct NpyHeader {
 }
 
 /// What [`parse`] found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Parsed {
-    /// The header is longer: call again with at least so many bytes, counted from the beginning.
-    NeedMore(usize),
-    /// The header, and how many bytes it took. The payload begins right behind them.
-    Done(NpyHeader, usize),
-}
+pub type Parsed = crate::header::Parsed<NpyHeader>;
 
 /// Reads a header from the first bytes of a file, with the default [`Limits`].
 ///

@@ -10,6 +10,7 @@ use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
+use crate::io::Npy;
 use crate::io::{self, FromPayload};
 use crate::npy::NpyHeader;
 use crate::options::ReadOptions;
@@ -219,9 +220,9 @@ pub(super) fn peek(place: Place<'_>, member: &Member, options: &ReadOptions) -> 
         place.with(content..content + member.packed, |mut source| match unpacker {
             Some(unpacker) => {
                 let mut unpack = Unpack::new(source, unpacker);
-                io::read_header(&mut Source::of(&mut unpack), options.the_limits())
+                io::read_header::<Npy>(&mut Source::of(&mut unpack), options.the_limits())
             }
-            None => io::read_header(&mut source, options.the_limits()),
+            None => io::read_header::<Npy>(&mut source, options.the_limits()),
         })
     };
     peek(place).map(|(found, _)| found).map_err(|error| error.at_member(&member.name))

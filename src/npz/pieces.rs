@@ -68,7 +68,7 @@ impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> Store for Pieces<F>
         self.byte_len
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &Format) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut Format<'_>) -> Result<()> {
         let make = self.make.take().expect("`add` stores an array once");
         make(&mut sink.into_inner(), options)
     }

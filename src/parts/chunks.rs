@@ -7,15 +7,16 @@ use std::thread;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::NpyFile;
+use super::ArrayFile;
 use super::select::Selection;
 use crate::element::ReadableElement;
 use crate::error::{ErrorKind, Result};
+use crate::io::ArrayFormat;
 
-/// The pieces of an array along an axis, as [`NpyFile::chunks`] gives them.
+/// The pieces of an array along an axis, as [`ArrayFile::chunks`] gives them.
 #[derive(Debug)]
-pub struct Chunks<'a, A, D> {
-    file: &'a NpyFile,
+pub struct Chunks<'a, A, D, F: ArrayFormat> {
+    file: &'a ArrayFile<F>,
     axis: usize,
     length: usize,
     /// Where the next piece begins, and where the last ends.
@@ -24,8 +25,8 @@ pub struct Chunks<'a, A, D> {
     pieces: PhantomData<fn() -> Array<A, D>>,
 }
 
-impl<'a, A: ReadableElement, D: Dimension> Chunks<'a, A, D> {
-    pub(super) fn new(file: &'a NpyFile, axis: usize, length: usize) -> Result<Self> {
+impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
+    pub(super) fn new(file: &'a ArrayFile<F>, axis: usize, length: usize) -> Result<Self> {
         let shape = file.shape();
         if D::NDIM.is_some_and(|wanted| wanted != shape.ndim()) {
             let wanted = D::NDIM.unwrap_or_default();
@@ -113,7 +114,7 @@ impl<'a, A: ReadableElement, D: Dimension> Chunks<'a, A, D> {
     }
 }
 
-impl<A: ReadableElement, D: Dimension> Iterator for Chunks<'_, A, D> {
+impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A, D, F> {
     type Item = Result<Array<A, D>>;
 
     /// After an error there are no more pieces.

@@ -1,4 +1,4 @@
-//! [`NpyFile`]: a file of which parts are read.
+//! [`ArrayFile`]: a file of which parts are read.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,13 +13,16 @@ use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{self, FromPayload, NpyReader, Payload, PayloadRef};
-use crate::npy::{NpyHeader, Version};
+use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef};
+use crate::npy::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Picked, Source};
 
-/// An NPY file of any size, of which parts are read: by position, so that as many threads as like can read at once.
+/// An NPY file of any size, of which parts are read.
+pub type NpyFile = ArrayFile<Npy>;
+
+/// A file of any size, of which parts are read ([`NpyFile`] and [`RaFile`](crate::RaFile) are its names): by position, so that as many threads as like can read at once.
 ///
 /// ```
 /// use ndarray::{arr2, s, Array2};
@@ -38,17 +41,17 @@ use crate::transfer::{self, Picked, Source};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// What follows the array, such as rows that somebody is appending, is not looked at: see [`NpyFile::trailing_len`].
+/// What follows the array, such as rows that somebody is appending, is not looked at: see [`ArrayFile::trailing_len`].
 #[derive(Debug)]
-pub struct NpyFile {
+pub struct ArrayFile<F: ArrayFormat> {
     file: File,
     path: Option<PathBuf>,
-    found: NpyHeader,
+    found: F::Found,
     data_offset: usize,
     options: ReadOptions,
 }
 
-impl NpyFile {
+impl<F: ArrayFormat> ArrayFile<F> {
     /// Opens a file by its path and reads its header.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
@@ -69,36 +72,39 @@ impl NpyFile {
     /// The same with options for all that is read.
     pub fn with_options(mut file: File, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
-        let (found, data_offset) = io::read_header_of_file(&mut Source::of(&mut file), options.the_limits())?;
-        if found.header.payload_len().is_none() {
+        let (found, data_offset) =
+            io::read_header_of_file::<F>(&mut Source::of(&mut file), options.the_limits())?;
+        F::check_plain(&found, options)?;
+        let header = F::header(&found);
+        if header.payload_len().is_none() {
             let advice =
                 "Python objects are one pickle, of which no part can be read; NpyReader::read_bytes gives it";
-            let found = found.header.dtype().clone();
+            let found = header.dtype().clone();
             return Err(
                 ErrorKind::DTypeMismatch { wanted: found.clone(), found, advice: advice.into() }.into()
             );
         }
-        Ok(Self { file, path: None, found, data_offset, options: options.clone() })
+        let options = F::gate(&found, options).into_owned();
+        Ok(Self { file, path: None, found, data_offset, options })
     }
 
-    /// The version of the format.
-    pub fn version(&self) -> Version {
-        self.found.version
+    fn header(&self) -> &Header {
+        F::header(&self.found)
     }
 
     /// What the elements are.
     pub fn dtype(&self) -> &DType {
-        self.found.header.dtype()
+        self.header().dtype()
     }
 
     /// How the elements follow one another.
     pub fn order(&self) -> Order {
-        self.found.header.order()
+        self.header().order()
     }
 
     /// The lengths of the axes.
     pub fn shape(&self) -> &Shape {
-        self.found.header.shape()
+        self.header().shape()
     }
 
     /// Where the elements begin, in bytes.
@@ -108,13 +114,13 @@ impl NpyFile {
 
     /// How many bytes follow the array. `None` if the file is shorter than its array.
     pub fn trailing_len(&self) -> Result<Option<u64>> {
-        let array = self.data_offset as u64 + self.found.header.payload_len().unwrap_or_default() as u64;
+        let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default() as u64;
         Ok(self.file.metadata()?.len().checked_sub(array))
     }
 
     /// Reads all of it.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
-        let header = &self.found.header;
+        let header = self.header();
         let whole = Picked::new(0, vec![(header.len(), 1)], header.dtype().item_size());
         self.take(header, &whole, T::from_payload)
     }
@@ -162,7 +168,7 @@ impl NpyFile {
     ) -> Result<()> {
         let mut read = || {
             let mut target = selection.target(array)?;
-            let (header, picked) = selection.locate(&self.found.header)?;
+            let (header, picked) = selection.locate(self.header())?;
             self.take(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
         };
         read().map_err(|error| self.at_path(error))
@@ -176,7 +182,7 @@ impl NpyFile {
         &self,
         axis: usize,
         length: usize,
-    ) -> Result<Chunks<'_, A, D>> {
+    ) -> Result<Chunks<'_, A, D, F>> {
         Chunks::new(self, axis, length).map_err(|error| self.at_path(error))
     }
 
@@ -200,9 +206,9 @@ impl NpyFile {
     {
         /// How many bytes of rows are read at a time.
         const AT_A_TIME: usize = 1 << 20;
-        let axis = slowest(&self.found.header);
+        let axis = slowest(self.header());
         let rows = self.shape().dims().get(axis).copied().unwrap_or(0);
-        let bytes = self.found.header.payload_len().unwrap_or_default() / rows.max(1);
+        let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1);
         let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1))?;
         Ok(chunks.flat_map(move |chunk| {
             let (rows, error) = match chunk {
@@ -222,7 +228,7 @@ impl NpyFile {
     }
 
     pub(super) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
-        let (header, picked) = selection.locate(&self.found.header).map_err(|error| self.at_path(error))?;
+        let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
         self.take(&header, &picked, T::from_payload)
     }
 
@@ -237,7 +243,7 @@ impl NpyFile {
         let have = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
         if have < (self.data_offset as u64).saturating_add(picked.end()) {
             let have = have.saturating_sub(self.data_offset as u64);
-            return Err(self.at_path(transfer::truncated(&self.found.header, have)));
+            return Err(self.at_path(transfer::truncated(self.header(), have)));
         }
         let mut source = Source::picked(&self.file, self.data_offset as u64, picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
@@ -249,6 +255,13 @@ impl NpyFile {
             Some(path) => error.at_path(path),
             None => error,
         }
+    }
+}
+
+impl NpyFile {
+    /// The version of the format.
+    pub fn version(&self) -> Version {
+        self.found.version
     }
 }
 
@@ -269,7 +282,7 @@ fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<
     })
 }
 
-impl<R: Read + Seek> NpyReader<R> {
+impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// Reads a part of an array that has not been read, as ndarray's `slice` takes it of an array. Only the bytes that it
     /// needs are read. The reader then stands where it stood, so that other parts can be read.
     ///
@@ -290,12 +303,14 @@ impl<R: Read + Seek> NpyReader<R> {
         I: SliceArg<IxDyn>,
     {
         let (reader, found, options) = self.parts()?;
-        let selection = Selection::of(found.header.shape(), &slice)?;
-        let (header, picked) = selection.locate(&found.header)?;
+        let found_header = F::header(found);
+        let selection = Selection::of(found_header.shape(), &slice)?;
+        let (header, picked) = selection.locate(found_header)?;
+        let options = F::gate(found, options);
         let start = reader.stream_position()?;
         let mut runs = Runs { reader, start, picked: &picked, at: 0 };
         let mut source = Source::of(&mut runs);
-        let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, options));
+        let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
         reader.seek(SeekFrom::Start(start))?;
         arranged(&selection, array?)
     }

@@ -131,7 +131,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
 fn look(file: &mut File) -> Result<(NpyHeader, usize, u64)> {
     let options = ReadOptions::new();
     let mut source = Source::of(file);
-    let (found, head) = payload::read_header(&mut source, options.the_limits())?;
+    let (found, head) = payload::read_header::<crate::io::Npy>(&mut source, options.the_limits())?;
     if found.header.payload_len().is_none() {
         let reason = "Python objects are one pickle, to which nothing can be appended".into();
         return Err(ErrorKind::BadOption { reason }.into());
