@@ -6,20 +6,19 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use ndarray::{ArrayViewD, Axis};
-
-use crate::dtype::{ByteOrder, DType};
+use crate::dtype::{ByteOrder, DType, Kind};
 use crate::dynamic::DynArray;
-use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::replace;
+use crate::io::{ArrayFormat, RaReader, replace};
 use crate::npy;
-use crate::options::{Casting, WriteOptions};
-use crate::parts::NpyFile;
+use crate::options::{Casting, ReadOptions, WriteOptions};
+use crate::parts::{ArrayFile, NpyFile, RaFile};
+use crate::path;
 use crate::progress::go_on;
+use crate::ra;
 use crate::shape::Order;
-use crate::transfer::{self, Items, Sink};
+use crate::transfer::Sink;
 
 /// What becomes of a file on its way to another, and how.
 ///
@@ -41,7 +40,9 @@ pub struct Conversion<'a> {
     byte_order: Option<ByteOrder>,
     dtype: Option<(DType, Casting)>,
     memory: Option<usize>,
+    drop_trailing: bool,
     progress: Option<Box<Progress<'a>>>,
+    read: ReadOptions,
     write: WriteOptions,
 }
 
@@ -90,10 +91,24 @@ impl<'a> Conversion<'a> {
         self
     }
 
+    /// Leaves away what stands behind the array of an RA file, for which NPY has no place. By default it is an error.
+    #[must_use]
+    pub fn drop_trailing(mut self, drop: bool) -> Self {
+        self.drop_trailing = drop;
+        self
+    }
+
+    /// Options for the files that are read: limits, threads.
+    #[must_use]
+    pub fn read(mut self, options: ReadOptions) -> Self {
+        self.read = options;
+        self
+    }
+
     /// Options for the new file: its version, `sync`, threads.
     #[must_use]
     pub fn write(mut self, options: WriteOptions) -> Self {
-        self.write = options;
+        self.write = options.without_progress(); // which it has itself
         self
     }
 
@@ -102,6 +117,10 @@ impl<'a> Conversion<'a> {
             Some(answer) => go_on(answer),
             None => Ok(()),
         }
+    }
+
+    fn casting(&self) -> Casting {
+        self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting)
     }
 
     fn target(&self, dtype: &DType) -> DType {
@@ -160,16 +179,115 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    let files = from.iter().map(NpyFile::open).collect::<Result<Vec<_>>>()?;
+    let files =
+        from.iter().map(|from| NpyFile::open_with(from, &conversion.read)).collect::<Result<Vec<_>>>()?;
     let header = joined(&files, axis, &conversion)?;
+    let head = npy::format(&header, conversion.write.the_version())?;
+    write_file(to.as_ref(), &files, axis, &header, &head, &mut conversion)
+}
+
+/// Makes an RA file out of an NPY file, of any size. The axes stay as they are, in RA's order; with
+/// [`order(Order::C)`](Conversion::order) the elements stay in the order of C, and the axes are reversed. What RA has no word
+/// for (text, times, bool, the names of fields) is an error.
+///
+/// ```
+/// use ndarray::{Array2, arr2};
+/// use ndarray_io::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let (npy, ra) = (folder.path().join("a.npy"), folder.path().join("a.ra"));
+/// ndarray_io::write_npy(&npy, &arr2(&[[1, 2, 3], [4, 5, 6]]))?;
+/// convert_npy_to_ra(&npy, &ra, Conversion::new())?;
+/// assert_eq!(ndarray_io::read_ra::<_, Array2<i32>>(&ra)?[[1, 0]], 4);
+/// convert_ra_to_npy(&ra, &npy, Conversion::new())?;
+/// # assert_eq!(ndarray_io::read_npy::<_, Array2<i32>>(&npy)?[[1, 0]], 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert_npy_to_ra<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
+where
+    P: AsRef<Path>,
+    Q: AsRef<Path>,
+{
     let to = to.as_ref();
+    let file = NpyFile::open_with(from, &conversion.read)?;
+    conversion.order = conversion.order.or(Some(Order::Fortran));
+    let header = joined(std::slice::from_ref(&file), 0, &conversion)?;
+    if let DType::Record(_) = header.dtype() {
+        let advice = "the names of its fields would be lost".into();
+        let dtype = header.dtype().clone();
+        return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, advice }).at_path(to));
+    }
+    let head = ra::format(&header).map_err(|error| error.at_path(to))?;
+    path::protect_trailing(to).map_err(|error| error.at_path(to))?;
+    write_file(to, &[file], 0, &header, &head, &mut conversion)
+}
+
+/// Makes an NPY file out of an RA file, of any size; of one whose data are packed, all of them are in memory meanwhile. What
+/// stands behind the array is an error, unless [`Conversion::drop_trailing`] leaves it away.
+pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
+where
+    P: AsRef<Path>,
+    Q: AsRef<Path>,
+{
+    let (from, to) = (from.as_ref(), to.as_ref());
+    let mut reader = File::open(from)
+        .map_err(Error::from)
+        .and_then(|file| RaReader::with_options(file, &conversion.read))
+        .map_err(|error| error.at_path(from))?;
+    if !conversion.drop_trailing
+        && let Some(bytes @ 1..) = reader.trailing_len()
+    {
+        return Err(Error::from(ErrorKind::Trailing { bytes, at_least: false }).at_path(from));
+    }
+    if matches!(reader.eltype(), 1..=4)
+        && reader.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void)
+    {
+        let advice = format!("it is a number of {} bytes in the RA file", reader.elbyte());
+        let dtype = reader.dtype().clone();
+        return Err(Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, advice }).at_path(from));
+    }
+    match RaFile::open_with(from, &conversion.read) {
+        Ok(file) => {
+            let header = joined(std::slice::from_ref(&file), 0, &conversion)?;
+            let head =
+                npy::format(&header, conversion.write.the_version()).map_err(|error| error.at_path(from))?;
+            write_file(to, &[file], 0, &header, &head, &mut conversion)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::Packed) => {
+            let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
+            let array = match conversion.target(array.dtype()) {
+                dtype if dtype == *array.dtype() => array,
+                dtype => array.cast_to(&dtype, conversion.casting())?,
+            };
+            let options = match conversion.order {
+                Some(order) => conversion.write.clone().order(order),
+                None => conversion.write.clone(),
+            };
+            path::write_npy_with(to, &array, &options)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn write_file<F: ArrayFormat>(
+    to: &Path,
+    files: &[ArrayFile<F>],
+    axis: usize,
+    header: &Header,
+    head: &[u8],
+    conversion: &mut Conversion<'_>,
+) -> Result<()> {
     let options = conversion.write.clone();
-    let write = |file: &File| write_joined(file, &files, axis, &header, &mut conversion);
+    let write = |file: &File| write_joined(file, files, axis, header, head, conversion);
     replace::replace(to, &options, write).map_err(|error: Error| error.at_path(to))
 }
 
 /// The header of all files together.
-fn joined(files: &[NpyFile], axis: usize, conversion: &Conversion<'_>) -> Result<Header> {
+fn joined<F: ArrayFormat>(
+    files: &[ArrayFile<F>],
+    axis: usize,
+    conversion: &Conversion<'_>,
+) -> Result<Header> {
     let Some(first) = files.first() else {
         return Err(ErrorKind::BadOption { reason: "there is no file to make one of".into() }.into());
     };
@@ -201,33 +319,34 @@ fn joined(files: &[NpyFile], axis: usize, conversion: &Conversion<'_>) -> Result
     Header::new(dtype, conversion.order.unwrap_or(first.order()), dims.into())
 }
 
-fn write_joined(
+fn write_joined<F: ArrayFormat>(
     mut file: &File,
-    files: &[NpyFile],
+    files: &[ArrayFile<F>],
     axis: usize,
     header: &Header,
+    head: &[u8],
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
     /// How much is in memory at a time if nobody says it: pieces are read, converted and joined, and stand twice then.
     const MEMORY: usize = 64 << 20;
     let mut sink = Sink::of(&mut file);
-    sink.write(&npy::format(header, conversion.write.the_version())?)?;
+    sink.write(head)?;
     let all = header.payload_len().unwrap_or_default() as u64;
     let mut done = 0;
     let ndim = header.shape().ndim();
     let slowest = if header.order() == Order::C { 0 } else { ndim.saturating_sub(1) };
     if ndim == 0 {
         let array = files[0].read::<DynArray>()?;
-        return put(&mut sink, &recast(array, header, conversion)?, header.order(), &conversion.write);
+        return recast(array, header, conversion)?.put(&mut sink, header.order(), &conversion.write);
     }
     if header.len() == 0 {
         return conversion.tell(0, 0);
     }
     // Either the files follow one another, or a piece has a part of each.
-    let groups: Vec<&[NpyFile]> = if slowest == axis { files.chunks(1).collect() } else { vec![files] };
+    let groups: Vec<&[ArrayFile<F>]> = if slowest == axis { files.chunks(1).collect() } else { vec![files] };
     for group in groups {
         let rows = group[0].shape().dims()[slowest];
-        let bytes = |file: &NpyFile| {
+        let bytes = |file: &ArrayFile<F>| {
             let item = file.dtype().item_size().max(header.dtype().item_size());
             file.shape().byte_len(item).unwrap_or(usize::MAX) / rows.max(1)
         };
@@ -241,9 +360,9 @@ fn write_joined(
                 .collect::<Result<Vec<_>>>()?;
             let piece = match <[DynArray; 1]>::try_from(parts) {
                 Ok([one]) => one,
-                Err(parts) => join(&parts, axis)?,
+                Err(parts) => DynArray::join(&parts, axis)?,
             };
-            put(&mut sink, &piece, header.order(), &conversion.write)?;
+            piece.put(&mut sink, header.order(), &conversion.write)?;
             done += piece.bytes().len() as u64;
             conversion.tell(done, all)?;
         }
@@ -256,69 +375,5 @@ fn recast(array: DynArray, header: &Header, conversion: &Conversion<'_>) -> Resu
     if array.dtype() == header.dtype() {
         return Ok(array);
     }
-    let casting = conversion.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
-    array.cast_to(header.dtype(), casting)
-}
-
-/// Several arrays as one, along an axis.
-fn join(parts: &[DynArray], axis: usize) -> Result<DynArray> {
-    let views: Vec<ArrayViewD<'_, u8>> = parts.iter().map(bytes_of).collect();
-    // Their shapes have been compared; the elements' own bytes are an axis behind all others.
-    let joined = ndarray::concatenate(Axis(axis), &views).expect("the shapes fit");
-    let mut dims = joined.shape().to_vec();
-    dims.pop();
-    let header = Header::new(parts[0].dtype().clone(), Order::C, dims.into())?;
-    Ok(DynArray::from_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>()))
-}
-
-/// An array's elements as bytes, which are an axis of their own behind the others.
-fn bytes_of(array: &DynArray) -> ArrayViewD<'_, u8> {
-    words_of(array, array.bytes(), array.dtype().item_size())
-}
-
-/// An array's elements as words, so many to each: an axis of their own behind the others.
-fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
-    let mut dims = array.shape().to_vec();
-    let ndim = dims.len();
-    if array.order() == Order::Fortran {
-        dims.reverse();
-    }
-    dims.push(each);
-    // A DynArray has just the bytes of its shape.
-    let view = ArrayViewD::from_shape(dims, words).expect("just the words of the shape");
-    match array.order() {
-        Order::C => view,
-        Order::Fortran => view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>()),
-    }
-}
-
-/// Writes the elements of a piece in an order.
-fn put(sink: &mut Sink<'_>, piece: &DynArray, order: Order, options: &WriteOptions) -> Result<()> {
-    if order == piece.order() || piece.shape().len() < 2 {
-        return sink.write(piece.bytes());
-    }
-    let (bytes, item) = (piece.bytes(), piece.dtype().item_size());
-    match item {
-        0 => Ok(()),
-        2 => gathered::<u16>(sink, words_of(piece, bytemuck::cast_slice(bytes), 1), order, options),
-        4 => gathered::<u32>(sink, words_of(piece, bytemuck::cast_slice(bytes), 1), order, options),
-        8 => gathered::<u64>(sink, words_of(piece, bytemuck::cast_slice(bytes), 1), order, options),
-        _ => gathered::<u8>(sink, bytes_of(piece), order, options),
-    }
-}
-
-fn gathered<W: WritableElement>(
-    sink: &mut Sink<'_>,
-    mut view: ArrayViewD<'_, W>,
-    order: Order,
-    options: &WriteOptions,
-) -> Result<()> {
-    let ndim = view.ndim() - 1;
-    if order == Order::Fortran {
-        view = view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>());
-    }
-    let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
-    let header = Header::new(dtype, Order::C, [view.len()].into())?;
-    let emit = W::emit(header.dtype());
-    transfer::write_more(sink, Vec::new(), &header, Items::Strided(view), &emit, options)
+    array.cast_to(header.dtype(), conversion.casting())
 }

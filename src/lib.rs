@@ -1,4 +1,4 @@
-//! Arrays on disk: NumPy's NPY and NPZ files as [`ndarray`] arrays, read, written, viewed and mapped.
+//! Arrays on disk: NumPy's NPY and NPZ files, and RA files, as [`ndarray`] arrays, read, written, viewed and mapped.
 //!
 //! ```
 //! use ndarray::{arr2, Array2};
@@ -30,13 +30,15 @@
 //! | read an archive from several threads | [`NpzFile`] |
 //! | add, replace or remove members of an archive | [`NpzUpdate`] |
 //! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
+//! | read or write RA files | [`read_ra`], [`write_ra`], [`ReadRaExt`], [`WriteRaExt`], [`RaReader`], [`RaFile`], [`RaMmap`] |
+//! | make the one out of the other | [`convert_npy_to_ra`], [`convert_ra_to_npy`] |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
 //! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
 //! | make a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
 //! | convert numbers, set limits, take one thread | [`ReadOptions`] |
 //! | choose order, byte order, version, durability | [`WriteOptions`] |
 //! | know what went wrong | [`Error::kind`] |
-//! | parse headers yourself | [`npy::parse`], [`npy::format`] |
+//! | parse headers yourself | [`npy::parse`], [`npy::format`], [`ra::parse`], [`ra::format`] |
 //!
 //! # Elements
 //!
@@ -49,6 +51,7 @@
 //! | `f4`, `f8` | `f32`, `f64` | yes | yes | yes |
 //! | `f16` | [`LongDouble`], to be converted by saying which of its two formats it is | yes | yes | yes |
 //! | `c8`, `c16`, `c32` | `num_complex::Complex<f32>`, `Complex<f64>`, `Complex<LongDouble>` | yes | yes | yes |
+//! | complex of 2 × 16 bits, in RA files | `Complex<half::f16>` (feature `half`) | yes | yes | yes |
 //! | `S5` | [`Bytes<5>`](Bytes) (and shorter ones on reading) | yes | yes | yes |
 //! | `S5` | `Vec<u8>`, `String` (checked to be UTF-8; written as `U`) | yes | no | yes |
 //! | `U5` | [`Chars<5>`](Chars) (and shorter ones on reading) | yes | yes | yes |
@@ -77,12 +80,11 @@
 //! # Features
 //!
 //! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
-//! members are compressed by Zstandard. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
+//! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
 //! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these.
 
 mod array;
-#[cfg(feature = "npz")]
 mod codec;
 mod convert;
 mod dtype;
@@ -101,13 +103,17 @@ mod options;
 mod parts;
 mod path;
 mod progress;
+pub mod ra;
 mod shape;
 mod transfer;
 #[cfg(feature = "npz")]
 mod zip;
 
-pub use array::{ReadNpyExt, ReadNpyIntoExt, Store, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
-pub use convert::{Conversion, concatenate_npy, convert_npy};
+pub use array::{
+    ReadNpyExt, ReadNpyIntoExt, ReadRaExt, Store, ViewMutNpyExt, ViewMutRaExt, ViewNpyExt, ViewRaExt,
+    WriteNpyExt, WriteRaExt,
+};
+pub use convert::{Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
 pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
@@ -118,10 +124,12 @@ pub use element::{
 };
 pub use error::{Error, ErrorKind, Limited, Part, Result};
 pub use header::Header;
-pub use io::{ArrayFormat, ArrayReader, FromPayload, Npy, NpyReader, NpyWriter, Surplus, make_room};
+pub use io::{
+    ArrayFormat, ArrayReader, FromPayload, Npy, NpyReader, NpyWriter, Ra, RaReader, Surplus, make_room,
+};
 pub use limits::Limits;
 #[cfg(feature = "mmap")]
-pub use mmap::{ArrayMmap, ArrayMmapMut, NpyMmap, NpyMmapMut};
+pub use mmap::{ArrayMmap, ArrayMmapMut, NpyMmap, NpyMmapMut, RaMmap, RaMmapMut};
 pub use npy::{NpyHeader, Version};
 #[cfg(feature = "npz")]
 pub use npz::{
@@ -130,12 +138,13 @@ pub use npz::{
 };
 #[cfg(all(feature = "npz", feature = "mmap"))]
 pub use npz::{NpzMmap, NpzMmapMut};
-pub use options::{Casting, ReadOptions, WriteOptions};
-pub use parts::{ArrayFile, Chunks, NpyFile};
+pub use options::{Casting, RaOptions, ReadOptions, Trailing, WriteOptions};
+pub use parts::{ArrayFile, Chunks, NpyFile, RaFile};
 pub use path::{
-    create_new_npy, create_new_npy_with, read_npy, read_npy_with, write_npy, write_npy_with,
-    write_zeroed_npy, write_zeroed_npy_with,
+    create_new_npy, create_new_npy_with, ra_query, read_npy, read_npy_with, read_ra, read_ra_with, write_npy,
+    write_npy_with, write_ra, write_ra_with, write_zeroed_npy, write_zeroed_npy_with,
 };
+pub use ra::RaHeader;
 pub use shape::{Order, Shape};
 
 /// Structs as elements: `#[derive(Record)]`.

@@ -16,7 +16,7 @@ use crate::element::cast;
 use crate::element::{ViewElement, ViewMutElement, WritableElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{self, ArrayFormat, Npy, replace};
+use crate::io::{self, ArrayFormat, Npy, Ra, replace};
 use crate::npy::Version;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
@@ -128,6 +128,12 @@ macro_rules! description {
 pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
 /// A map of an NPY file for changing it in place, or for changing a private copy of it.
 pub type NpyMmapMut<A, D> = ArrayMmapMut<A, D, Npy>;
+
+/// A map of an RA file for reading. Its data must not be packed.
+pub type RaMmap<A, D> = ArrayMmap<A, D, Ra>;
+/// A map of an RA file for changing it in place, or for changing a private copy of it. A file that is made is in Fortran order:
+/// `(3, 4).f()`.
+pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
 
 /// A map of a file for reading: [`NpyMmap`] and [`RaMmap`](crate::RaMmap) are its names. Opening it takes no time, whatever the size; what is touched is loaded.
 ///

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use ndarray::ShapeBuilder;
 
-use crate::array::{ReadNpyExt, WriteNpyExt, store_npy};
+use crate::array::{ReadNpyExt, ReadRaExt, WriteNpyExt, WriteRaExt, store_npy, store_ra};
 use crate::element::WritableElement;
-use crate::error::Result;
-use crate::io::{self, Npy, replace};
-use crate::options::{ReadOptions, WriteOptions};
+use crate::error::{ErrorKind, Result};
+use crate::io::{self, Npy, RaReader, replace};
+use crate::options::{RaOptions, ReadOptions, Trailing, WriteOptions};
 use crate::transfer::Source;
 
 /// Reads an NPY file. Bytes behind the array are an error.
@@ -181,4 +181,116 @@ where
     D: ShapeBuilder,
 {
     io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
+}
+
+/// Reads an RA file. What stands behind its array is no error: [`RaReader::trailing`] gives it.
+///
+/// ```
+/// use ndarray::Array2;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # ndarray_io::write_ra(&path, &ndarray::arr2(&[[1.0, 2.0]]))?;
+/// let array: Array2<f64> = ndarray_io::read_ra(&path)?;
+/// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_ra<P, T>(path: P) -> Result<T>
+where
+    P: AsRef<Path>,
+    T: ReadRaExt,
+{
+    read_ra_with(path, &ReadOptions::new())
+}
+
+/// Reads an RA file with options. See [`read_ra`].
+pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
+where
+    P: AsRef<Path>,
+    T: ReadRaExt,
+{
+    let path = path.as_ref();
+    let read = || T::read_ra_with(File::open(path)?, options);
+    read().map_err(|error| error.at_path(path))
+}
+
+/// Writes an RA file. A file that is there is replaced whole or not at all, as by [`write_npy`]; if something stands behind its
+/// array, nothing is lost by accident: see [`Trailing`].
+///
+/// ```
+/// use ndarray::arr2;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.ra");
+/// ndarray_io::write_ra(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_ra<P, T>(path: P, array: &T) -> Result<()>
+where
+    P: AsRef<Path>,
+    T: WriteRaExt + ?Sized,
+{
+    write_ra_with(path, array, &RaOptions::new())
+}
+
+/// Writes an RA file with options. See [`write_ra`].
+pub fn write_ra_with<P, T>(path: P, array: &T, options: &RaOptions) -> Result<()>
+where
+    P: AsRef<Path>,
+    T: WriteRaExt + ?Sized,
+{
+    let path = path.as_ref();
+    let write = || {
+        let trailing = match options.the_trailing() {
+            Trailing::Write(bytes) => bytes.clone(),
+            Trailing::Keep => trailing_of(path)?,
+            Trailing::Protect => protect_trailing(path).map(|()| Vec::new())?,
+        };
+        replace::replace(path, &options.the_write(), |file| store_ra(array, file, &trailing, options))
+    };
+    write().map_err(|error| error.at_path(path))
+}
+
+/// An error if something would be lost that stands behind the array of an RA file.
+pub(crate) fn protect_trailing(path: &Path) -> Result<()> {
+    match trailing_of(path)?.len() {
+        0 => Ok(()),
+        len => {
+            let reason = format!(
+                "{len} bytes stand behind the array of the file that is there; RaOptions::trailing says whether to keep them"
+            );
+            Err(ErrorKind::BadOption { reason }.into())
+        }
+    }
+}
+
+/// What stands behind the array of a file, if it is there and an RA file.
+fn trailing_of(path: &Path) -> Result<Vec<u8>> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        _ => return Ok(Vec::new()),
+    }
+    // Leave to write a file does not mean leave to read it; and what is no RA file has nothing of this kind.
+    match File::open(path).map_err(Into::into).and_then(RaReader::new) {
+        Ok(mut old) => old.trailing(),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// The header of an RA file as YAML, as the page of the format shows it, ending in one newline.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.ra");
+/// ndarray_io::write_ra(&path, &ndarray::arr1(&[1.0f32, 2.0]))?;
+/// let text = ndarray_io::ra_query(&path)?;
+/// assert!(text.ends_with("type: float32\nsize: 8\ndimension: 1\nshape:\n  - 2\n...\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn ra_query<P: AsRef<Path>>(path: P) -> Result<String> {
+    let path = path.as_ref();
+    let query = || {
+        let reader = RaReader::new(File::open(path)?)?;
+        Ok(crate::ra::query(reader.ra_header(), &path.to_string_lossy()))
+    };
+    query().map_err(|error: crate::Error| error.at_path(path))
 }

@@ -2,6 +2,7 @@
 //! settled before any payload is touched.
 
 mod into;
+mod ra;
 mod read;
 mod view;
 #[cfg(test)]
@@ -12,6 +13,8 @@ use ndarray::{Dimension, IntoDimension};
 
 pub use into::ReadNpyIntoExt;
 pub(crate) use into::read_into;
+pub(crate) use ra::store_ra;
+pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
 pub use read::ReadNpyExt;
 #[cfg(feature = "mmap")]
 pub(crate) use view::{Place, locate};

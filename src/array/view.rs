@@ -83,27 +83,44 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
 
 impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
     fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
-        let place = locate::<A, D, Npy>(bytes, options)?;
-        let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
-        // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
-        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
-            .expect("a checked shape with just its items"))
+        view::<A, D, Npy>(bytes, options)
     }
 }
 
 impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
     fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
-        let place = locate::<A, D, Npy>(bytes, options)?;
-        let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.len())?;
-        // As above.
-        Ok(Self::from_shape(place.dim.set_f(place.is_fortran), items)
-            .expect("a checked shape with just its items"))
+        view_mut::<A, D, Npy>(bytes, options)
     }
+}
+
+/// Views a file of a format.
+pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
+    bytes: &'a [u8],
+    options: &ReadOptions,
+) -> Result<ArrayView<'a, A, D>> {
+    let place = locate::<A, D, F>(bytes, options)?;
+    let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
+    // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
+    Ok(ArrayView::from_shape(place.dim.set_f(place.is_fortran), items)
+        .expect("a checked shape with just its items"))
+}
+
+/// The same for changing it.
+pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
+    bytes: &'a mut [u8],
+    options: &ReadOptions,
+) -> Result<ArrayViewMut<'a, A, D>> {
+    let place = locate::<A, D, F>(bytes, options)?;
+    let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.len())?;
+    // As above.
+    Ok(ArrayViewMut::from_shape(place.dim.set_f(place.is_fortran), items)
+        .expect("a checked shape with just its items"))
 }
 
 /// Where in a file's bytes an array lies that can be viewed.
 #[derive(Debug)]
 pub(crate) struct Place<A, D, F: ArrayFormat> {
+    #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "maps tell of it"))]
     pub(crate) found: F::Found,
     pub(crate) header: Header,
     pub(crate) dim: D,

@@ -79,7 +79,11 @@ pub trait Store: Sealed {
 #[doc(hidden)]
 pub struct Format<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);
 
-impl Format<'_> {
+impl<'a> Format<'a> {
+    pub(super) fn new(make: &'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>) -> Self {
+        Self(make)
+    }
+
     /// The bytes of a header.
     pub(crate) fn make(&mut self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
         self.0(header, options)
@@ -91,6 +95,10 @@ impl Format<'_> {
 pub struct SinkRef<'a>(Sink<'a>);
 
 impl<'a> SinkRef<'a> {
+    pub(super) fn new(sink: Sink<'a>) -> Self {
+        Self(sink)
+    }
+
     pub(crate) fn into_inner(self) -> Sink<'a> {
         self.0
     }

@@ -1,9 +1,13 @@
 //! Codecs, from slices to slices.
 
+pub(crate) mod bits;
 #[cfg(feature = "npz")]
 mod crc;
 #[cfg(feature = "npz")]
 mod deflate;
+pub(crate) mod leb128;
+#[cfg(feature = "lz4")]
+pub(crate) mod lz4;
 #[cfg(feature = "npz")]
 mod unpack;
 

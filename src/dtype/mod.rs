@@ -71,6 +71,16 @@ impl DType {
         }
     }
 
+    /// Whether the element is, or has anywhere within it, what NumPy has no dtype for: a complex number of 2 × 16 bits.
+    pub(crate) fn is_foreign_to_numpy(&self) -> bool {
+        match self {
+            Self::Scalar(scalar) => (scalar.kind(), scalar.size()) == (Kind::Complex, 4),
+            Self::Subarray(subarray) => subarray.base().is_foreign_to_numpy(),
+            Self::Record(record) => record.fields().iter().any(|field| field.dtype().is_foreign_to_numpy()),
+            Self::Object => false,
+        }
+    }
+
     /// The same type with everything in it in one byte order.
     ///
     /// ```

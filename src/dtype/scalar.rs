@@ -38,7 +38,7 @@ pub enum Kind {
     Uint,
     /// `f`: a floating-point number of 2, 4, 8 or 16 bytes.
     Float,
-    /// `c`: two floating-point numbers, the real part first.
+    /// `c`: two floating-point numbers, the real part first. (Of 2 × 16 bits, RA files have them, and NPY has not.)
     Complex,
     /// `S`: bytes of fixed length, filled up with NULs.
     Bytes,
@@ -79,7 +79,7 @@ impl Kind {
             Self::Bool => size == 1,
             Self::Int | Self::Uint => matches!(size, 1 | 2 | 4 | 8),
             Self::Float => matches!(size, 2 | 4 | 8 | 16),
-            Self::Complex => matches!(size, 8 | 16 | 32),
+            Self::Complex => matches!(size, 4 | 8 | 16 | 32),
             Self::Bytes | Self::Void => size <= MAX_ITEM_SIZE,
             Self::Text => size <= MAX_ITEM_SIZE && size.is_multiple_of(4),
             Self::Datetime(step) | Self::Timedelta(step) => {

@@ -3,12 +3,15 @@
 mod convert;
 mod field;
 mod numbers;
+mod order;
 mod show;
 mod text;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
-use crate::array::{Format, ReadNpyExt, Sealed, SinkRef, Store, WriteNpyExt, dimension};
+use crate::array::{
+    Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, Store, WriteNpyExt, WriteRaExt, dimension,
+};
 use crate::dtype::DType;
 use crate::element::cast::{self, Plain};
 use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, viewable};
@@ -200,6 +203,8 @@ impl Sealed for DynArray {}
 
 impl ReadNpyExt for DynArray {}
 
+impl ReadRaExt for DynArray {}
+
 impl FromPayload for DynArray {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
         let payload = payload.into_inner();
@@ -216,19 +221,30 @@ impl FromPayload for DynArray {
 
 impl WriteNpyExt for DynArray {}
 
+impl WriteRaExt for DynArray {}
+
 impl Store for DynArray {
     fn byte_len(&self) -> usize {
         self.data.len
     }
 
-    /// Order and byte order stay as they are: an option that asks for others is an error.
+    /// The byte order stays as it is.
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
-        let is_other_order = options.the_order().is_some_and(|order| order != self.order());
-        if is_other_order {
-            let reason = "a DynArray is written in the order that it has; view it to write it in another one";
-            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+        let mut sink = sink.into_inner();
+        match options.the_order() {
+            // Of one axis at most, both orders are the same.
+            Some(order) if order != self.order() => {
+                let header = Header::new(self.dtype().clone(), order, self.header.shape().clone())?;
+                sink.write(&format.make(&header, options)?)?;
+                self.put(&mut sink, order, options)?;
+                sink.write_last(&[])
+            }
+            _ => transfer::write_bytes(
+                &mut sink,
+                format.make(&self.header, options)?,
+                self.data.bytes(),
+                options,
+            ),
         }
-        let head = format.make(&self.header, options)?;
-        transfer::write_bytes(&mut sink.into_inner(), head, self.data.bytes(), options)
     }
 }

@@ -11,6 +11,7 @@ use crate::options::ReadOptions;
 
 /// The sizes that have a Rust type here, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[
+    (Kind::Complex, 4, "Complex<half::f16> (with the feature `half`)"),
     (Kind::Complex, 8, "Complex<f32>"),
     (Kind::Complex, 16, "Complex<f64>"),
     (Kind::Complex, 32, "Complex<LongDouble>"),
@@ -19,4 +20,26 @@ pub(super) const TYPES: &[(Kind, usize, &str)] = &[
 numbers! {
     Complex<f32>: Complex, 4;
     Complex<f64>: Complex, 8;
+}
+
+#[cfg(feature = "half")]
+mod half {
+    use half::f16;
+    use num_complex::Complex;
+
+    use crate::dtype::{ByteOrder, Kind, Scalar};
+    use crate::element::fixed::{Fixed, elements};
+
+    /// RA files have them; NumPy has no dtype for them.
+    impl Fixed for Complex<f16> {
+        const UNIT: usize = 2;
+
+        fn scalar(order: ByteOrder) -> Scalar {
+            Scalar::new(Kind::Complex, 4, order).expect("there is a complex number of 4 bytes") // see Kind::allows
+        }
+    }
+
+    elements! {
+        [] Complex<f16>;
+    }
 }

@@ -18,10 +18,12 @@ pub enum ErrorKind {
         bytes: usize,
     },
 
-    /// The first bytes are not those of an NPY file.
+    /// The first bytes are not those of a file of the format.
     #[non_exhaustive]
     BadMagic {
-        /// The first bytes, at most six.
+        /// The format: `NPY` or `RA`.
+        format: &'static str,
+        /// The first bytes, as many as the format's own.
         found: Vec<u8>,
     },
     /// A format version that is none of 1.0, 2.0 and 3.0.
@@ -50,6 +52,24 @@ pub enum ErrorKind {
         reason: String,
         /// Where in the file it is, in bytes from the beginning of the array, if that can be said.
         offset: Option<usize>,
+    },
+    /// An RA file has flags that have no meaning here.
+    #[non_exhaustive]
+    UnknownFlags {
+        /// The bits that are not known.
+        flags: u64,
+    },
+    /// The packed data of an RA file are not what they should be.
+    #[non_exhaustive]
+    BadPacking {
+        /// What is wrong, in words.
+        reason: String,
+    },
+    /// The data of an RA file are packed in a way that is not read.
+    #[non_exhaustive]
+    UnsupportedPacking {
+        /// Which, in words.
+        reason: String,
     },
     /// The header is sound, but its `descr` names no type of NumPy's.
     #[non_exhaustive]
@@ -198,6 +218,19 @@ pub enum ErrorKind {
         found: u64,
         /// The limit.
         limit: u64,
+    },
+
+    /// The data of an RA file are packed, so that they can be read only as a whole.
+    Packed,
+    /// A format has no word for elements of a dtype.
+    #[non_exhaustive]
+    NotExpressible {
+        /// The format: `NPY` or `RA`.
+        format: &'static str,
+        /// The dtype.
+        dtype: DType,
+        /// What can be done instead, in words.
+        advice: String,
     },
 
     /// The header does not fit the format version that was asked for.
@@ -349,7 +382,10 @@ impl ErrorKind {
             | Self::BadZip { .. }
             | Self::UnsupportedZip { .. }
             | Self::BadCrc { .. }
-            | Self::BadDeflate { .. } => Class::Format,
+            | Self::BadDeflate { .. }
+            | Self::UnknownFlags { .. }
+            | Self::BadPacking { .. }
+            | Self::UnsupportedPacking { .. } => Class::Format,
             Self::DTypeMismatch { .. }
             | Self::MissingField { .. }
             | Self::ExtraField { .. }
@@ -358,6 +394,8 @@ impl ErrorKind {
             | Self::ForeignByteOrder { .. }
             | Self::NotViewable { .. }
             | Self::NotStored { .. }
+            | Self::Packed
+            | Self::NotExpressible { .. }
             | Self::Misaligned { .. } => Class::Mismatch,
             Self::Limit { .. } => Class::Limit,
             Self::VersionTooLow { .. }

@@ -13,11 +13,25 @@ impl fmt::Display for ErrorKind {
                 f,
                 "the system has no {bytes} bytes of memory for the array; map the file instead of reading it"
             ),
-            Self::BadMagic { found } => write!(
+            Self::BadMagic { format, found } => write!(
                 f,
-                "no NPY file: it begins with \"{}\", and not with \"\\x93NUMPY\"",
-                found.escape_ascii()
+                "no {format} file: it begins with \"{}\", and not with \"{}\"",
+                found.escape_ascii(),
+                if *format == "RA" { "rawarray" } else { "\\x93NUMPY" }
             ),
+            Self::UnknownFlags { flags } => write!(
+                f,
+                "the header has the flags {flags:#x}, of which nothing is known; ReadOptions::ignore_ra_flags(true) reads \
+                 the data as if they were not there"
+            ),
+            Self::BadPacking { reason } => write!(f, "the packed data are malformed: {reason}"),
+            Self::UnsupportedPacking { reason } => write!(f, "the data are {reason}, which is not read here"),
+            Self::Packed => f.write_str(
+                "the data are packed, so that no part of them can be read or mapped; read_ra and RaReader read all of them",
+            ),
+            Self::NotExpressible { format, dtype, advice } => {
+                write!(f, "{format} has no word for elements of {}; {advice}", Short(dtype))
+            }
             Self::BadVersion { major, minor } => write!(
                 f,
                 "format version {major}.{minor} is unknown; NPY files have 1.0, 2.0 or 3.0, so either the file is \
@@ -26,7 +40,7 @@ impl fmt::Display for ErrorKind {
             Self::Truncated { part: Part::Preamble, need, have } => {
                 write!(
                     f,
-                    "the file is cut: an NPY file begins with {need} fixed bytes, but there are only {have}"
+                    "the file is cut: its header begins with {need} fixed bytes, but there are only {have}"
                 )
             }
             Self::Truncated { part: Part::Header, need, have } => {

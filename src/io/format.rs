@@ -47,6 +47,12 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
         Ok(())
     }
 
+    /// How many bytes the elements take in the file, if the header knows.
+    #[doc(hidden)]
+    fn stored_len(found: &Self::Found) -> Option<u64> {
+        Self::header(found).payload_len().map(|bytes| bytes as u64)
+    }
+
     /// What the gate has to know of elements of this format.
     #[doc(hidden)]
     fn gate<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
@@ -102,7 +108,7 @@ impl ArrayFormat for Npy {
     }
 }
 
-mod private {
+pub(super) mod private {
     /// Keeps the trait to this library's formats.
     pub trait Sealed {}
 

@@ -3,6 +3,7 @@
 mod format;
 mod order;
 mod payload;
+mod ra;
 mod reader;
 pub(crate) mod replace;
 mod writer;
@@ -14,6 +15,7 @@ pub use payload::FromPayload;
 #[cfg(feature = "npz")]
 pub(crate) use payload::read_whole;
 pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_header_of_file, read_last};
-pub use reader::{ArrayReader, NpyReader};
+pub use ra::Ra;
+pub use reader::{ArrayReader, NpyReader, RaReader};
 pub use writer::{NpyWriter, Surplus, make_room};
 pub(crate) use zeroed::write_zeroed;

@@ -4,16 +4,37 @@ use std::io::Read;
 
 use super::format::{ArrayFormat, Npy};
 use super::payload::{self, FromPayload, Payload, PayloadRef};
+use super::ra::Ra;
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::npy::Version;
 use crate::options::ReadOptions;
+use crate::ra::RaHeader;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
 /// Reads NPY arrays, one or several in a row, from anything that reads; and shows what each is before it is read.
 pub type NpyReader<R> = ArrayReader<R, Npy>;
+
+/// Reads an RA array from anything that reads, and shows what it is before it is read.
+///
+/// ```
+/// use ndarray::{arr2, Array2};
+/// use ndarray_io::{RaOptions, RaReader, Trailing, WriteRaExt};
+///
+/// let mut file = Vec::new();
+/// let note = RaOptions::new().trailing(Trailing::Write(b"a note".to_vec()));
+/// arr2(&[[1.0, 2.0], [3.0, 4.0]]).write_ra_with(&mut file, &note)?;
+///
+/// let mut reader = RaReader::new(&file[..])?;
+/// assert_eq!((reader.eltype(), reader.elbyte(), reader.flags()), (3, 8, 0));
+/// let matrix: Array2<f64> = reader.read()?;
+/// assert_eq!(matrix[[1, 0]], 3.0);
+/// assert_eq!(reader.trailing()?, b"a note");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub type RaReader<R> = ArrayReader<R, Ra>;
 
 /// Reads arrays of a format from anything that reads, and shows what they are before they are read: [`NpyReader`] and
 /// [`RaReader`](crate::RaReader) are its names.
@@ -124,7 +145,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// ```
     pub fn trailing_len(&mut self) -> Option<u64> {
         let pending = match self.state {
-            State::AtPayload => self.payload_len()? as u64,
+            State::AtPayload => F::stored_len(&self.found)?,
             State::AtEnd => 0,
             State::Lost => return None,
         };
@@ -166,13 +187,21 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn skip(&mut self) -> Result<()> {
-        self.take(|Payload { source, header, .. }| match header.payload_len() {
-            None => source.skip(u64::MAX).map(drop),
-            Some(bytes) => match source.skip(bytes as u64)? {
-                skipped if skipped < bytes as u64 => Err(transfer::truncated(header, skipped)),
-                _ => Ok(()),
+        self.check_state(State::AtPayload)?;
+        self.state = State::Lost;
+        let mut source = Source::of(&mut self.reader);
+        match F::stored_len(&self.found) {
+            None => source.skip(u64::MAX).map(drop)?,
+            Some(bytes) => match source.skip(bytes)? {
+                skipped if skipped < bytes => {
+                    return Err(transfer::truncated(F::header(&self.found), skipped));
+                }
+                _ => {}
             },
-        })
+        }
+        source.settle()?;
+        self.state = State::AtEnd;
+        Ok(())
     }
 
     /// The reader, which stands right behind what has been read.
@@ -205,8 +234,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             }
             // Type and limits are asked before the payload is touched, so that another way can be tried. (A payload
             // that says itself where it ends may pass a limit half way.)
-            Err(error) if error.is_mismatch() => self.state = State::AtPayload,
-            Err(error) if error.is_limit() && self.payload_len().is_some() => self.state = State::AtPayload,
+            Err(error) if error.is_mismatch() && is_there(&mut source) => self.state = State::AtPayload,
+            Err(error) if error.is_limit() && is_there(&mut source) => self.state = State::AtPayload,
             Err(_) => {}
         }
         taken
@@ -258,6 +287,46 @@ impl<R: Read> NpyReader<R> {
             }
         }
     }
+}
+
+impl<R: Read> RaReader<R> {
+    /// The number of the elements' type: see [`RaHeader`](crate::RaHeader).
+    pub fn eltype(&self) -> u64 {
+        self.found.eltype
+    }
+
+    /// The bytes of one element.
+    pub fn elbyte(&self) -> u64 {
+        self.found.elbyte
+    }
+
+    /// The flags, as the header has them.
+    pub fn flags(&self) -> u64 {
+        self.found.flags
+    }
+
+    /// All that the header says.
+    pub fn ra_header(&self) -> &RaHeader {
+        &self.found
+    }
+
+    /// What stands behind the array, to the end of the file: bytes that some programs put there and that are no part of the
+    /// array. Passes over the elements if they have not been read.
+    pub fn trailing(&mut self) -> Result<Vec<u8>> {
+        if self.state == State::AtPayload {
+            self.skip()?;
+        }
+        self.check_state(State::AtEnd)?;
+        let mut source = Source::of(&mut self.reader);
+        let trailing = transfer::read_rest(&mut source, &self.options)?;
+        source.settle()?;
+        Ok(trailing)
+    }
+}
+
+/// Whether the payload has not been touched, or can be read again.
+fn is_there(source: &mut Source<'_>) -> bool {
+    source.passed() == 0 || source.restart()
 }
 
 fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -> Result<(F::Found, usize)> {

@@ -74,9 +74,9 @@ fn by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
         b'O' if size == 4 || size == 8 => return Ok(DType::Object),
         _ => return Err(format!("there is no type '{}' with a size", char::from(letter).escape_debug())),
     };
-    match Scalar::new(kind, bytes, order) {
-        Some(scalar) => Ok(scalar.into()),
-        None => Err(format!("there is no type '{}' of the size {size}", kind.letter())),
+    match Scalar::new(kind, bytes, order).map(DType::from) {
+        Some(dtype) if !dtype.is_foreign_to_numpy() => Ok(dtype),
+        _ => Err(format!("there is no type '{}' of the size {size}", kind.letter())),
     }
 }
 

@@ -115,7 +115,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
 pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(magic) {
-        return Err(ErrorKind::BadMagic { found: magic.to_vec() }.into());
+        return Err(ErrorKind::BadMagic { format: "NPY", found: magic.to_vec() }.into());
     }
     let [_, _, _, _, _, _, major, minor, ..] = *bytes else {
         return Ok(Parsed::NeedMore(SHORTEST));

@@ -29,6 +29,11 @@ const SPARE: usize = 128;
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
+    if header.dtype().is_foreign_to_numpy() {
+        let advice = "NumPy has no complex numbers of 2 × 16 bits; write them as Complex<f32>".into();
+        let dtype = header.dtype().clone();
+        return Err(ErrorKind::NotExpressible { format: "NPY", dtype, advice }.into());
+    }
     let text = text(header);
     let is_ascii = text.is_ascii();
     let is_latin1 = is_ascii || text.chars().all(|char| u32::from(char) <= 0xFF);

@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef};
+use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef, Ra};
 use crate::npy::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
@@ -21,6 +21,9 @@ use crate::transfer::{self, Picked, Source};
 
 /// An NPY file of any size, of which parts are read.
 pub type NpyFile = ArrayFile<Npy>;
+
+/// An RA file of any size, of which parts are read. Its data must not be packed.
+pub type RaFile = ArrayFile<Ra>;
 
 /// A file of any size, of which parts are read ([`NpyFile`] and [`RaFile`](crate::RaFile) are its names): by position, so that as many threads as like can read at once.
 ///

@@ -8,4 +8,4 @@ mod file;
 mod select;
 
 pub use chunks::Chunks;
-pub use file::{ArrayFile, NpyFile};
+pub use file::{ArrayFile, NpyFile, RaFile};

@@ -4,6 +4,7 @@
 //! all of them. [`Source`] and [`Sink`] are what bytes come from and go to; `os` is the one place that talks to the
 //! operating system in its own words.
 
+mod block;
 #[cfg(feature = "npz")]
 mod deflate;
 mod gather;
@@ -19,10 +20,13 @@ mod write;
 #[cfg(feature = "zstd")]
 mod zstd;
 
+pub(crate) use block::Block;
 #[cfg(feature = "npz")]
 pub(crate) use deflate::{Deflate, Deflaters};
 pub(crate) use pick::Picked;
-pub(crate) use read::{Target, check_length, read, read_aligned, read_bytes, read_into, truncated};
+pub(crate) use read::{
+    Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
+};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 #[cfg(feature = "npz")]

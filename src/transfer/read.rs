@@ -337,7 +337,7 @@ fn read_whole<T>(
 }
 
 /// All that is left of a source, within the limit for payloads.
-fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
+pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut payload = Vec::new();
     if let Some(remaining) = source.remaining() {
         options.the_limits().check_payload(remaining)?;

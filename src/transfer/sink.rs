@@ -93,6 +93,12 @@ impl<'a> Sink<'a> {
         })
     }
 
+    /// Writes what stands behind everything else, and flushes.
+    pub(crate) fn write_last(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)?;
+        self.flush()
+    }
+
     pub(super) fn flush(&mut self) -> Result<()> {
         self.target.flush()
     }

@@ -68,7 +68,6 @@ impl<'a> Source<'a> {
     }
 
     /// A stream of which so many bytes are there to be read.
-    #[cfg(feature = "npz")]
     pub(crate) fn part_of_stream(stream: &'a mut dyn Read, len: u64) -> Self {
         Self::from(Origin::Stream(stream, Some(len)))
     }
@@ -121,7 +120,6 @@ impl<'a> Source<'a> {
     }
 
     /// How many bytes have been passed.
-    #[cfg(feature = "npz")]
     pub(crate) fn passed(&self) -> u64 {
         self.passed
     }

@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["error"],
     &["limits", "progress"],
     &["header"],
-    &["npy", "zip", "codec"],
+    &["npy", "ra", "zip", "codec"],
     &["options"],
     &["element"],
     &["transfer"],

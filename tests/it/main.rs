@@ -18,6 +18,7 @@ mod paths;
 mod processes;
 mod progress;
 mod properties;
+mod ra;
 mod reader;
 #[cfg(feature = "derive")]
 mod records;

@@ -13,8 +13,15 @@ use crate::options::{ReadOptions, WriteOptions};
 
 /// How records of this dtype are read, or why not.
 pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<How<R>> {
-    let DType::Record(record) = found else {
-        return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::new())?, false));
+    let own;
+    let record = match (found, options.the_composites()) {
+        (DType::Record(record), _) => record,
+        (_, Some(order)) if found.item_size() == R::SPEC.filed().size => {
+            own = R::SPEC.dtype(&WriteOptions::new())?.with_byte_order(order);
+            let DType::Record(record) = &own else { unreachable!("the dtype of a record") };
+            record
+        }
+        _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::new())?, false)),
     };
     let mut fields =
         FieldsRead { record, spec: R::SPEC, options, next: 0, fixes: Some(Vec::new()), filled: Some(0) };

@@ -9,7 +9,7 @@ use super::RecordField;
 /// What a type takes in a file.
 #[derive(Clone, Copy)]
 pub struct Filed {
-    size: usize,
+    pub(super) size: usize,
     align: usize,
     /// Whether a field of the type is told its width.
     pub takes_len: bool,

@@ -1,5 +1,9 @@
 //! What a caller may ask for beyond the defaults, for every format and every way in and out.
 
+mod ra;
+
+pub use ra::{RaOptions, Trailing};
+
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::thread;
@@ -53,6 +57,9 @@ pub struct ReadOptions {
     casting: Option<Casting>,
     allow_trailing: bool,
     ignore_extra_fields: bool,
+    ignore_ra_flags: bool,
+    /// Raw bytes are taken for records of their size, in this byte order.
+    composites: Option<ByteOrder>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
 }
@@ -90,6 +97,14 @@ impl ReadOptions {
     #[must_use]
     pub fn ignore_extra_fields(mut self, ignore: bool) -> Self {
         self.ignore_extra_fields = ignore;
+        self
+    }
+
+    /// Passes over flags of an RA file that are not known, and takes data as they are that are marked as packed and are not.
+    /// By default both are an error.
+    #[must_use]
+    pub fn ignore_ra_flags(mut self, ignore: bool) -> Self {
+        self.ignore_ra_flags = ignore;
         self
     }
 
@@ -138,6 +153,19 @@ impl ReadOptions {
 
     pub(crate) fn ignores_extra_fields(&self) -> bool {
         self.ignore_extra_fields
+    }
+
+    pub(crate) fn ignores_ra_flags(&self) -> bool {
+        self.ignore_ra_flags
+    }
+
+    /// The same for a file whose composite elements are known by their size alone.
+    pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
+        Self { composites: Some(order), ..self }
+    }
+
+    pub(crate) fn the_composites(&self) -> Option<ByteOrder> {
+        self.composites
     }
 
     pub(crate) fn allows_trailing(&self) -> bool {

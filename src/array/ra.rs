@@ -1,0 +1,223 @@
+//! The traits for RA files, in the shape of those for NPY.
+
+use std::io::{Read, Write};
+
+use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dimension};
+
+use super::private::Sealed;
+use super::view::{view, view_mut};
+use super::write::{Format, SinkRef, Store};
+use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{FromPayload, Ra, RaReader};
+use crate::options::{RaOptions, ReadOptions, Trailing};
+use crate::ra::RaHeader;
+use crate::transfer::Sink;
+
+/// Reading arrays from RA files.
+///
+/// It is there for the same arrays as [`ReadNpyExt`](crate::ReadNpyExt). The first axis of an RA file varies fastest, so that
+/// the array has Fortran strides; nothing is transposed. (`reversed_axes` of it is in C order.)
+///
+/// ```
+/// use ndarray::{arr2, Array2};
+/// use ndarray_io::{ReadRaExt, WriteRaExt};
+///
+/// let a = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+/// let mut file = Vec::new();
+/// a.write_ra(&mut file)?;
+/// assert_eq!(Array2::<f64>::read_ra(&file[..])?, a);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// Elements of a composite type (0) are read as any struct that derives [`Record`](macro@crate::Record) and is of their size:
+/// the file says no more of them, so that **nothing but the size is checked**. [`Void`](crate::Void) takes them as raw bytes.
+pub trait ReadRaExt: FromPayload + Sealed {
+    /// Reads one array. What stands behind it is left in the reader: [`RaReader::trailing`] gives it.
+    fn read_ra<R: Read>(reader: R) -> Result<Self> {
+        Self::read_ra_with(reader, &ReadOptions::new())
+    }
+
+    /// Reads one array, with options.
+    fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
+        RaReader::with_options(reader, options)?.read()
+    }
+}
+
+/// Writing arrays as RA files.
+///
+/// It is there for every array and view, and for [`DynArray`](crate::DynArray). The shape is that of the array; the elements of
+/// an array in C order are turned round on the way, unless [`RaOptions::reversed`] says otherwise. Integers, floats, complex
+/// numbers, raw bytes and structs can be written; `bool` on request ([`RaOptions::eltype_5`]); text and times cannot.
+///
+/// ```
+/// use ndarray::arr1;
+/// use ndarray_io::WriteRaExt;
+///
+/// let mut file = Vec::new();
+/// arr1(&[1.0f32, 2.0]).write_ra(&mut file)?;
+/// assert_eq!(file.len(), 48 + 8 + 8);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub trait WriteRaExt: Store {
+    /// Writes the array and flushes the writer.
+    fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
+        self.write_ra_with(writer, &RaOptions::new())
+    }
+
+    /// Writes the array with options and flushes the writer.
+    fn write_ra_with<W: Write>(&self, writer: W, options: &RaOptions) -> Result<()> {
+        let trailing = match options.the_trailing() {
+            Trailing::Protect => &[],
+            Trailing::Write(bytes) => &bytes[..],
+            Trailing::Keep => {
+                let reason =
+                    "a writer has nothing to keep; write_ra_with keeps what an old file of its path has"
+                        .into();
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+        };
+        store_ra(self, writer, trailing, options)
+    }
+}
+
+/// Viewing the bytes of an RA file as an array, without copying them.
+///
+/// ```
+/// use ndarray::{arr1, ArrayView1};
+/// use ndarray_io::{ViewRaExt, WriteRaExt};
+///
+/// let mut bytes = Vec::new();
+/// arr1(&[1u8, 2, 3]).write_ra(&mut bytes)?;
+/// assert_eq!(ArrayView1::<u8>::view_ra(&bytes)?, arr1(&[1, 2, 3]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub trait ViewRaExt<'a>: Sized + Sealed {
+    /// Views a whole file. Packed data are an error; what stands behind the array is passed over.
+    fn view_ra(bytes: &'a [u8]) -> Result<Self> {
+        Self::view_ra_with(bytes, &ReadOptions::new())
+    }
+
+    /// Views a whole file, with options.
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
+}
+
+/// Viewing the bytes of an RA file as an array that can be changed in place.
+///
+/// ```
+/// use ndarray::{arr1, Array1, ArrayViewMut1};
+/// use ndarray_io::{ReadRaExt, ViewMutRaExt, WriteRaExt};
+///
+/// let mut bytes = Vec::new();
+/// arr1(&[1u8, 2, 3]).write_ra(&mut bytes)?;
+/// ArrayViewMut1::<u8>::view_mut_ra(&mut bytes)?[1] = 20;
+/// assert_eq!(Array1::<u8>::read_ra(&bytes[..])?, arr1(&[1, 20, 3]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub trait ViewMutRaExt<'a>: Sized + Sealed {
+    /// Views a whole file. Packed data are an error; what stands behind the array is passed over.
+    fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
+        Self::view_mut_ra_with(bytes, &ReadOptions::new())
+    }
+
+    /// Views a whole file, with options.
+    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
+}
+
+impl<A: ReadableElement, S: DataOwned<Elem = A>, D: Dimension> ReadRaExt for ArrayBase<S, D> {}
+impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteRaExt for ArrayBase<S, D> {}
+impl<A: WritableElement, D: Dimension> WriteRaExt for ArrayRef<A, D> {}
+
+impl<'a, A: ViewElement, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
+        view::<A, D, Ra>(bytes, options)
+    }
+}
+
+impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
+    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
+        view_mut::<A, D, Ra>(bytes, options)
+    }
+}
+
+/// Writes an array as an RA file, and what stands behind it, and flushes.
+pub(crate) fn store_ra<T: Store + ?Sized, W: Write>(
+    array: &T,
+    mut writer: W,
+    trailing: &[u8],
+    options: &RaOptions,
+) -> Result<()> {
+    let write = options.the_write();
+    let describe = |header: &Header| RaHeader::of(header, options.takes_eltype_5());
+    if options.is_compressed() {
+        store_packed(array, Sink::of(&mut writer), &write, describe)?;
+    } else {
+        let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
+        array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut Format::new(&mut format))?;
+    }
+    Sink::of(&mut writer).write_last(trailing)
+}
+
+#[cfg(feature = "lz4")]
+fn store_packed<T: Store + ?Sized>(
+    array: &T,
+    mut sink: Sink<'_>,
+    options: &crate::options::WriteOptions,
+    describe: impl Fn(&Header) -> Result<RaHeader>,
+) -> Result<()> {
+    use std::cell::Cell;
+
+    use crate::codec::lz4;
+
+    /// Takes all of the elements' bytes, and packs them without another copy if they come in one piece.
+    struct Packer<'a> {
+        bytes: Vec<u8>,
+        wanted: &'a Cell<usize>,
+        packed: Option<Vec<u8>>,
+    }
+
+    impl Write for Packer<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if bytes.len() == self.wanted.get() {
+                self.packed = Some(lz4::pack(bytes)?);
+            } else {
+                self.bytes.extend_from_slice(bytes);
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut found = None;
+    let wanted = Cell::new(usize::MAX);
+    let mut packer = Packer { bytes: Vec::new(), wanted: &wanted, packed: None };
+    let mut format = |header: &Header, _: &_| {
+        wanted.set(header.payload_len().unwrap_or(usize::MAX));
+        found = Some(describe(header)?);
+        Ok(Vec::new())
+    };
+    array.store(SinkRef::new(Sink::of(&mut packer)), options, &mut Format::new(&mut format))?;
+    let packed = match packer.packed {
+        Some(packed) => packed,
+        None => lz4::pack(&packer.bytes)?,
+    };
+    let mut found = found.expect("every array is stored behind a header");
+    found.flags |= crate::ra::PACKED;
+    found.size = packed.len() as u64;
+    sink.write(&found.to_bytes())?;
+    sink.write(&packed)
+}
+
+#[cfg(not(feature = "lz4"))]
+fn store_packed<T: Store + ?Sized>(
+    _: &T,
+    _: Sink<'_>,
+    _: &crate::options::WriteOptions,
+    _: impl Fn(&Header) -> Result<RaHeader>,
+) -> Result<()> {
+    unreachable!("the option is there only with the feature")
+}

@@ -1,0 +1,71 @@
+//! Integers of variable length, seven bits a byte, the least significant first; signed ones folded onto unsigned ones
+//! ("zigzag"), as the RA format's program in Julia writes them.
+
+/// Unpacks just as many integers of `size` bytes as `into` has room for, which are written in the given byte order; `false`
+/// if the bytes are not just these integers.
+pub(crate) fn unpack(packed: &[u8], size: usize, is_signed: bool, is_big: bool, into: &mut [u8]) -> bool {
+    let mut rest = packed;
+    for slot in into.chunks_exact_mut(size) {
+        let Some(mut number) = next(&mut rest, 8 * size as u32) else { return false };
+        if is_signed {
+            number = number >> 1 ^ (number & 1).wrapping_neg();
+        }
+        let bytes = number.to_le_bytes();
+        slot.copy_from_slice(&bytes[..size]);
+        if is_big {
+            slot.reverse();
+        }
+    }
+    rest.is_empty()
+}
+
+/// The next number, which has at most so many bits.
+fn next(rest: &mut &[u8], bits: u32) -> Option<u64> {
+    let mut number = 0u64;
+    for shift in (0..bits).step_by(7) {
+        let (byte, behind) = rest.split_first()?;
+        *rest = behind;
+        let part = u64::from(byte & 0x7F);
+        if shift + 7 > bits && part >> (bits - shift) != 0 {
+            return None; // more bits than the type has
+        }
+        number |= part << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack;
+
+    /// The examples of the LEB128 article of Wikipedia, and of the zigzag encoding in the documentation of Protocol Buffers.
+    #[test]
+    fn known_numbers() {
+        let mut one = [0; 4];
+        assert!(unpack(&[0xE5, 0x8E, 0x26], 4, false, false, &mut one));
+        assert_eq!(u32::from_le_bytes(one), 624_485);
+        for (packed, number) in [(0u8, 0i32), (1, -1), (2, 1), (3, -2)] {
+            assert!(unpack(&[packed], 4, true, true, &mut one));
+            assert_eq!(i32::from_be_bytes(one), number);
+        }
+        assert!(unpack(&[0xFE, 0xFF, 0xFF, 0xFF, 0x0F], 4, true, false, &mut one));
+        assert_eq!(i32::from_le_bytes(one), i32::MAX);
+        assert!(unpack(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F], 4, true, false, &mut one));
+        assert_eq!(i32::from_le_bytes(one), i32::MIN);
+        assert!(!unpack(&[0xFF, 0xFF, 0xFF, 0xFF, 0x1F], 4, true, false, &mut one), "33 bits");
+        assert!(!unpack(&[0x80], 4, true, false, &mut one), "cut");
+        assert!(!unpack(&[0, 0], 4, true, false, &mut one), "too many");
+        let mut large = [0; 8];
+        assert!(unpack(
+            &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1],
+            8,
+            false,
+            false,
+            &mut large
+        ));
+        assert_eq!(u64::from_le_bytes(large), u64::MAX);
+    }
+}

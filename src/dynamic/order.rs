@@ -1,0 +1,76 @@
+//! Elements in another order, and several arrays as one: what a [`DynArray`] does without knowing their type.
+
+use ndarray::{ArrayViewD, Axis};
+
+use super::DynArray;
+use crate::element::WritableElement;
+use crate::error::Result;
+use crate::header::Header;
+use crate::options::WriteOptions;
+use crate::shape::Order;
+use crate::transfer::{self, Items, Sink};
+
+impl DynArray {
+    /// Several arrays as one, along an axis.
+    pub(crate) fn join(parts: &[Self], axis: usize) -> Result<Self> {
+        let views: Vec<ArrayViewD<'_, u8>> = parts.iter().map(bytes_of).collect();
+        // Their shapes have been compared; the elements' own bytes are an axis behind all others.
+        let joined = ndarray::concatenate(Axis(axis), &views).expect("the shapes fit");
+        let mut dims = joined.shape().to_vec();
+        dims.pop();
+        let header = Header::new(parts[0].dtype().clone(), Order::C, dims.into())?;
+        Ok(DynArray::from_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>()))
+    }
+
+    /// Writes the elements in an order, without a header.
+    pub(crate) fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
+        if order == self.order() || self.shape().len() < 2 {
+            return sink.write(self.bytes());
+        }
+        let (bytes, item) = (self.bytes(), self.dtype().item_size());
+        match item {
+            0 => Ok(()),
+            2 => gathered::<u16>(sink, words_of(self, bytemuck::cast_slice(bytes), 1), order, options),
+            4 => gathered::<u32>(sink, words_of(self, bytemuck::cast_slice(bytes), 1), order, options),
+            8 => gathered::<u64>(sink, words_of(self, bytemuck::cast_slice(bytes), 1), order, options),
+            _ => gathered::<u8>(sink, bytes_of(self), order, options),
+        }
+    }
+}
+
+/// An array's elements as bytes, which are an axis of their own behind the others.
+fn bytes_of(array: &DynArray) -> ArrayViewD<'_, u8> {
+    words_of(array, array.bytes(), array.dtype().item_size())
+}
+
+/// An array's elements as words, so many to each: an axis of their own behind the others.
+fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
+    let mut dims = array.shape().to_vec();
+    let ndim = dims.len();
+    if array.order() == Order::Fortran {
+        dims.reverse();
+    }
+    dims.push(each);
+    // A DynArray has just the bytes of its shape.
+    let view = ArrayViewD::from_shape(dims, words).expect("just the words of the shape");
+    match array.order() {
+        Order::C => view,
+        Order::Fortran => view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>()),
+    }
+}
+
+fn gathered<W: WritableElement>(
+    sink: &mut Sink<'_>,
+    mut view: ArrayViewD<'_, W>,
+    order: Order,
+    options: &WriteOptions,
+) -> Result<()> {
+    let ndim = view.ndim() - 1;
+    if order == Order::Fortran {
+        view = view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>());
+    }
+    let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
+    let header = Header::new(dtype, Order::C, [view.len()].into())?;
+    let emit = W::emit(header.dtype());
+    transfer::write_more(sink, Vec::new(), &header, Items::Strided(view), &emit, options)
+}

@@ -1,0 +1,201 @@
+//! RA as a format that the ways in know: what its flags ask for when elements are read.
+
+use std::borrow::Cow;
+
+use super::format::{ArrayFormat, private};
+use super::payload::{Payload, PayloadRef};
+use crate::codec::{self, leb128};
+use crate::dtype::{ByteOrder, Kind, Scalar};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{Header, Parsed};
+use crate::limits::Limits;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::ra::{self, Packing, RaHeader};
+use crate::shape::Order;
+use crate::transfer::{self, Block, Source};
+
+/// The RA format.
+///
+/// ```
+/// use ndarray_io::{ArrayFile, Ra, RaFile};
+/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Ra>> = |path| RaFile::open(path); // two names of one type
+/// # assert!(open("/no/such/file").is_err());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Ra {}
+
+impl private::Sealed for Ra {}
+
+impl ArrayFormat for Ra {
+    type Found = RaHeader;
+
+    const HAS_TRAILING: bool = true;
+
+    fn parse(bytes: &[u8], _: &Limits) -> Result<Parsed<RaHeader>> {
+        ra::parse(bytes)
+    }
+
+    fn truncated(have: usize, need: usize) -> Error {
+        ra::truncated(have, need)
+    }
+
+    fn header(found: &RaHeader) -> &Header {
+        &found.header
+    }
+
+    fn format(header: &Header, _: &WriteOptions) -> Result<Vec<u8>> {
+        if header.order() == Order::C && header.shape().ndim() > 1 {
+            let reason =
+                "the first axis of an RA file varies fastest: make it in Fortran order, as (3, 4).f()".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        ra::format(header)
+    }
+
+    fn check_plain(found: &RaHeader, options: &ReadOptions) -> Result<()> {
+        check_flags(found, options)?;
+        match found.packing() {
+            Packing::None => Ok(()),
+            _ => Err(ErrorKind::Packed.into()),
+        }
+    }
+
+    fn stored_len(found: &RaHeader) -> Option<u64> {
+        (found.packing() != Packing::Unclear).then_some(found.size)
+    }
+
+    fn gate<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
+        if found.eltype != 0 {
+            return Cow::Borrowed(options);
+        }
+        let order = if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
+        Cow::Owned(options.clone().with_composites(order))
+    }
+
+    fn with_payload<T>(
+        found: &RaHeader,
+        payload: PayloadRef<'_, '_>,
+        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let Payload { source, header, options } = payload.into_inner();
+        let options = Self::gate(found, options);
+        check_flags(found, &options)?;
+        let Some(unpack) = unpacking(source, found, &options)? else {
+            return read(PayloadRef::new(source, header, &options));
+        };
+        let len = header.payload_len().unwrap_or_default();
+        let mut block = Block::new(len, unpack);
+        read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
+    }
+}
+
+fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
+    let flags = found.unknown_flags();
+    if flags != 0 && !options.ignores_ra_flags() {
+        return Err(ErrorKind::UnknownFlags { flags }.into());
+    }
+    if found.is_big_endian() && (found.eltype, found.elbyte) == (5, 2) {
+        let reason = "bfloat16 in big-endian byte order".into();
+        return Err(ErrorKind::UnsupportedPacking { reason }.into());
+    }
+    Ok(())
+}
+
+/// Fills memory with all of the elements' bytes.
+type Unpack = Box<dyn FnMut(&mut [u8]) -> Result<()>>;
+
+/// How the elements are unpacked; `None` if they lie there as they are.
+fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Option<Unpack>> {
+    match found.packing() {
+        Packing::None => Ok(None),
+        Packing::Bits => {
+            let (words, is_big) = (stored(source, found, options)?, found.is_big_endian());
+            Ok(Some(Box::new(move |into| {
+                codec::bits::unpack(&words, is_big, into);
+                Ok(())
+            })))
+        }
+        Packing::Lz4 => {
+            check_room(found.size, found)?;
+            let packed = stored(source, found, options)?;
+            Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
+        }
+        Packing::Unclear => {
+            let bytes = unclear(transfer::read_rest(source, options)?, found, options)?;
+            Ok(Some(Box::new(move |into| {
+                into.copy_from_slice(&bytes);
+                Ok(())
+            })))
+        }
+    }
+}
+
+/// The data as they are stored: just as many bytes as the header says.
+fn stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
+    let bytes = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).expect("there are bytes"); // see Kind::allows
+    let size = usize::try_from(found.size).map_err(|_| {
+        Error::from(ErrorKind::Overflow { what: format!("{} bytes of packed data", found.size) })
+    })?;
+    transfer::read_bytes(source, &Header::new(bytes.into(), Order::C, [size].into())?, options)
+}
+
+/// An error if so many bytes cannot be the elements in any packing.
+fn check_room(packed: u64, found: &RaHeader) -> Result<()> {
+    /// What the last bytes of a block of LZ4 can be more.
+    const END: u64 = 64;
+    match found.unpacked() <= packed.saturating_mul(255).saturating_add(END) {
+        true => Ok(()),
+        false => {
+            let reason = format!("{packed} bytes are too few to be {} in a block of LZ4", found.unpacked());
+            Err(ErrorKind::BadPacking { reason }.into())
+        }
+    }
+}
+
+#[cfg(feature = "lz4")]
+fn unpack_lz4(packed: &[u8], into: &mut [u8]) -> Result<()> {
+    codec::lz4::unpack(packed, into)
+}
+
+#[cfg(not(feature = "lz4"))]
+fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
+    let reason = "a block of LZ4, for which this program was built without the feature `lz4`".into();
+    Err(ErrorKind::UnsupportedPacking { reason }.into())
+}
+
+/// Data that are marked as packed, in the size that they have unpacked: a block of LZ4 that happens to be as long, or numbers of
+/// variable length, whose size is that of the whole and which go to the end of the file, or nothing of that. `rest` is all that
+/// follows the header.
+fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
+    let have = rest.len() as u64;
+    options.the_limits().check_payload(found.unpacked())?;
+    let len = found.header.payload_len().unwrap_or_default();
+    let stored = rest.get(..len); // both sizes are the same
+    let scalar = found.header.dtype().as_scalar();
+    let unpack_numbers = || {
+        let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint))?;
+        // Each takes a byte at least.
+        let mut numbers = vec![0; Some(len).filter(|_| have >= found.header.len() as u64)?];
+        let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
+        leb128::unpack(&rest, scalar.size(), is_signed, is_big, &mut numbers).then_some(numbers)
+    };
+    let unpack_block = || {
+        let mut bytes = vec![0; len];
+        unpack_lz4(stored?, &mut bytes).is_ok().then_some(bytes)
+    };
+    let unpacked = match have == found.size {
+        true => unpack_block().or_else(unpack_numbers),
+        false => unpack_numbers().or_else(unpack_block),
+    };
+    match (unpacked, stored) {
+        (Some(bytes), _) => Ok(bytes),
+        (None, None) => Err(transfer::truncated(&found.header, have)),
+        (None, Some(stored)) if options.ignores_ra_flags() => Ok(stored.to_vec()),
+        (None, Some(_)) => {
+            let reason = "they are marked so, but are neither a block of LZ4 nor numbers of variable length; some programs \
+                          mark data so that are not packed, which ReadOptions::ignore_ra_flags(true) takes as they are"
+                .into();
+            Err(ErrorKind::BadPacking { reason }.into())
+        }
+    }
+}

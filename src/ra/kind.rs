@@ -1,0 +1,68 @@
+//! RA's types of elements, as dtypes and back.
+
+use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
+use crate::error::{ErrorKind, Result};
+
+/// The dtype of elements of a type and size. Of those that NumPy has no dtype for, it is that of raw bytes.
+pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType> {
+    let kind = match eltype {
+        1 => Kind::Int,
+        2 => Kind::Uint,
+        3 => Kind::Float,
+        4 => Kind::Complex,
+        5 if elbyte == 1 => Kind::Bool,
+        0 | 5 => Kind::Void,
+        _ => {
+            let reason = format!("there is no element type {eltype}; 0 to 5 are known");
+            return Err(ErrorKind::BadHeader { reason, offset: Some(16) }.into());
+        }
+    };
+    let size = usize::try_from(elbyte).ok().filter(|size| *size <= MAX_ITEM_SIZE);
+    let scalar =
+        size.and_then(|size| Scalar::new(kind, size, order).or_else(|| Scalar::new(Kind::Void, size, order)));
+    scalar.map(DType::from).ok_or_else(|| {
+        let reason = format!("an element of {elbyte} bytes is larger than {MAX_ITEM_SIZE}");
+        ErrorKind::BadHeader { reason, offset: Some(24) }.into()
+    })
+}
+
+/// The type for a dtype, and whether its elements are big-endian.
+pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
+    let number = match dtype {
+        DType::Scalar(scalar) => match scalar.kind() {
+            Kind::Int => Some(1),
+            Kind::Uint => Some(2),
+            Kind::Float => Some(3),
+            Kind::Complex => Some(4),
+            Kind::Bool if eltype_5 => Some(5),
+            Kind::Void if eltype_5 && scalar.size() == 2 => Some(5),
+            Kind::Void => Some(0),
+            _ => None,
+        },
+        DType::Record(_) if !dtype.has_object() => Some(0),
+        _ => None,
+    };
+    let Some(number) = number else {
+        let advice = match dtype.as_scalar().map(Scalar::kind) {
+            Some(Kind::Bool) => {
+                "write it as u8, or as type 5 with RaOptions::eltype_5(true), which not every program reads as bool"
+            }
+            Some(Kind::Bytes | Kind::Text) => "its bytes can be written as raw ones, as Void",
+            Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
+                "write the counts as i64; RA does not keep the unit"
+            }
+            _ => "NPY holds it",
+        };
+        let (format, dtype) = ("RA", dtype.clone());
+        return Err(ErrorKind::NotExpressible { format, dtype, advice: advice.into() }.into());
+    };
+    let is = |order| dtype.with_byte_order(order) == *dtype;
+    match (is(ByteOrder::Little), is(ByteOrder::Big)) {
+        (true, _) => Ok((number, false)),
+        (false, true) => Ok((number, true)),
+        (false, false) => {
+            let advice = "its fields have different byte orders; give all of them one".into();
+            Err(ErrorKind::NotExpressible { format: "RA", dtype: dtype.clone(), advice }.into())
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Data that are unpacked all at once.
+
+use std::io::{self, Read};
+
+use crate::error::{ErrorKind, Result};
+
+/// Reads `len` bytes that are unpacked in one go: into the memory that asks for all of them, or where they are asked for in
+/// pieces, into memory of its own.
+pub(crate) struct Block<F> {
+    unpack: F,
+    len: usize,
+    ready: Vec<u8>,
+    done: usize,
+}
+
+impl<F: FnMut(&mut [u8]) -> Result<()>> Block<F> {
+    /// `unpack` fills just so many bytes.
+    pub(crate) fn new(len: usize, unpack: F) -> Self {
+        Self { unpack, len, ready: Vec::new(), done: 0 }
+    }
+}
+
+impl<F: FnMut(&mut [u8]) -> Result<()>> Read for Block<F> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.done == 0 && into.len() >= self.len {
+            (self.unpack)(&mut into[..self.len])?;
+            self.done = self.len;
+            return Ok(self.len);
+        }
+        if self.ready.is_empty() {
+            let bytes = self.len;
+            self.ready
+                .try_reserve_exact(bytes)
+                .map_err(|_| crate::Error::from(ErrorKind::OutOfMemory { bytes }))?;
+            self.ready.resize(bytes, 0);
+            (self.unpack)(&mut self.ready)?;
+        }
+        let rest = &self.ready[self.done..];
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.done += count;
+        Ok(count)
+    }
+}

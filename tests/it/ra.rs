@@ -1,0 +1,465 @@
+//! RA files: those that `testdata/make_ra.py` makes without this library, each beside the array that it holds as NumPy saves
+//! it; those of the format's own programs, if `NDARRAY_IO_RA` names their folder; and what this library writes.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
+use ndarray_io::{
+    Conversion, DynArray, Error, ErrorKind, Order, Part, RaFile, RaOptions, RaReader, ReadOptions, ReadRaExt,
+    Result, Trailing, ViewMutRaExt, ViewRaExt, WriteNpyExt, WriteOptions, WriteRaExt, convert_npy_to_ra,
+    convert_ra_to_npy, ra, ra_query, read_npy, read_ra, read_ra_with, write_ra, write_ra_with,
+};
+use num_complex::Complex;
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/ra")
+}
+
+fn cases() -> Vec<(String, PathBuf, Value)> {
+    let lines = fs::read_to_string(folder().join("ra.jsonl")).unwrap();
+    let case = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let id = line["id"].as_str().unwrap().to_owned();
+        (id.clone(), folder().join(format!("{id}.ra")), line)
+    };
+    lines.lines().map(case).collect()
+}
+
+fn class(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::BadMagic { .. } => "bad_magic",
+        ErrorKind::BadHeader { .. } => "bad_header",
+        ErrorKind::Truncated { .. } => "truncated",
+        ErrorKind::Limit { .. } => "limit",
+        ErrorKind::Overflow { .. } => "overflow",
+        ErrorKind::BadPacking { .. } => "bad_packing",
+        ErrorKind::UnknownFlags { .. } => "unknown_flags",
+        ErrorKind::UnsupportedPacking { .. } => "unsupported_packing",
+        _ => "none of this table's",
+    }
+}
+
+/// Gives one byte at a time.
+struct Drops<R>(R);
+
+impl<R: Read> Read for Drops<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let most = into.len().min(1);
+        self.0.read(&mut into[..most])
+    }
+}
+
+/// The elements as bytes in C order, with what they are.
+fn content(array: &DynArray) -> (String, Vec<usize>, Vec<u8>) {
+    let mut file = Vec::new();
+    array.write_npy_with(&mut file, &WriteOptions::new().order(Order::C)).unwrap();
+    let bytes = file[file.len() - array.bytes().len()..].to_vec();
+    (array.dtype().to_string(), array.shape().to_vec(), bytes)
+}
+
+type Route = fn(&Path, &ReadOptions) -> Result<DynArray>;
+
+const ROUTES: &[(&str, Route)] = &[
+    ("path", |path, options| read_ra_with(path, options)),
+    ("slice", |path, options| DynArray::read_ra_with(&fs::read(path)?[..], options)),
+    ("drops", |path, options| DynArray::read_ra_with(Drops(File::open(path)?), options)),
+    ("reader", |path, options| {
+        let mut reader = RaReader::with_options(File::open(path)?, options)?;
+        match reader.read::<ArrayD<String>>() {
+            Err(error) if error.is_mismatch() => reader.read(), // another type can be tried after it
+            read => Err(read.unwrap_err()),
+        }
+    }),
+    ("file", |path, options| match RaFile::open_with(path, options) {
+        Err(error) if matches!(error.kind(), ErrorKind::Packed) => read_ra_with(path, options),
+        file => file?.read(),
+    }),
+    ("rows", |path, options| {
+        // Two halves along the first axis, where that can be.
+        let Ok(file) = RaFile::open_with(path, options) else { return read_ra_with(path, options) };
+        if file.shape().ndim() == 0 || file.shape().dims().contains(&0) {
+            return file.read();
+        }
+        let npy = tempfile::NamedTempFile::new()?.into_temp_path();
+        match convert_ra_to_npy(
+            path,
+            &npy,
+            Conversion::new().memory(40).drop_trailing(true).read(options.clone()),
+        ) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotExpressible { .. }) => file.read(),
+            converted => converted.and_then(|()| read_npy(&npy)),
+        }
+    }),
+];
+
+#[test]
+fn files_are_read_as_numpy_says() {
+    let mut seen = 0;
+    for (id, path, line) in cases() {
+        if !cfg!(feature = "lz4") && id.contains("lz4") {
+            continue;
+        }
+        for (way, options) in
+            [("expect", ReadOptions::new()), ("ignoring_flags", ReadOptions::new().ignore_ra_flags(true))]
+        {
+            let expect = line[way].as_str().or(line["expect"].as_str()).unwrap();
+            for (name, route) in ROUTES {
+                match route(&path, &options) {
+                    Ok(found) => {
+                        assert_eq!(expect, "ok", "{id} by {name}: was read");
+                        let wanted: DynArray = read_npy(path.with_extension("npy")).unwrap();
+                        if id == "complex-2x16" {
+                            assert_eq!(found.bytes(), wanted.bytes(), "{id} by {name}");
+                        } else {
+                            assert_eq!(content(&found), content(&wanted), "{id} by {name}");
+                        }
+                    }
+                    Err(error) => assert_eq!(class(&error), expect, "{id} by {name}: {error}"),
+                }
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 120, "{seen}");
+}
+
+#[test]
+fn files_are_written_back_to_the_same_bytes() {
+    let mut seen = 0;
+    for (id, path, line) in cases() {
+        let Some(back) = line["back"].as_str() else { continue };
+        let options = RaOptions::new().eltype_5(back == "eltype_5");
+        let array: DynArray = read_ra(&path).unwrap();
+        let mut file = Vec::new();
+        array.write_ra_with(&mut file, &options).unwrap();
+        assert_eq!(file, fs::read(&path).unwrap(), "{id}");
+        seen += 1;
+    }
+    assert!(seen > 70, "{seen}");
+}
+
+/// The files of the format's own programs; the arrays that they hold go to `NDARRAY_IO_WRITTEN`, for NumPy to compare.
+#[test]
+fn files_of_the_formats_own_programs() {
+    let Some(folder) = std::env::var_os("NDARRAY_IO_RA") else { return };
+    let written = PathBuf::from(std::env::var_os("NDARRAY_IO_WRITTEN").unwrap());
+    let mut seen = 0;
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_none_or(|extension| extension != "ra") {
+            continue;
+        }
+        let array: DynArray = read_ra(&path).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        ndarray_io::write_npy(written.join(format!("{name}.npy")), &array).unwrap();
+        let mut again = Vec::new();
+        if RaReader::new(File::open(&path).unwrap()).unwrap().flags() == 0 {
+            array.write_ra(&mut again).unwrap();
+            assert_eq!(again, fs::read(&path).unwrap(), "{name}");
+        }
+        #[cfg(feature = "lz4")]
+        write_ra_with(written.join(format!("{name}.lz4.ra")), &array, &RaOptions::new().compressed(true))
+            .unwrap();
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+/// The file of the format's documentation, from its formula, whose checksum the documentation gives.
+#[test]
+fn the_array_of_the_documentation() {
+    let value = |k: usize| Complex::new(k as f32, -(1.0 / k as f32));
+    let array = Array2::from_shape_fn((3, 4), |(row, column)| value(row + 3 * column));
+    let folder_ = tempfile::tempdir().unwrap();
+    let path = folder_.path().join("test.ra");
+    write_ra(&path, &array).unwrap();
+    // Its md5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
+    assert_eq!(fs::read(&path).unwrap(), fs::read(folder().join("page.ra")).unwrap());
+    assert_eq!(
+        ra_query(&path).unwrap(),
+        format!(
+            "---\nname: {}\nendian: little\ntype: complex64\nsize: 96\ndimension: 2\nshape:\n  - 3\n  - 4\n...\n",
+            path.display()
+        )
+    );
+    let read: Array2<Complex<f32>> = read_ra(&path).unwrap();
+    assert_eq!(read.strides(), [1, 3], "Fortran strides, nothing transposed");
+    assert_eq!(read[[1, 1]], value(4));
+}
+
+#[cfg(feature = "derive")]
+mod composites {
+    use ndarray::Array1;
+    use ndarray_io::{ByteOrder, Record, Void};
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Record)]
+    #[repr(C)]
+    struct Entry {
+        info: [u8; 12],
+        index: u32,
+        v: [f64; 8],
+    }
+
+    #[test]
+    fn structs_are_read_by_their_size_alone() {
+        for id in ["composite", "composite-big"] {
+            let path = folder().join(format!("{id}.ra"));
+            let entries: Array1<Entry> = read_ra(&path).unwrap();
+            assert_eq!(entries.len(), 7);
+            assert_eq!(&entries[6].info, b"number 6\0\0\0\0");
+            assert_eq!(entries[6].index, 6u32.pow(9));
+            assert!((-5.0..5.0).contains(&entries[3].v[7]) && entries[3].v[7] != 0.0);
+            let again: Array1<Entry> = RaFile::open(&path).unwrap().slice(s![..;2]).unwrap();
+            assert_eq!(again[3], entries[6]);
+            let order = if id == "composite" { ByteOrder::Little } else { ByteOrder::Big };
+            let mut file = Vec::new();
+            let options = RaOptions::new().write(WriteOptions::new().byte_order(order));
+            entries.write_ra_with(&mut file, &options).unwrap();
+            assert_eq!(file, fs::read(&path).unwrap(), "{id}");
+        }
+        let bytes = fs::read(folder().join("composite.ra")).unwrap();
+        let mut aligned = vec![0u64; bytes.len() / 8];
+        bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);
+        let view = ndarray::ArrayView1::<Entry>::view_ra(bytemuck::cast_slice(&aligned)).unwrap();
+        assert_eq!(view[2].index, 512);
+        assert!(
+            ndarray::ArrayView1::<Entry>::view_ra(&fs::read(folder().join("composite-big.ra")).unwrap())
+                .is_err()
+        );
+        let raw: Array1<Void<80>> = read_ra(folder().join("composite.ra")).unwrap();
+        assert_eq!(&raw[0].0[..8], b"number 0");
+        let error = read_ra::<_, Array1<Entry>>(folder().join("raw-int-3.ra")).unwrap_err();
+        assert!(error.is_mismatch(), "{error}");
+    }
+
+    #[test]
+    fn field_names_are_not_lost_without_a_word() {
+        let (npy, ra) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
+        ndarray_io::write_npy(npy.path(), &arr1(&[Entry { info: [1; 12], index: 2, v: [3.0; 8] }])).unwrap();
+        let error = convert_npy_to_ra(npy.path(), ra.path(), Conversion::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
+    }
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn halves() {
+    use half::{bf16, f16};
+    use ndarray::Array1;
+    let read: Array1<Complex<f16>> = read_ra(folder().join("complex-2x16.ra")).unwrap();
+    assert_eq!(read[2], Complex::new(f16::from_f32(4.0), f16::from_f32(5.0)));
+    let mut file = Vec::new();
+    read.write_ra(&mut file).unwrap();
+    assert_eq!(file, fs::read(folder().join("complex-2x16.ra")).unwrap());
+    let error = read.write_npy(Vec::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotExpressible { format: "NPY", .. }), "{error}");
+    let read: Array1<bf16> = read_ra(folder().join("bf16.ra")).unwrap();
+    assert_eq!(read, arr1(&[1.0, -2.5, 256.0]).mapv(bf16::from_f64));
+    for text in ["'<c4'", "'c4'"] {
+        let head = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (1,), }}\n");
+        let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+        npy.extend((head.len() as u16).to_le_bytes());
+        npy.extend(head.as_bytes());
+        let error = ndarray_io::npy::parse(&npy).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::UnsupportedDType { .. }), "NumPy knows no {text}: {error}");
+    }
+}
+
+#[test]
+fn shapes_and_orders() {
+    let array = Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u16);
+    let mut fortran = Array2::zeros((3, 4).f());
+    fortran.assign(&array);
+    let mut file = Vec::new();
+    array.write_ra(&mut file).unwrap();
+    let mut other = Vec::new();
+    fortran.write_ra(&mut other).unwrap();
+    assert_eq!(file, other, "the shape is what counts");
+    assert_eq!(file[48..64], [3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(file[64..70], [0, 0, 10, 0, 20, 0]);
+    assert_eq!(Array2::<u16>::read_ra(&file[..]).unwrap(), array);
+
+    let mut reversed = Vec::new();
+    array.write_ra_with(&mut reversed, &RaOptions::new().reversed(true)).unwrap();
+    assert_eq!(reversed[48..64], [4, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(reversed[64..70], [0, 0, 1, 0, 2, 0]);
+    assert_eq!(Array2::<u16>::read_ra(&reversed[..]).unwrap().reversed_axes(), array);
+
+    let any = DynArray::new(&array).unwrap();
+    for (options, wanted) in [(RaOptions::new(), &file), (RaOptions::new().reversed(true), &reversed)] {
+        let mut found = Vec::new();
+        any.write_ra_with(&mut found, &options).unwrap();
+        assert_eq!(&found, wanted);
+    }
+    let strided = array.slice(s![..;-1, 1..;2]);
+    let mut file = Vec::new();
+    strided.write_ra(&mut file).unwrap();
+    assert_eq!(Array2::<u16>::read_ra(&file[..]).unwrap(), strided);
+}
+
+#[test]
+fn what_has_no_word_is_refused() {
+    let refused = |error: Error, word: &str| {
+        assert!(matches!(error.kind(), ErrorKind::NotExpressible { format: "RA", .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    };
+    refused(arr1(&[true]).write_ra(Vec::new()).unwrap_err(), "u8");
+    refused(arr1(&["a".to_owned()]).write_ra(Vec::new()).unwrap_err(), "Void");
+    let error =
+        arr1(&[1.0]).write_ra_with(Vec::new(), &RaOptions::new().trailing(Trailing::Keep)).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+}
+
+#[test]
+fn what_stands_behind_is_kept_or_missed() {
+    let folder_ = tempfile::tempdir().unwrap();
+    let path = folder_.path().join("a.ra");
+    for (id, trailing) in [("trailing", "taken on Monday"), ("lz4-trailing", "a note")] {
+        if !cfg!(feature = "lz4") && id.contains("lz4") {
+            continue;
+        }
+        fs::copy(folder().join(format!("{id}.ra")), &path).unwrap();
+        for read_first in [true, false] {
+            let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
+            assert_eq!(reader.trailing_len(), Some(trailing.len() as u64));
+            if read_first {
+                reader.read::<DynArray>().unwrap();
+                assert_eq!(reader.trailing_len(), Some(trailing.len() as u64));
+            }
+            assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
+        }
+        let new = arr1(&[1u8, 2]);
+        assert!(write_ra(&path, &new).unwrap_err().is_usage());
+        let npy = folder_.path().join("a.npy");
+        ndarray_io::write_npy(&npy, &new).unwrap();
+        assert!(convert_npy_to_ra(&npy, &path, Conversion::new()).unwrap_err().is_usage());
+        let error = convert_ra_to_npy(&path, &npy, Conversion::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Trailing { .. }), "{error}");
+        write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Keep)).unwrap();
+        let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
+        write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
+        assert_eq!(fs::read(&path).unwrap().len(), 58);
+        write_ra(&path, &new).unwrap();
+    }
+}
+
+#[cfg(feature = "lz4")]
+#[test]
+fn packed_files_unpack_to_what_was_packed() {
+    for (rows, columns) in [(0, 3), (1, 1), (300, 200), (2000, 700)] {
+        let array = Array2::from_shape_fn((rows, columns), |(row, column)| ((row * column) % 37) as f32);
+        for is_reversed in [false, true] {
+            let mut file = Vec::new();
+            let options = RaOptions::new().reversed(is_reversed).compressed(true);
+            array.write_ra_with(&mut file, &options).unwrap();
+            let reader = RaReader::new(&file[..]).unwrap();
+            assert_eq!(reader.flags(), 2);
+            assert_eq!(reader.ra_header().size as usize, file.len() - 64);
+            let read = Array2::<f32>::read_ra(&file[..]).unwrap();
+            assert_eq!(if is_reversed { read.reversed_axes() } else { read }, array);
+        }
+    }
+}
+
+#[test]
+fn views_and_maps() {
+    let bytes = fs::read(folder().join("f8-2-little.ra")).unwrap();
+    let mut aligned = vec![0u64; bytes.len() / 8];
+    bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);
+    let wanted: ndarray::Array3<f64> = read_npy(folder().join("f8-2-little.npy")).unwrap();
+    let view = ndarray::ArrayView3::<f64>::view_ra(bytemuck::cast_slice(&aligned)).unwrap();
+    assert_eq!(view, wanted);
+    let error =
+        ndarray::ArrayView3::<f64>::view_ra(&fs::read(folder().join("f8-2-big.ra")).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ForeignByteOrder { .. }), "{error}");
+    let error = ArrayView2::<u16>::view_ra(&fs::read(folder().join("lz4.ra")).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Packed), "{error}");
+    let mut file = Vec::new();
+    arr2(&[[1u8, 2], [3, 4]]).write_ra(&mut file).unwrap();
+    file.extend(b"more");
+    ArrayViewMut2::<u8>::view_mut_ra(&mut file).unwrap()[[0, 1]] = 9;
+    assert_eq!(Array2::<u8>::read_ra(&file[..]).unwrap(), arr2(&[[1, 9], [3, 4]]));
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn files_are_mapped() {
+    use ndarray::Ix2;
+    use ndarray_io::{RaMmap, RaMmapMut};
+    let folder_ = tempfile::tempdir().unwrap();
+    let path = folder_.path().join("a.ra");
+    // SAFETY: the file is this test's own, here and below.
+    let mut map = unsafe { RaMmapMut::<f32, Ix2>::create(&path, (20, 30).f()).unwrap() };
+    map.view_mut()[[3, 4]] = 1.5;
+    map.flush().unwrap();
+    drop(map);
+    assert_eq!(fs::metadata(&path).unwrap().len(), 64 + 2400);
+    // SAFETY: as above.
+    let map = unsafe { RaMmap::<f32, Ix2>::open(&path).unwrap() };
+    assert_eq!((map.view()[[3, 4]], map.data_offset(), map.trailing_len()), (1.5, 64, 0));
+    assert_eq!(read_ra::<_, Array2<f32>>(&path).unwrap()[[3, 4]], 1.5);
+    // SAFETY: as above.
+    let slab = unsafe { RaMmap::<f32, Ix2>::open_slab(&path, 4..6).unwrap() };
+    assert_eq!((slab.shape(), slab.view()[[3, 0]]), (&[20, 2][..], 1.5));
+    // SAFETY: as above.
+    let error = unsafe { RaMmapMut::<f32, Ix2>::create(&path, (20, 30)).unwrap_err() };
+    assert!(error.is_usage(), "{error}");
+    // SAFETY: as above.
+    let error = unsafe { RaMmap::<u16, Ix2>::open(folder().join("lz4.ra")).unwrap_err() };
+    assert!(matches!(error.kind(), ErrorKind::Packed), "{error}");
+}
+
+#[test]
+fn npy_files_become_ra_files_and_npy_files_again() {
+    let folder_ = tempfile::tempdir().unwrap();
+    let (ra, npy) = (folder_.path().join("a.ra"), folder_.path().join("a.npy"));
+    let mut seen = 0;
+    for (id, path, line) in cases() {
+        let from = path.with_extension("npy");
+        if line["expect"] != "ok" || id == "complex-2x16" || id == "bool" || id.starts_with("bits") {
+            continue;
+        }
+        convert_npy_to_ra(&from, &ra, Conversion::new().memory(50)).unwrap();
+        if line["back"] == "same" {
+            assert_eq!(fs::read(&ra).unwrap(), fs::read(&path).unwrap(), "{id}");
+        }
+        convert_ra_to_npy(&ra, &npy, Conversion::new().order(Order::C)).unwrap();
+        assert_eq!(content(&read_npy(&npy).unwrap()), content(&read_npy(&from).unwrap()), "{id}");
+        seen += 1;
+    }
+    assert!(seen > 60, "{seen}");
+    let error = convert_npy_to_ra(folder().join("bool.npy"), &ra, Conversion::new()).unwrap_err();
+    assert!(error.to_string().contains("u8"), "{error}");
+    let error = convert_ra_to_npy(folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
+}
+
+/// Every file, cut anywhere and with every byte of its header changed, is read or refused.
+#[test]
+fn no_header_is_a_surprise() {
+    for (id, path, _) in cases() {
+        let file = fs::read(&path).unwrap();
+        for end in 0..file.len().min(200) {
+            let _ = DynArray::read_ra(&file[..end]);
+        }
+        for at in 0..file.len().min(80) {
+            for change in [1, 0x80, 0xFF] {
+                let mut file = file.clone();
+                file[at] ^= change;
+                if let Err(error) = DynArray::read_ra(&file[..]) {
+                    assert!(error.is_format() || error.is_limit(), "{id}, byte {at}: {error}");
+                }
+            }
+        }
+    }
+    let error = ra::parse(b"rawarray").and_then(|_| DynArray::read_ra(&b"rawarray"[..])).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Truncated { part: Part::Preamble, need: 48, have: 8, .. }),
+        "{error}"
+    );
+}
