@@ -102,6 +102,8 @@ mod npz;
 mod options;
 mod parts;
 mod path;
+#[cfg(feature = "object")]
+mod pickle;
 mod progress;
 pub mod ra;
 mod shape;
@@ -118,6 +120,8 @@ pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
 pub use dynamic::DynArray;
+#[cfg(feature = "object")]
+pub use dynamic::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue};
 pub use element::{
     Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
     WritableElement, units,

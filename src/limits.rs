@@ -16,6 +16,7 @@ use crate::error::{ErrorKind, Limited, Result};
 pub struct Limits {
     header: usize,
     payload: u64,
+    objects: u64,
 }
 
 impl Limits {
@@ -43,6 +44,19 @@ impl Limits {
         self
     }
 
+    /// How many lists, dicts and other objects with parts a pickle may have. By default 2²⁴; numbers, texts and bytes are not
+    /// counted.
+    #[must_use]
+    pub fn objects(mut self, count: u64) -> Self {
+        self.objects = count;
+        self
+    }
+
+    #[cfg(feature = "object")]
+    pub(crate) fn the_objects(&self) -> u64 {
+        self.objects
+    }
+
     pub(crate) fn check_header(&self, bytes: u64) -> Result<()> {
         check(Limited::HeaderBytes, bytes, self.header as u64)
     }
@@ -54,7 +68,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { header: 1 << 20, payload: u64::MAX }
+        Self { header: 1 << 20, payload: u64::MAX, objects: 1 << 24 }
     }
 }
 

@@ -6,8 +6,8 @@ use super::{ReadNpyExt, WriteNpyExt};
 use crate::dtype::DType;
 use crate::element::{DecodeWhole, Emit, EncodeWhole, How, ReadableElement, WritableElement};
 use crate::error::{ErrorKind, Result};
+use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::shape::Shape;
 
 /// A word; a payload is all of them, one a line, and a full stop.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,18 +32,23 @@ impl WritableElement for Word {
 }
 
 impl DecodeWhole<Word> for Lines {
-    fn decode(&self, payload: &[u8], shape: &Shape) -> Result<Vec<Word>> {
+    fn decode(&self, payload: &[u8], header: &Header, _: &ReadOptions) -> Result<(Vec<Word>, usize)> {
         let text = String::from_utf8_lossy(payload);
         let words: Vec<Word> = text.trim_end_matches('.').lines().map(|line| Word(line.to_owned())).collect();
-        match shape.len() {
-            Some(len) if len == words.len() => Ok(words),
+        match header.len() {
+            len if len == words.len() => Ok((words, payload.len())),
             _ => Err(ErrorKind::BadOption { reason: format!("{} words", words.len()) }.into()),
         }
     }
 }
 
 impl EncodeWhole<Word> for Lines {
-    fn encode(&self, items: &mut dyn Iterator<Item = &Word>, _: &Shape) -> Result<Vec<u8>> {
+    fn encode(
+        &self,
+        items: &mut dyn Iterator<Item = &Word>,
+        _: &Header,
+        _: &WriteOptions,
+    ) -> Result<Vec<u8>> {
         let mut payload: Vec<u8> = items.flat_map(|word| format!("{}\n", word.0).into_bytes()).collect();
         payload.push(b'.');
         Ok(payload)

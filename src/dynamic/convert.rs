@@ -83,10 +83,15 @@ impl DynArray {
     }
 
     /// The same elements with each byte order as in a dtype that differs in nothing else.
-    fn reordered(&self, dtype: &DType) -> Result<Self> {
+    pub(super) fn reordered(&self, dtype: &DType) -> Result<Self> {
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
         let mut data = self.data.clone();
         swap_between(self.dtype(), dtype, data.bytes_mut());
-        Ok(Self { header, data })
+        Ok(Self {
+            header,
+            data,
+            #[cfg(feature = "object")]
+            objects: self.objects.clone(),
+        })
     }
 }

@@ -6,7 +6,7 @@ use super::{Data, DynArray};
 use crate::array::dimension;
 use crate::dtype::{DType, Record};
 use crate::element::cast::{self, Spread};
-use crate::element::{ViewElement, ViewMutElement, viewable};
+use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
@@ -36,7 +36,7 @@ impl DynArray {
         let mut data = Data::new(header.payload_len().unwrap_or_default());
         let part = header.dtype().item_size();
         if data.len == 0 {
-            return Ok(Self { header, data }); // of no bytes there may be more elements than memory
+            return Ok(Self::of_data(header, data)); // of no bytes there may be more elements than memory
         }
         // Where each element of a field is in its record, and where it goes behind the first: within a field they are in
         // C order.
@@ -58,7 +58,7 @@ impl DynArray {
                 into[(record * step + place) * part..][..part].copy_from_slice(&bytes[*offset..][..part]);
             }
         }
-        Ok(Self { header, data })
+        Ok(Self::of_data(header, data))
     }
 
     /// One field of an array of records as a strided view, without copying it, in time that does not depend on the
@@ -153,6 +153,9 @@ struct Column<'a> {
 
 impl<'a> Column<'a> {
     fn of(array: &'a DynArray, path: &str) -> Result<Self> {
+        if array.dtype().has_object() {
+            return Err(mismatch(array.dtype(), array.dtype().clone(), false));
+        }
         let mut column = Self { offset: 0, dtype: array.dtype(), dims: Vec::new(), strides: Vec::new() };
         let mut rest = Some(path);
         while let Some(path_left) = rest {

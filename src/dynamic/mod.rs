@@ -3,9 +3,17 @@
 mod convert;
 mod field;
 mod numbers;
+#[cfg(feature = "object")]
+mod object;
 mod order;
 mod show;
 mod text;
+
+#[cfg(feature = "object")]
+use std::sync::Arc;
+
+#[cfg(feature = "object")]
+pub use object::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue};
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -14,8 +22,8 @@ use crate::array::{
 };
 use crate::dtype::DType;
 use crate::element::cast::{self, Plain};
-use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, viewable};
-use crate::error::{Error, ErrorKind, Result};
+use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, viewable};
+use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
 use crate::options::{ReadOptions, WriteOptions};
@@ -24,8 +32,8 @@ use crate::transfer;
 
 /// An array whose type is known only when the program runs: dtype, order, shape, and the bytes as the file had them.
 ///
-/// It is read and written by the same functions as every other array, of every dtype but Python objects, and written
-/// back it gives the same bytes. What it holds is viewed, taken or converted as the array of a type.
+/// It is read and written by the same functions as every other array, of every dtype, and written back it gives the same
+/// bytes. (Python objects only if [`ReadOptions::allow_objects`] says so; they are written in a form of our own.) What it holds is viewed, taken or converted as the array of a type.
 ///
 /// ```
 /// use ndarray::{arr2, Array2, Ix2};
@@ -49,6 +57,9 @@ use crate::transfer;
 pub struct DynArray {
     header: Header,
     data: Data,
+    /// The elements, if they are objects; there are no bytes then.
+    #[cfg(feature = "object")]
+    objects: Option<Arc<Vec<PyValue>>>,
 }
 
 /// Bytes at an address that suits every element.
@@ -103,10 +114,20 @@ impl DynArray {
     }
 
     /// The array with this header and just its bytes.
+    #[cfg_attr(not(any(feature = "object", feature = "npz")), allow(dead_code))]
     pub(crate) fn from_bytes(header: Header, bytes: &[u8]) -> Self {
         let mut data = Data::new(bytes.len());
         data.bytes_mut().copy_from_slice(bytes);
-        Self { header, data }
+        Self::of_data(header, data)
+    }
+
+    fn of_data(header: Header, data: Data) -> Self {
+        Self {
+            header,
+            data,
+            #[cfg(feature = "object")]
+            objects: None,
+        }
     }
 
     /// What the elements are.
@@ -138,6 +159,7 @@ impl DynArray {
     /// assert_eq!(DynArray::new(&arr1(&[1u8, 2]))?.bytes(), [1, 2]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
+    /// Of Python objects there are none.
     pub fn bytes(&self) -> &[u8] {
         self.data.bytes()
     }
@@ -193,7 +215,51 @@ impl DynArray {
         self.to_array_with(&ReadOptions::new()).map_err(|error| (self, error))
     }
 
+    /// The elements, if they are Python objects, in the order of the file.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{DynArray, PyValue, ReadNpyExt, ReadOptions, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr1(&[PyValue::from("a"), PyValue::None]).write_npy(&mut file)?;
+    /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
+    /// assert_eq!(array.objects().unwrap()[0].as_str(), Some("a"));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[cfg(feature = "object")]
+    pub fn objects(&self) -> Option<&[PyValue]> {
+        self.object_items()
+    }
+
+    #[cfg(feature = "object")]
+    fn object_items(&self) -> Option<&[PyValue]> {
+        self.objects.as_ref().map(|objects| &objects[..])
+    }
+
+    #[cfg(feature = "object")]
+    fn of_objects(header: Header, objects: Arc<Vec<PyValue>>) -> Self {
+        Self { header, data: Data::new(0), objects: Some(objects) }
+    }
+
+    #[cfg(feature = "object")]
+    fn read_objects(payload: crate::io::Payload<'_, '_>) -> Result<Self> {
+        let crate::io::Payload { source, header, options } = payload;
+        let how = PyValue::accept(header.dtype(), options)?;
+        let objects = transfer::read(source, header, how, options)?;
+        Ok(Self::of_objects(header.clone(), Arc::new(objects)))
+    }
+
     fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
+        #[cfg(feature = "object")]
+        if let Some(objects) = &self.objects {
+            // Whoever asks for objects gets them by the way that all go; the others an error.
+            A::accept(self.dtype(), options)?;
+            let payload = object::encode(&mut objects.iter(), &self.header, &WriteOptions::new())?;
+            let mut bytes = &payload[..];
+            let mut source = transfer::Source::of(&mut bytes);
+            return Array::from_payload(PayloadRef::new(&mut source, &self.header, options));
+        }
         let mut bytes = self.data.bytes();
         Array::from_payload(PayloadRef::new(&mut transfer::Source::of(&mut bytes), &self.header, options))
     }
@@ -209,13 +275,15 @@ impl FromPayload for DynArray {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
         let payload = payload.into_inner();
         let Some(len) = payload.header.payload_len() else {
-            let advice =
-                "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into();
-            let found = payload.header.dtype().clone();
-            return Err(ErrorKind::DTypeMismatch { wanted: found.clone(), found, advice }.into());
+            #[cfg(feature = "object")]
+            if payload.options.allows_objects() {
+                return Self::read_objects(payload);
+            }
+            let found = payload.header.dtype();
+            return Err(mismatch(found, found.clone(), false));
         };
         let words = transfer::read_aligned(payload.source, payload.header, payload.options)?;
-        Ok(Self { header: payload.header.clone(), data: Data { words, len } })
+        Ok(Self::of_data(payload.header.clone(), Data { words, len }))
     }
 }
 
@@ -231,6 +299,14 @@ impl Store for DynArray {
     /// The byte order stays as it is.
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         let mut sink = sink.into_inner();
+        #[cfg(feature = "object")]
+        if let Some(objects) = &self.objects {
+            let order = options.the_order().unwrap_or(self.order());
+            let header = Header::new(self.dtype().clone(), order, self.header.shape().clone())?;
+            let items = object::rearranged(objects, &self.header, order);
+            let payload = object::encode(&mut items.iter(), &header, options)?;
+            return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
+        }
         match options.the_order() {
             // Of one axis at most, both orders are the same.
             Some(order) if order != self.order() => {

@@ -1,16 +1,70 @@
 //! Elements in another order, and several arrays as one: what a [`DynArray`] does without knowing their type.
 
-use ndarray::{ArrayViewD, Axis};
+#[cfg(feature = "object")]
+use ndarray::ShapeBuilder;
+use ndarray::{ArrayViewD, Axis, IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
 use crate::element::WritableElement;
 use crate::error::Result;
 use crate::header::Header;
+use crate::io::ArrayFormat;
 use crate::options::WriteOptions;
+use crate::parts::{ArrayFile, Selection};
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Reads a part as an array of whatever type, as [`slice`](Self::slice) reads one of a type that is known.
+    ///
+    /// ```
+    /// use ndarray::{arr2, s};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr2(&[[1u8, 2, 3], [4, 5, 6]]))?;
+    /// let part = NpyFile::open(&path)?.slice_any(s![1, ..;-1])?;
+    /// assert_eq!(part.bytes(), [6, 5, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slice_any<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<DynArray> {
+        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let array: DynArray = self.select(&selection)?;
+        array.slice(&selection.behind()[..])
+    }
+}
+
 impl DynArray {
+    /// A part, as ndarray's `slice` takes it of an array, copied. Indices that the array has not are an error.
+    ///
+    /// ```
+    /// use ndarray::{arr2, s};
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr2(&[[1u8, 2, 3], [4, 5, 6]]))?;
+    /// assert_eq!(array.slice(s![.., 1])?.bytes(), [2, 5]);
+    /// assert!(array.slice(s![.., 3]).unwrap_err().is_usage());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Self> {
+        let mut elements = Selection::of(self.header.shape(), &slice)?.elements().to_vec();
+        #[cfg(feature = "object")]
+        if let Some(objects) = self.object_items() {
+            let shape = self.shape().set_f(self.order() == Order::Fortran);
+            // There are just the objects of the shape.
+            let view = ArrayViewD::from_shape(shape, objects).expect("an object for each element");
+            let part = view.slice(&elements[..]);
+            let header = Header::new(self.dtype().clone(), Order::C, part.shape().into())?;
+            return Ok(Self::of_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
+        }
+        elements.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
+        let view = bytes_of(self);
+        let part = view.slice(&elements[..]);
+        let (_, dims) = part.shape().split_last().expect("the bytes of an element are an axis");
+        let header = Header::new(self.dtype().clone(), Order::C, dims.into())?;
+        Ok(Self::from_bytes(header, &part.iter().copied().collect::<Vec<u8>>()))
+    }
+
     /// Several arrays as one, along an axis.
     pub(crate) fn join(parts: &[Self], axis: usize) -> Result<Self> {
         let views: Vec<ArrayViewD<'_, u8>> = parts.iter().map(bytes_of).collect();

@@ -97,6 +97,10 @@ impl Sheet<'_> {
     }
 
     fn item(&self, number: usize) -> String {
+        #[cfg(feature = "object")]
+        if let Some(objects) = self.array.object_items() {
+            return objects[number].to_string();
+        }
         let size = self.array.dtype().item_size();
         value(self.array.dtype(), &self.array.bytes()[number * size..][..size])
     }

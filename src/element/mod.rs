@@ -29,8 +29,8 @@ pub use void::Void;
 
 use crate::dtype::{DType, Kind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::shape::Shape;
 use cast::{Plain, PlainOut};
 
 /// A type that elements can be read as.
@@ -171,9 +171,9 @@ pub trait Decode<T>: Send + Sync {
 /// Decodes a payload that is one unit.
 #[doc(hidden)]
 pub trait DecodeWhole<T>: Send + Sync {
-    /// The elements in the order of the file: just as many as the shape has. The payload is all that is left of the
-    /// source.
-    fn decode(&self, payload: &[u8], shape: &Shape) -> Result<Vec<T>>;
+    /// The elements in the order of the file, just as many as the header has, and how many bytes they took. The payload is
+    /// all that is left of the source.
+    fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<T>, usize)>;
 }
 
 /// Encodes items, one by one.
@@ -193,7 +193,12 @@ pub trait Encode<T>: Send + Sync {
 #[doc(hidden)]
 pub trait EncodeWhole<T>: Send + Sync {
     /// The payload of these elements, which come in the order of the file.
-    fn encode(&self, items: &mut dyn Iterator<Item = &T>, shape: &Shape) -> Result<Vec<u8>>;
+    fn encode(
+        &self,
+        items: &mut dyn Iterator<Item = &T>,
+        header: &Header,
+        options: &WriteOptions,
+    ) -> Result<Vec<u8>>;
 }
 
 /// The way to read bytes as bytes, whatever they mean.
@@ -232,17 +237,22 @@ fn rust_type(dtype: &DType) -> Option<String> {
     })
 }
 
+/// What to do with Python objects.
+pub(crate) const OBJECTS: &str = if cfg!(feature = "object") {
+    "its Python objects are read as PyValue; DynArray takes them with ReadOptions::allow_objects(true)"
+} else {
+    "Python objects are read with the feature `object`; NpyReader::read_bytes gives the pickle"
+};
+
 /// The error for a dtype that a type does not hold, with what to call instead; `can_convert` says whether an option would
 /// help.
-fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
+pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
     let advice = match (found, rust_type(found)) {
         (_, Some(name)) if can_convert => {
             format!("read it as {name}, or let ReadOptions::casting convert it on reading")
         }
         (_, Some(name)) => format!("read it as {name}"),
-        (DType::Object, _) => {
-            "Python objects are not read by this version; NpyReader::read_bytes gives the pickle".into()
-        }
+        (dtype, _) if dtype.has_object() => OBJECTS.into(),
         (DType::Record(_), _) => {
             "derive Record on a struct with its fields, or take it as a DynArray, whose `field` gives each column".into()
         }

@@ -71,6 +71,20 @@ pub enum ErrorKind {
         /// Which, in words.
         reason: String,
     },
+    /// A pickle is malformed, or does not fit the header in front of it.
+    #[non_exhaustive]
+    BadPickle {
+        /// What is wrong, in words.
+        reason: String,
+        /// Where in the pickle the opcode stands, in bytes, if it is one.
+        offset: Option<usize>,
+    },
+    /// A pickle that is sound holds what is not read here.
+    #[non_exhaustive]
+    UnsupportedPickle {
+        /// What, in words.
+        reason: String,
+    },
     /// The header is sound, but its `descr` names no type of NumPy's.
     #[non_exhaustive]
     UnsupportedDType {
@@ -351,6 +365,12 @@ pub enum Limited {
     RecordNesting,
     /// The number of axes. It cannot be raised: NumPy has the same.
     Dimensions,
+    /// Objects with parts in a pickle: [`Limits::objects`](crate::Limits::objects).
+    Objects,
+    /// Objects within objects. It cannot be raised.
+    ObjectNesting,
+    /// The digits of a decimal number in a pickle. It cannot be raised: Python has the same.
+    Digits,
     /// The number of elements that take no bytes in the file, but do in memory. It cannot be raised.
     EmptyItems,
 }
@@ -385,6 +405,8 @@ impl ErrorKind {
             | Self::BadDeflate { .. }
             | Self::UnknownFlags { .. }
             | Self::BadPacking { .. }
+            | Self::BadPickle { .. }
+            | Self::UnsupportedPickle { .. }
             | Self::UnsupportedPacking { .. } => Class::Format,
             Self::DTypeMismatch { .. }
             | Self::MissingField { .. }

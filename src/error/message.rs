@@ -25,6 +25,13 @@ impl fmt::Display for ErrorKind {
                  the data as if they were not there"
             ),
             Self::BadPacking { reason } => write!(f, "the packed data are malformed: {reason}"),
+            Self::BadPickle { reason, offset: None } => write!(f, "the pickle is malformed: {reason}"),
+            Self::BadPickle { reason, offset: Some(offset) } => {
+                write!(f, "the pickle is malformed at its byte {offset}: {reason}")
+            }
+            Self::UnsupportedPickle { reason } => {
+                write!(f, "the pickle cannot be read: {reason}; NpyReader::read_bytes gives its bytes")
+            }
             Self::UnsupportedPacking { reason } => write!(f, "the data are {reason}, which is not read here"),
             Self::Packed => f.write_str(
                 "the data are packed, so that no part of them can be read or mapped; read_ra and RaReader read all of them",
@@ -197,6 +204,14 @@ impl Limited {
             Self::RecordNesting => write!(f, "the dtype nests records deeper than {limit}"),
             Self::Dimensions => {
                 write!(f, "the array has {found} axes; NumPy and this library go up to {limit}")
+            }
+            Self::Objects => write!(
+                f,
+                "the pickle has {found} objects with parts or more, over the limit of {limit}; Limits::objects raises it"
+            ),
+            Self::ObjectNesting => write!(f, "the pickle nests objects deeper than {limit}"),
+            Self::Digits => {
+                write!(f, "an integer has {found} decimal digits; up to {limit} are read, as by Python")
             }
             Self::EmptyItems => write!(
                 f,

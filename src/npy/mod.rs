@@ -138,6 +138,12 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     }
 }
 
+/// The dtype of a name, as NumPy understands it.
+#[cfg(feature = "object")]
+pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
+    alias::dtype(name).ok()
+}
+
 /// The error for a source that ends where [`parse`] still needs `need` bytes.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
     let part = if have < SHORTEST { Part::Preamble } else { Part::Header };

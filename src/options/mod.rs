@@ -58,6 +58,8 @@ pub struct ReadOptions {
     allow_trailing: bool,
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
+    allow_objects: bool,
+    old_text_as_bytes: bool,
     /// Raw bytes are taken for records of their size, in this byte order.
     composites: Option<ByteOrder>,
     threads: Option<NonZero<usize>>,
@@ -97,6 +99,21 @@ impl ReadOptions {
     #[must_use]
     pub fn ignore_extra_fields(mut self, ignore: bool) -> Self {
         self.ignore_extra_fields = ignore;
+        self
+    }
+
+    /// Lets a [`DynArray`](crate::DynArray) hold Python objects, as data: see `PyValue`. By default it is an error, since a file of
+    /// objects is nearly always a surprise. (Who asks for `PyValue` by name needs no option.)
+    #[must_use]
+    pub fn allow_objects(mut self, allow: bool) -> Self {
+        self.allow_objects = allow;
+        self
+    }
+
+    /// Takes each `str` in a pickle of Python 2 as bytes. By default those that are ASCII are text.
+    #[must_use]
+    pub fn python_2_str_as_bytes(mut self, as_bytes: bool) -> Self {
+        self.old_text_as_bytes = as_bytes;
         self
     }
 
@@ -155,6 +172,16 @@ impl ReadOptions {
         self.ignore_extra_fields
     }
 
+    #[cfg(feature = "object")]
+    pub(crate) fn allows_objects(&self) -> bool {
+        self.allow_objects
+    }
+
+    #[cfg(feature = "object")]
+    pub(crate) fn takes_old_text_as_bytes(&self) -> bool {
+        self.old_text_as_bytes
+    }
+
     pub(crate) fn ignores_ra_flags(&self) -> bool {
         self.ignore_ra_flags
     }
@@ -198,6 +225,7 @@ pub struct WriteOptions {
     sync: bool,
     in_place: bool,
     preallocate: bool,
+    pickle_protocol: Option<u8>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
 }
@@ -260,6 +288,13 @@ impl WriteOptions {
     #[must_use]
     pub fn in_place(mut self, in_place: bool) -> Self {
         self.in_place = in_place;
+        self
+    }
+
+    /// The protocol of a pickle of Python objects: 4, as NumPy 2 writes it, or 2 or 3, which older versions read as well.
+    #[must_use]
+    pub fn pickle_protocol(mut self, protocol: u8) -> Self {
+        self.pickle_protocol = Some(protocol);
         self
     }
 
@@ -338,6 +373,11 @@ impl WriteOptions {
 
     pub(crate) fn preallocates(&self) -> bool {
         self.preallocate
+    }
+
+    #[cfg(feature = "object")]
+    pub(crate) fn the_pickle_protocol(&self) -> u8 {
+        self.pickle_protocol.unwrap_or(4)
     }
 
     pub(crate) fn is_in_place(&self) -> bool {

@@ -332,8 +332,31 @@ fn read_whole<T>(
     decode: &dyn DecodeWhole<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    let payload = read_rest(source, options)?;
-    decode.decode(&payload, header.shape())
+    // A source that can be read anywhere is left right behind the elements, wherever they say that they end.
+    let positioned = source.positioned();
+    let payload = match &positioned {
+        Some(positioned) => {
+            let remaining = source.remaining().unwrap_or_default();
+            options.the_limits().check_payload(remaining)?;
+            let mut payload = Vec::new();
+            reserve(&mut payload, usize::try_from(remaining).unwrap_or(usize::MAX))?;
+            payload.resize(payload.capacity(), 0);
+            let filled = positioned.fill_at(&mut payload, 0)?;
+            payload.truncate(filled);
+            payload
+        }
+        None => read_rest(source, options)?,
+    };
+    let (items, used) = decode.decode(&payload, header, options)?;
+    let surplus = (payload.len() - used) as u64;
+    match positioned {
+        Some(_) => source.advance(used as u64),
+        None if surplus > 0 && !options.allows_trailing() => {
+            return Err(ErrorKind::Trailing { bytes: surplus, at_least: false }.into());
+        }
+        None => {}
+    }
+    Ok(items)
 }
 
 /// All that is left of a source, within the limit for payloads.

@@ -78,7 +78,7 @@ pub(crate) fn write_more<T: Send + Sync>(
             })
         }
         (Emit::Whole(encode), items) => {
-            let payload = encode.encode(&mut items.iter(), header.shape())?;
+            let payload = encode.encode(&mut items.iter(), header, options)?;
             sink.expect(head.len().saturating_add(payload.len()), options)?;
             write_both(sink, head, &payload)
         }

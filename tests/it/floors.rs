@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["error"],
     &["limits", "progress"],
     &["header"],
-    &["npy", "ra", "zip", "codec"],
+    &["npy", "ra", "zip", "codec", "pickle"],
     &["options"],
     &["element"],
     &["transfer"],

@@ -5,7 +5,7 @@ use super::super::fix::{FieldFix, Fix};
 use super::super::{Emit, Encode};
 use super::RecordField;
 use crate::dtype::{DType, Record};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
 
 /// The dtype to write these records as.
@@ -18,7 +18,14 @@ pub fn dtype_for<R: RecordType>(
             item.check(options).map_err(|error| error.at_element(index))?;
         }
     }
-    R::SPEC.dtype(options)
+    let dtype = R::SPEC.dtype(options)?;
+    match dtype.has_object() {
+        false => Ok(dtype),
+        true => {
+            let reason = "a struct cannot have Python objects as fields; write tuples, as PyValue".into();
+            Err(ErrorKind::BadOption { reason }.into())
+        }
+    }
 }
 
 /// An error if a value does not fit the width of its field, of which this is the number.

@@ -1,0 +1,298 @@
+//! From the nodes of a pickle to objects, without recursion.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+
+use super::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue, numpy};
+use crate::error::{Error, ErrorKind, Limited, Result};
+use crate::limits;
+use crate::pickle::{Call, Graph, Item, Node};
+
+/// Objects within objects, so deep.
+pub(super) const MOST_NESTED: usize = 1000;
+
+/// Makes objects out of nodes, each once.
+pub(super) struct Reader<'a> {
+    pickle: &'a [u8],
+    graph: &'a Graph,
+    done: Vec<State>,
+    old_text_is_bytes: bool,
+}
+
+#[derive(Clone)]
+enum State {
+    New,
+    /// Its parts are being made: who meets it among them is in a circle.
+    Begun,
+    Done(PyValue),
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(pickle: &'a [u8], graph: &'a Graph, old_text_is_bytes: bool) -> Self {
+        Self { pickle, graph, done: vec![State::New; graph.nodes.len()], old_text_is_bytes }
+    }
+
+    /// A node, if it is one.
+    pub(super) fn node(&self, item: Item) -> Option<&'a Node> {
+        match item {
+            Item::Node(number) => Some(&self.graph.nodes[number as usize]),
+            _ => None,
+        }
+    }
+
+    /// Marks a node whose parts the caller makes.
+    pub(super) fn begin(&mut self, item: Item) {
+        if let Item::Node(number) = item {
+            self.done[number as usize] = State::Begun;
+        }
+    }
+
+    pub(super) fn value(&mut self, item: Item) -> Result<PyValue> {
+        let Item::Node(number) = item else { return Ok(self.atom(item)) };
+        // What has to be made before: each node is looked at before its parts, and again behind them.
+        let mut open = vec![number];
+        let mut depth = Vec::new();
+        while let Some(&number) = open.last() {
+            let index = number as usize;
+            match &self.done[index] {
+                State::Done(_) => {
+                    open.pop();
+                }
+                State::New => {
+                    self.done[index] = State::Begun;
+                    depth.push(number);
+                    limits::check(Limited::ObjectNesting, depth.len() as u64, MOST_NESTED as u64)?;
+                    for part in parts(&self.graph.nodes[index]) {
+                        let Item::Node(part) = part else { continue };
+                        match self.done[part as usize] {
+                            State::New => open.push(part),
+                            State::Begun => return Err(circle()),
+                            State::Done(_) => {}
+                        }
+                    }
+                }
+                State::Begun if depth.last() == Some(&number) => {
+                    depth.pop();
+                    open.pop();
+                    let made = self.make(&self.graph.nodes[index])?;
+                    self.done[index] = State::Done(made);
+                }
+                State::Begun => return Err(circle()),
+            }
+        }
+        Ok(self.part(item))
+    }
+
+    /// What has been made.
+    fn part(&self, item: Item) -> PyValue {
+        match item {
+            Item::Node(number) => match &self.done[number as usize] {
+                State::Done(value) => value.clone(),
+                _ => unreachable!("parts are made before what has them"),
+            },
+            atom => self.atom(atom),
+        }
+    }
+
+    fn parts(&self, items: &[Item]) -> Vec<PyValue> {
+        items.iter().map(|item| self.part(*item)).collect()
+    }
+
+    fn pairs(&self, items: &[Item]) -> Vec<(PyValue, PyValue)> {
+        items.as_chunks::<2>().0.iter().map(|[key, value]| (self.part(*key), self.part(*value))).collect()
+    }
+
+    fn atom(&self, item: Item) -> PyValue {
+        match item {
+            Item::None => PyValue::None,
+            Item::Bool(value) => PyValue::Bool(value),
+            Item::Int(number) => PyValue::Int(number.into()),
+            Item::Float(number) => PyValue::Float(number),
+            Item::Str(span) => PyValue::Str(PyStr::from_utf8(span.of(self.pickle))),
+            Item::Bytes(span) => PyValue::Bytes(span.of(self.pickle).into()),
+            Item::OldStr(span) => self.old_text(span.of(self.pickle)),
+            Item::Long(span) => PyValue::Int(PyInt::from_bytes(span.of(self.pickle))),
+            Item::Node(_) => unreachable!("a node is no atom"),
+        }
+    }
+
+    /// A `str` of Python 2: text if it is ASCII, else bytes.
+    fn old_text(&self, bytes: &[u8]) -> PyValue {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if text.is_ascii() && !self.old_text_is_bytes => PyValue::Str(text.into()),
+            _ => PyValue::Bytes(bytes.into()),
+        }
+    }
+
+    fn make(&self, node: &Node) -> Result<PyValue> {
+        Ok(match node {
+            Node::List(items) => PyValue::List(Arc::new(self.parts(items))),
+            Node::Tuple(items) => PyValue::Tuple(Arc::new(self.parts(items))),
+            Node::Dict(pairs) => PyValue::Dict(Arc::new(self.pairs(pairs))),
+            Node::Set(items) => PyValue::Set(Arc::new(self.parts(items))),
+            Node::FrozenSet(items) => PyValue::FrozenSet(Arc::new(self.parts(items))),
+            Node::ByteArray(span) => PyValue::ByteArray(span.of(self.pickle).into()),
+            Node::Text(utf8) => PyValue::Str(PyStr::from_utf8(utf8)),
+            Node::OldText(bytes) => self.old_text(bytes),
+            Node::Digits(digits) => PyValue::Int(digits.parse()?),
+            Node::Global { module, name } => {
+                let text = |item: &Item| match self.part(*item) {
+                    PyValue::Str(text) => text.as_str().map(str::to_owned),
+                    _ => None,
+                };
+                let name_of = text(module).zip(text(name));
+                let (module, name) =
+                    name_of.ok_or_else(|| bad("the name of a class or function is no text"))?;
+                // Python 2's names of the modules that Python 3 has under others.
+                let module = if module == "__builtin__" { "builtins".into() } else { module };
+                let name = if module == "builtins" && name == "xrange" { "range".into() } else { name };
+                PyValue::Global(Arc::new(PyGlobal { module, name }))
+            }
+            Node::Call(call) => self.called(call)?,
+        })
+    }
+
+    /// What a call makes, if it is one of those that are known; else the call itself.
+    fn called(&self, call: &Call) -> Result<PyValue> {
+        let object = PyObject {
+            callable: self.part(call.callable),
+            args: self.part(call.args),
+            kwargs: call.kwargs.map(|kwargs| self.part(kwargs)),
+            is_new: call.is_new,
+            state: call.state.map(|state| self.part(state)),
+            items: self.parts(&call.items),
+            pairs: self.pairs(&call.pairs),
+        };
+        let known = known(&object)?;
+        Ok(known.unwrap_or_else(|| PyValue::Object(Arc::new(object))))
+    }
+}
+
+/// The parts that have to be made before.
+fn parts(node: &Node) -> Vec<Item> {
+    match node {
+        Node::List(items)
+        | Node::Tuple(items)
+        | Node::Dict(items)
+        | Node::Set(items)
+        | Node::FrozenSet(items) => items.clone(),
+        Node::Global { module, name } => vec![*module, *name],
+        Node::Call(call) => {
+            let Call { callable, args, kwargs, state, items, pairs, .. } = &**call;
+            let few = [Some(*callable), Some(*args), *kwargs, *state];
+            few.into_iter().flatten().chain(items.iter().chain(pairs).copied()).collect()
+        }
+        Node::ByteArray(_) | Node::Text(_) | Node::OldText(_) | Node::Digits(_) => Vec::new(),
+    }
+}
+
+fn circle() -> Error {
+    let reason = "an object is a part of itself, which only Python can have".into();
+    ErrorKind::UnsupportedPickle { reason }.into()
+}
+
+pub(super) fn bad(reason: impl Into<String>) -> Error {
+    ErrorKind::BadPickle { reason: reason.into(), offset: None }.into()
+}
+
+/// The objects whose meaning is known: of Python's own types, of `datetime` and `decimal`, and NumPy's arrays and scalars.
+fn known(object: &PyObject) -> Result<Option<PyValue>> {
+    let (Some(global), PyValue::Tuple(args)) = (object.global(), &object.args) else { return Ok(None) };
+    if object.is_new || object.kwargs.is_some() || !object.items.is_empty() || !object.pairs.is_empty() {
+        return Ok(None);
+    }
+    let name = (&*global.module, &*global.name);
+    if let Some(made) = numpy::known(name, args, object.state.as_ref())? {
+        return Ok(Some(made));
+    }
+    if object.state.is_some() {
+        return Ok(None);
+    }
+    let number = |value: &PyValue| match value {
+        PyValue::Float(number) => Some(*number),
+        PyValue::Int(number) => i64::try_from(number).ok().map(|number| number as f64),
+        _ => None,
+    };
+    Ok(match (name, &args[..]) {
+        (("builtins", "complex"), [re, im]) => {
+            number(re).zip(number(im)).map(|(re, im)| PyValue::Complex(Complex::new(re, im)))
+        }
+        (("builtins", "set"), [PyValue::List(items)]) => Some(PyValue::Set(Arc::clone(items))),
+        (("builtins", "frozenset"), [PyValue::List(items)]) => Some(PyValue::FrozenSet(Arc::clone(items))),
+        (("builtins", "bytearray"), [bytes @ (PyValue::Bytes(_) | PyValue::Str(_))]) => {
+            latin1(bytes).map(|bytes| PyValue::ByteArray(bytes.into()))
+        }
+        (("builtins", "bytearray"), []) => Some(PyValue::ByteArray([].into())),
+        (("builtins", "bytearray"), [text @ PyValue::Str(_), PyValue::Str(codec)])
+        | (("_codecs", "encode"), [text @ PyValue::Str(_), PyValue::Str(codec)])
+            if codec.as_str().is_some_and(|codec| matches!(codec, "latin1" | "latin-1")) =>
+        {
+            let make = |bytes: Vec<u8>| match name.1 {
+                "encode" => PyValue::Bytes(bytes.into()),
+                _ => PyValue::ByteArray(bytes.into()),
+            };
+            latin1(text).map(make)
+        }
+        // Before protocol 3, empty bytes are those of the type itself.
+        (("builtins", "bytes"), []) => Some(PyValue::Bytes([].into())),
+        (("decimal", "Decimal"), [PyValue::Str(digits)]) => Some(PyValue::Decimal(digits.clone())),
+        (
+            ("datetime", "timedelta"),
+            [PyValue::Int(days), PyValue::Int(seconds), PyValue::Int(microseconds)],
+        ) => match (days.try_into(), seconds.try_into(), microseconds.try_into()) {
+            (Ok(days), Ok(seconds), Ok(microseconds)) => {
+                Some(PyValue::Timedelta(PyTimedelta { days, seconds, microseconds }))
+            }
+            _ => None,
+        },
+        (
+            ("datetime", kind @ ("date" | "time" | "datetime")),
+            [packed @ (PyValue::Bytes(_) | PyValue::Str(_))],
+        ) => latin1(packed).and_then(|packed| time(kind, &packed)),
+        _ => None,
+    })
+}
+
+/// Bytes, or a text of Latin-1 as bytes.
+pub(super) fn latin1(value: &PyValue) -> Option<Vec<u8>> {
+    match value {
+        PyValue::Bytes(bytes) => Some(bytes.to_vec()),
+        PyValue::Str(text) => text.code_points().into_iter().map(|code| u8::try_from(code).ok()).collect(),
+        _ => None,
+    }
+}
+
+/// What the module `datetime` packs into bytes.
+fn time(kind: &str, packed: &[u8]) -> Option<PyValue> {
+    let date = |packed: &[u8]| match *packed {
+        [high, low, month @ 1..=12, day @ 1..=31] => {
+            Some(PyDate { year: u16::from_be_bytes([high, low]), month, day })
+        }
+        _ => None,
+    };
+    let time = |packed: &[u8], is_fold| match *packed {
+        [hour @ 0..24, minute @ 0..60, second @ 0..60, a, b, c] => {
+            Some(PyTime { hour, minute, second, microsecond: u32::from_be_bytes([0, a, b, c]), is_fold })
+        }
+        _ => None,
+    };
+    // The highest bit of the month, or of the hour, says that clocks were put back.
+    const FOLD: u8 = 0x80;
+    match kind {
+        "date" => date(packed).map(PyValue::Date),
+        "time" => {
+            let (first, rest) = packed.split_first()?;
+            let mut bytes = vec![first & !FOLD];
+            bytes.extend(rest);
+            time(&bytes, first & FOLD != 0).map(PyValue::Time)
+        }
+        _ => {
+            let (day, at) = packed.split_first_chunk::<4>()?;
+            let [high, low, month, number] = *day;
+            let is_fold = month & FOLD != 0;
+            let date = date(&[high, low, month & !FOLD, number])?;
+            time(at, is_fold).map(|time| PyValue::Datetime(date, time))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Python's texts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+/// A Python `str`. It is text, nearly always; but Python allows lone surrogates in it, which Rust does not.
+///
+/// ```
+/// use ndarray_io::PyStr;
+///
+/// let text = PyStr::from("λ");
+/// assert_eq!(text.as_str(), Some("λ"));
+/// assert_eq!(text.code_points(), [0x3BB]);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PyStr(Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Repr {
+    Text(SmolStr),
+    /// With a surrogate somewhere.
+    CodePoints(Arc<[u32]>),
+}
+
+impl PyStr {
+    /// Of UTF-8 in which surrogates may stand, as Python's "surrogatepass" has it.
+    pub(super) fn from_utf8(bytes: &[u8]) -> Self {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return text.into();
+        }
+        let mut codes = Vec::new();
+        for chunk in bytes.utf8_chunks() {
+            codes.extend(chunk.valid().chars().map(u32::from));
+            // A surrogate is three bytes, each of which comes as an invalid chunk: the first tells that one begins.
+            if let [0xED] = chunk.invalid() {
+                codes.push(0xD000);
+            } else if let ([byte], Some(code)) = (chunk.invalid(), codes.last_mut()) {
+                let is_second = *code == 0xD000;
+                *code |= u32::from(byte & 0x3F) << if is_second { 6 } else { 0 };
+            }
+        }
+        Self(Repr::CodePoints(codes.into()))
+    }
+
+    /// The text; `None` if there are lone surrogates in it.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Text(text) => Some(text),
+            Repr::CodePoints(_) => None,
+        }
+    }
+
+    /// The numbers of its characters.
+    pub fn code_points(&self) -> Vec<u32> {
+        match &self.0 {
+            Repr::Text(text) => text.chars().map(u32::from).collect(),
+            Repr::CodePoints(codes) => codes.to_vec(),
+        }
+    }
+}
+
+impl From<&str> for PyStr {
+    fn from(text: &str) -> Self {
+        Self(Repr::Text(text.into()))
+    }
+}
+
+impl From<String> for PyStr {
+    fn from(text: String) -> Self {
+        Self(Repr::Text(text.into()))
+    }
+}
+
+/// As Python's `repr`, with its quotes and escapes.
+impl fmt::Display for PyStr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        let codes = self.code_points();
+        let has = |char: char| codes.contains(&u32::from(char));
+        let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+        f.write_char(quote)?;
+        for code in codes {
+            match char::from_u32(code) {
+                Some(char) if char == quote || char == '\\' => write!(f, "\\{char}")?,
+                Some('\n') => f.write_str("\\n")?,
+                Some('\r') => f.write_str("\\r")?,
+                Some('\t') => f.write_str("\\t")?,
+                Some(char) if is_shown(char) => f.write_char(char)?,
+                _ if code <= 0xFF => write!(f, "\\x{code:02x}")?,
+                _ if code <= 0xFFFF => write!(f, "\\u{code:04x}")?,
+                _ => write!(f, "\\U{code:08x}")?,
+            }
+        }
+        f.write_char(quote)
+    }
+}
+
+/// Whether a character is shown as it is: so is what Rust shows so, but for what a terminal would not show.
+fn is_shown(char: char) -> bool {
+    char == ' ' || char == '\'' || char == '"' || char.escape_debug().len() == 1 && !char.is_whitespace()
+}
+
+impl fmt::Debug for PyStr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

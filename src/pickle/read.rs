@@ -1,0 +1,483 @@
+//! From opcodes to nodes: a machine with a stack and a memo, and without recursion.
+
+use std::collections::HashMap;
+
+use super::opcode::*;
+use super::{Call, Graph, Item, Node, Span, text};
+use crate::error::{Error, ErrorKind, Limited, Result};
+use crate::limits::{self, Limits};
+
+/// Reads one pickle. What follows it is left: [`Graph::used`] says where it ends.
+pub(crate) fn parse(pickle: &[u8], limits: &Limits) -> Result<Graph> {
+    let mut machine = Machine {
+        pickle,
+        at: 0,
+        opcode: 0,
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: Vec::new(),
+        far: HashMap::new(),
+        nodes: Vec::new(),
+        most: limits.the_objects(),
+    };
+    loop {
+        machine.opcode = machine.at;
+        let [opcode] = machine.take()?;
+        if opcode == STOP {
+            let top = machine.pop()?;
+            return Ok(Graph { nodes: machine.nodes, top, used: machine.at });
+        }
+        machine.step(opcode)?;
+    }
+}
+
+struct Machine<'a> {
+    pickle: &'a [u8],
+    at: usize,
+    /// Where the opcode stands that is being done.
+    opcode: usize,
+    stack: Vec<Item>,
+    /// How high the stack was at each mark.
+    marks: Vec<usize>,
+    memo: Vec<Item>,
+    /// What has been put far behind the end of the memo, as only who means harm does.
+    far: HashMap<u64, Item>,
+    nodes: Vec<Node>,
+    most: u64,
+}
+
+impl Machine<'_> {
+    fn fault(&self, reason: impl Into<String>) -> Error {
+        ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode) }.into()
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.pickle.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        let bytes = *bytes.ok_or_else(|| self.fault("the pickle is cut"))?;
+        self.at += N;
+        Ok(bytes)
+    }
+
+    fn span(&mut self, len: u64) -> Result<Span> {
+        let left = self.pickle.len() - self.at;
+        match usize::try_from(len) {
+            Ok(len) if len <= left => {
+                let span = Span { at: self.at, len };
+                self.at += len;
+                Ok(span)
+            }
+            _ => Err(self.fault(format!("it promises {len} bytes, and {left} follow"))),
+        }
+    }
+
+    /// The rest of the line, without its end.
+    fn line(&mut self) -> Result<Span> {
+        let rest = &self.pickle[self.at..];
+        let len =
+            rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| self.fault("the pickle is cut"))?;
+        let span = Span { at: self.at, len };
+        self.at += len + 1;
+        Ok(span)
+    }
+
+    fn line_text(&mut self) -> Result<&str> {
+        let line = self.line()?.of(self.pickle);
+        std::str::from_utf8(line).map_err(|_| self.fault("its argument is no text"))
+    }
+
+    fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
+        let parsed = self.line_text()?.trim().parse();
+        parsed.map_err(|_| self.fault("its argument is no number"))
+    }
+
+    fn pop(&mut self) -> Result<Item> {
+        let floor = self.marks.last().copied().unwrap_or(0);
+        match self.stack.len() > floor {
+            true => Ok(self.stack.pop().expect("it is higher than its floor")),
+            false => Err(self.fault("nothing is left on the stack")),
+        }
+    }
+
+    fn last(&self) -> Result<Item> {
+        let floor = self.marks.last().copied().unwrap_or(0);
+        match self.stack.last() {
+            Some(last) if self.stack.len() > floor => Ok(*last),
+            _ => Err(self.fault("nothing is left on the stack")),
+        }
+    }
+
+    /// Where the items begin that stand above the last mark, which goes.
+    fn mark(&mut self) -> Result<usize> {
+        self.marks.pop().ok_or_else(|| self.fault("there is no mark on the stack"))
+    }
+
+    fn pop_to_mark(&mut self) -> Result<Vec<Item>> {
+        let mark = self.mark()?;
+        Ok(self.stack.split_off(mark))
+    }
+
+    fn push_node(&mut self, node: Node) -> Result<()> {
+        limits::check(Limited::Objects, self.nodes.len() as u64 + 1, self.most)?;
+        let number = u32::try_from(self.nodes.len()).map_err(|_| self.fault("there are too many objects"))?;
+        self.nodes.push(node);
+        self.stack.push(Item::Node(number));
+        Ok(())
+    }
+
+    /// The node that is last on the stack.
+    fn last_node(&mut self) -> Result<&mut Node> {
+        match self.last()? {
+            Item::Node(number) => Ok(&mut self.nodes[number as usize]),
+            _ => Err(self.fault("it works on an object, and there is none on the stack")),
+        }
+    }
+
+    fn put(&mut self, index: u64) -> Result<()> {
+        let item = self.last()?;
+        let len = self.memo.len() as u64;
+        match usize::try_from(index) {
+            Ok(index) if (index as u64) < len => self.memo[index] = item,
+            Ok(_) if index == len => self.memo.push(item),
+            // Python 2 begins with 1.
+            Ok(1) => self.memo.extend([Item::None, item]),
+            _ => drop(self.far.insert(index, item)),
+        }
+        Ok(())
+    }
+
+    fn get(&mut self, index: u64) -> Result<()> {
+        let near = usize::try_from(index).ok().and_then(|index| self.memo.get(index));
+        let item = self.far.get(&index).or(near).copied();
+        let item =
+            item.ok_or_else(|| self.fault(format!("nothing was put at number {index} of the memo")))?;
+        self.stack.push(item);
+        Ok(())
+    }
+
+    fn step(&mut self, opcode: u8) -> Result<()> {
+        let item = match opcode {
+            SHORT_BINUNICODE => {
+                let [len] = self.take()?;
+                Item::Str(self.utf8(len.into())?)
+            }
+            MEMOIZE => return self.put((self.memo.len() + self.far.len()) as u64),
+            BININT => Item::Int(i32::from_le_bytes(self.take()?).into()),
+            BININT1 => Item::Int(self.take::<1>()?[0].into()),
+            BININT2 => Item::Int(u16::from_le_bytes(self.take()?).into()),
+            BINFLOAT => Item::Float(f64::from_be_bytes(self.take()?)),
+            NONE => Item::None,
+            NEWTRUE => Item::Bool(true),
+            NEWFALSE => Item::Bool(false),
+            LONG1 => {
+                let [len] = self.take()?;
+                self.long(len.into())?
+            }
+            LONG4 => {
+                let len = i32::from_le_bytes(self.take()?);
+                let len = u64::try_from(len).map_err(|_| self.fault("an integer of negative length"))?;
+                self.long(len)?
+            }
+            BINUNICODE => {
+                let len = u32::from_le_bytes(self.take()?);
+                Item::Str(self.utf8(len.into())?)
+            }
+            BINUNICODE8 => {
+                let len = u64::from_le_bytes(self.take()?);
+                Item::Str(self.utf8(len)?)
+            }
+            SHORT_BINBYTES => {
+                let [len] = self.take()?;
+                Item::Bytes(self.span(len.into())?)
+            }
+            BINBYTES => {
+                let len = u32::from_le_bytes(self.take()?);
+                Item::Bytes(self.span(len.into())?)
+            }
+            BINBYTES8 => {
+                let len = u64::from_le_bytes(self.take()?);
+                Item::Bytes(self.span(len)?)
+            }
+            SHORT_BINSTRING => {
+                let [len] = self.take()?;
+                Item::OldStr(self.span(len.into())?)
+            }
+            BINSTRING => {
+                let len = i32::from_le_bytes(self.take()?);
+                let len = u64::try_from(len).map_err(|_| self.fault("a string of negative length"))?;
+                Item::OldStr(self.span(len)?)
+            }
+            DUP => self.last()?,
+            _ => return self.step_further(opcode),
+        };
+        self.stack.push(item);
+        Ok(())
+    }
+
+    /// The opcodes that push no value of their own.
+    fn step_further(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            PROTO => {
+                let [protocol] = self.take()?;
+                if protocol > 5 {
+                    return Err(self.fault(format!("protocol {protocol} is unknown; Python has 0 to 5")));
+                }
+            }
+            FRAME => {
+                let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.at);
+                if len > left as u64 {
+                    return Err(self.fault(format!("it promises a frame of {len} bytes, and {left} follow")));
+                }
+            }
+            MARK => self.marks.push(self.stack.len()),
+            POP => {
+                // A mark is popped like an item.
+                if self.marks.last() == Some(&self.stack.len()) {
+                    self.marks.pop();
+                } else {
+                    self.pop()?;
+                }
+            }
+            POP_MARK => {
+                let mark = self.mark()?;
+                self.stack.truncate(mark);
+            }
+            PUT => {
+                let index = self.number()?;
+                self.put(index)?;
+            }
+            BINPUT => {
+                let [index] = self.take()?;
+                self.put(index.into())?;
+            }
+            LONG_BINPUT => {
+                let index = u32::from_le_bytes(self.take()?);
+                self.put(index.into())?;
+            }
+            GET => {
+                let index = self.number()?;
+                self.get(index)?;
+            }
+            BINGET => {
+                let [index] = self.take()?;
+                self.get(index.into())?;
+            }
+            LONG_BINGET => {
+                let index = u32::from_le_bytes(self.take()?);
+                self.get(index.into())?;
+            }
+            INT | LONG | FLOAT | STRING | UNICODE => self.step_text(opcode)?,
+            BYTEARRAY8 => {
+                let len = u64::from_le_bytes(self.take()?);
+                let span = self.span(len)?;
+                self.push_node(Node::ByteArray(span))?;
+            }
+            _ => self.step_nodes(opcode)?,
+        }
+        Ok(())
+    }
+
+    /// The opcodes that make nodes out of others, or change them.
+    fn step_nodes(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            EMPTY_LIST => self.push_node(Node::List(Vec::new())),
+            EMPTY_TUPLE => self.push_node(Node::Tuple(Vec::new())),
+            EMPTY_DICT => self.push_node(Node::Dict(Vec::new())),
+            EMPTY_SET => self.push_node(Node::Set(Vec::new())),
+            LIST => {
+                let items = self.pop_to_mark()?;
+                self.push_node(Node::List(items))
+            }
+            TUPLE => {
+                let items = self.pop_to_mark()?;
+                self.push_node(Node::Tuple(items))
+            }
+            TUPLE1 | TUPLE2 | TUPLE3 => {
+                let mut items = Vec::with_capacity(3);
+                for _ in 0..=opcode - TUPLE1 {
+                    items.push(self.pop()?);
+                }
+                items.reverse();
+                self.push_node(Node::Tuple(items))
+            }
+            DICT => {
+                let pairs = self.pop_to_mark()?;
+                self.check_pairs(&pairs)?;
+                self.push_node(Node::Dict(pairs))
+            }
+            FROZENSET => {
+                let items = self.pop_to_mark()?;
+                self.push_node(Node::FrozenSet(items))
+            }
+            APPEND => {
+                let item = self.pop()?;
+                self.append(&[item])
+            }
+            APPENDS => {
+                let mark = self.mark()?;
+                let items = self.stack.split_off(mark);
+                self.append(&items)
+            }
+            SETITEM => {
+                let value = self.pop()?;
+                let key = self.pop()?;
+                self.set(&[key, value])
+            }
+            SETITEMS => {
+                let pairs = self.pop_to_mark()?;
+                self.check_pairs(&pairs)?;
+                self.set(&pairs)
+            }
+            ADDITEMS => {
+                let items = self.pop_to_mark()?;
+                match self.last_node()? {
+                    Node::Set(set) => set.extend(items),
+                    _ => return Err(self.fault("it adds to a set, and there is none on the stack")),
+                }
+                Ok(())
+            }
+            GLOBAL => {
+                let (module, name) = (self.line()?, self.line()?);
+                for span in [module, name] {
+                    self.check_utf8(span)?;
+                }
+                self.push_node(Node::Global { module: Item::Str(module), name: Item::Str(name) })
+            }
+            STACK_GLOBAL => {
+                let name = self.pop()?;
+                let module = self.pop()?;
+                let is_text = |item: &Item| matches!(item, Item::Str(_) | Item::Node(_));
+                if !is_text(&module) || !is_text(&name) {
+                    return Err(self.fault("the name of a class or function is no text"));
+                }
+                self.push_node(Node::Global { module, name })
+            }
+            REDUCE | NEWOBJ => {
+                let args = self.pop()?;
+                let callable = self.pop()?;
+                self.call(callable, args, None, opcode == NEWOBJ)
+            }
+            NEWOBJ_EX => {
+                let kwargs = self.pop()?;
+                let args = self.pop()?;
+                let callable = self.pop()?;
+                self.call(callable, args, Some(kwargs), true)
+            }
+            BUILD => {
+                let state = self.pop()?;
+                match self.last_node()? {
+                    Node::Call(call) if call.state.is_none() => call.state = Some(state),
+                    _ => return Err(self.fault("it gives a state to what takes none")),
+                }
+                Ok(())
+            }
+            other => Err(self.fault(format!("the opcode {other:#04x} is not known here"))),
+        }
+    }
+
+    fn call(&mut self, callable: Item, args: Item, kwargs: Option<Item>, is_new: bool) -> Result<()> {
+        let (state, items, pairs) = (None, Vec::new(), Vec::new());
+        self.push_node(Node::Call(Box::new(Call { callable, args, kwargs, is_new, state, items, pairs })))
+    }
+
+    fn append(&mut self, more: &[Item]) -> Result<()> {
+        match self.last_node()? {
+            Node::List(items) => items.extend_from_slice(more),
+            Node::Call(call) => call.items.extend_from_slice(more),
+            _ => return Err(self.fault("it appends to a list, and there is none on the stack")),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, more: &[Item]) -> Result<()> {
+        match self.last_node()? {
+            Node::Dict(pairs) => pairs.extend_from_slice(more),
+            Node::Call(call) => call.pairs.extend_from_slice(more),
+            _ => return Err(self.fault("it sets items of a dict, and there is none on the stack")),
+        }
+        Ok(())
+    }
+
+    fn check_pairs(&self, pairs: &[Item]) -> Result<()> {
+        match pairs.len().is_multiple_of(2) {
+            true => Ok(()),
+            false => Err(self.fault("a key of a dict has no value")),
+        }
+    }
+
+    fn step_text(&mut self, opcode: u8) -> Result<()> {
+        let span = self.line()?;
+        let line = span.of(self.pickle);
+        let fault = |machine: &Self| machine.fault("its argument is not what Python writes");
+        let digits = || std::str::from_utf8(line).ok().map(str::trim);
+        match opcode {
+            INT if line == b"00" => self.stack.push(Item::Bool(false)),
+            INT if line == b"01" => self.stack.push(Item::Bool(true)),
+            FLOAT => {
+                let number = digits().and_then(|digits| digits.parse().ok()).ok_or_else(|| fault(self))?;
+                self.stack.push(Item::Float(number));
+            }
+            INT | LONG => {
+                let digits = digits().ok_or_else(|| fault(self))?;
+                let digits = digits.strip_suffix('L').unwrap_or(digits);
+                match digits.parse() {
+                    Ok(number) => self.stack.push(Item::Int(number)),
+                    Err(_) => {
+                        /// Python itself takes no more, since decimal numbers take long.
+                        const MOST: u64 = 4300;
+                        limits::check(Limited::Digits, digits.len() as u64, MOST)?;
+                        let unsigned = digits.strip_prefix('-').unwrap_or(digits);
+                        if unsigned.is_empty() || !unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
+                            return Err(fault(self));
+                        }
+                        self.push_node(Node::Digits(digits.to_owned()))?;
+                    }
+                }
+            }
+            STRING => {
+                let bytes = text::string(line).ok_or_else(|| fault(self))?;
+                self.push_node(Node::OldText(bytes))?;
+            }
+            _ => {
+                let text = text::raw_unicode(line).ok_or_else(|| fault(self))?;
+                self.push_node(Node::Text(text))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn utf8(&mut self, len: u64) -> Result<Span> {
+        let span = self.span(len)?;
+        self.check_utf8(span)?;
+        Ok(span)
+    }
+
+    fn check_utf8(&self, span: Span) -> Result<()> {
+        match is_utf8(span.of(self.pickle)) {
+            true => Ok(()),
+            false => Err(self.fault("a text is no UTF-8")),
+        }
+    }
+
+    fn long(&mut self, len: u64) -> Result<Item> {
+        let span = self.span(len)?;
+        let bytes = span.of(self.pickle);
+        if bytes.len() > 8 {
+            return Ok(Item::Long(span));
+        }
+        let is_negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
+        let mut number = if is_negative { [0xFF; 8] } else { [0; 8] };
+        number[..bytes.len()].copy_from_slice(bytes);
+        Ok(Item::Int(i64::from_le_bytes(number)))
+    }
+}
+
+/// Whether bytes are UTF-8 but for surrogates.
+fn is_utf8(mut bytes: &[u8]) -> bool {
+    while let Err(error) = std::str::from_utf8(bytes) {
+        match &bytes[error.valid_up_to()..] {
+            [0xED, 0xA0..=0xBF, 0x80..=0xBF, rest @ ..] => bytes = rest,
+            _ => return false,
+        }
+    }
+    true
+}

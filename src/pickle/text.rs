@@ -1,0 +1,114 @@
+//! The texts of protocol 0, which have escapes.
+
+/// A Python string literal, with its quotes: of Python 2's `str`, so that it is bytes.
+pub(super) fn string(literal: &[u8]) -> Option<Vec<u8>> {
+    let literal = literal.trim_ascii_end();
+    let (quote, rest) = literal.split_first()?;
+    let (last, inner) = rest.split_last()?;
+    if !matches!(quote, b'"' | b'\'') || last != quote {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut inner = inner.iter().copied();
+    while let Some(byte) = inner.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let escape = inner.next()?;
+        let byte = match escape {
+            b'\\' | b'\'' | b'"' => escape,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'a' => 7,
+            b'b' => 8,
+            b'f' => 12,
+            b'v' => 11,
+            b'0'..=b'7' => {
+                let mut number = u32::from(escape - b'0');
+                for _ in 0..2 {
+                    match inner.clone().next() {
+                        Some(digit @ b'0'..=b'7') => number = number * 8 + u32::from(digit - b'0'),
+                        _ => break,
+                    }
+                    inner.next();
+                }
+                u8::try_from(number).ok()?
+            }
+            b'x' => hex(&mut inner, 2).and_then(|number| u8::try_from(number).ok())?,
+            _ => {
+                bytes.push(b'\\'); // what is no escape stays as it is
+                escape
+            }
+        };
+        bytes.push(byte);
+    }
+    Some(bytes)
+}
+
+/// Latin-1 with `\uXXXX` and `\UXXXXXXXX`, as UTF-8, in which surrogates may stand.
+pub(super) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
+    let mut utf8 = Vec::with_capacity(text.len());
+    let mut bytes = text.iter().copied();
+    let mut is_escaped = false;
+    while let Some(byte) = bytes.next() {
+        let code = match (is_escaped, byte) {
+            (true, b'u') => {
+                utf8.pop(); // the backslash
+                hex(&mut bytes, 4)?
+            }
+            (true, b'U') => {
+                utf8.pop();
+                hex(&mut bytes, 8)?
+            }
+            _ => u32::from(byte),
+        };
+        is_escaped = byte == b'\\' && !is_escaped;
+        push_utf8(code, &mut utf8)?;
+    }
+    Some(utf8)
+}
+
+fn hex(bytes: &mut impl Iterator<Item = u8>, digits: usize) -> Option<u32> {
+    (0..digits).try_fold(0, |number, _| Some(number << 4 | char::from(bytes.next()?).to_digit(16)?))
+}
+
+/// Appends a code point in UTF-8, be it a surrogate or not.
+pub(crate) fn push_utf8(code: u32, utf8: &mut Vec<u8>) -> Option<()> {
+    if let Some(char) = char::from_u32(code) {
+        utf8.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+        return Some(());
+    }
+    if code > 0xFFFF {
+        return None;
+    }
+    let part = |shift: u32| 0x80 | (code >> shift & 0x3F) as u8;
+    utf8.extend_from_slice(&[0xE0 | (code >> 12) as u8, part(6), part(0)]);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{raw_unicode, string};
+
+    /// What `pickle.loads` of Python 3.12 makes of them.
+    #[test]
+    fn escapes() {
+        for (literal, bytes) in [
+            (&b"'a'"[..], &b"a"[..]),
+            (b"\"it's\"", b"it's"),
+            (br"'\n\\\x41\101\0'", b"\n\\AA\0"),
+            (br"'\q'", br"\q"),
+        ] {
+            assert_eq!(string(literal).unwrap(), bytes);
+        }
+        for wrong in [&b"'a"[..], b"a", b"'", br"'\'", br"'\x4'"] {
+            assert_eq!(string(wrong), None);
+        }
+        assert_eq!(raw_unicode(b"\xe9\\u03bb\\U0001F600").unwrap(), "éλ😀".as_bytes());
+        assert_eq!(raw_unicode(br"\\u0041").unwrap(), br"\\u0041");
+        assert_eq!(raw_unicode(br"\ud800").unwrap(), b"\xED\xA0\x80");
+        assert_eq!(raw_unicode(br"\u12"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Opcodes, as protocols 2, 3 and 4 have them.
+
+use super::opcode::*;
+use super::text::push_utf8;
+
+/// Writes a pickle.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    bytes: Vec<u8>,
+    protocol: u8,
+    memo: u32,
+}
+
+impl Writer {
+    pub(crate) fn new(protocol: u8) -> Self {
+        Self { bytes: vec![PROTO, protocol], protocol, memo: 0 }
+    }
+
+    pub(crate) fn protocol(&self) -> u8 {
+        self.protocol
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.bytes.push(STOP);
+        self.bytes
+    }
+
+    pub(crate) fn none(&mut self) {
+        self.bytes.push(NONE);
+    }
+
+    pub(crate) fn bool(&mut self, value: bool) {
+        self.bytes.push(if value { NEWTRUE } else { NEWFALSE });
+    }
+
+    pub(crate) fn int(&mut self, number: i64) {
+        match (u8::try_from(number), u16::try_from(number), i32::try_from(number)) {
+            (Ok(number), _, _) => self.bytes.extend([BININT1, number]),
+            (_, Ok(number), _) => self.argument(BININT2, &number.to_le_bytes()),
+            (_, _, Ok(number)) => self.argument(BININT, &number.to_le_bytes()),
+            _ => {
+                let bytes = number.to_le_bytes();
+                // As few bytes as keep the sign.
+                let fill = if number < 0 { 0xFF } else { 0 };
+                let mut len = 8;
+                while len > 1 && bytes[len - 1] == fill && (bytes[len - 2] ^ fill) & 0x80 == 0 {
+                    len -= 1;
+                }
+                self.long(&bytes[..len]);
+            }
+        }
+    }
+
+    /// An integer in two's complement, the least significant byte first.
+    pub(crate) fn long(&mut self, bytes: &[u8]) {
+        match u8::try_from(bytes.len()) {
+            Ok(len) => self.bytes.extend([LONG1, len]),
+            Err(_) => self.argument(LONG4, &(bytes.len() as u32).to_le_bytes()),
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn float(&mut self, number: f64) {
+        self.argument(BINFLOAT, &number.to_be_bytes());
+    }
+
+    pub(crate) fn str(&mut self, text: &str) {
+        self.utf8(text.as_bytes());
+    }
+
+    /// A text of code points, which may be surrogates.
+    pub(crate) fn code_points(&mut self, codes: &[u32]) {
+        let mut utf8 = Vec::new();
+        // They are those of a Python text, all of which have a form in UTF-8.
+        codes.iter().for_each(|code| push_utf8(*code, &mut utf8).unwrap_or_default());
+        self.utf8(&utf8);
+    }
+
+    fn utf8(&mut self, text: &[u8]) {
+        match (u8::try_from(text.len()), u32::try_from(text.len())) {
+            (Ok(len), _) if self.protocol >= 4 => self.bytes.extend([SHORT_BINUNICODE, len]),
+            (_, Ok(len)) => self.argument(BINUNICODE, &len.to_le_bytes()),
+            _ => self.argument(BINUNICODE8, &(text.len() as u64).to_le_bytes()),
+        }
+        self.bytes.extend_from_slice(text);
+    }
+
+    /// Bytes, which protocol 2 has no word for: there it is text that Python would encode.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        if self.protocol < 3 {
+            self.global("_codecs", "encode");
+            let text: String = bytes.iter().copied().map(char::from).collect();
+            self.str(&text);
+            self.str("latin1");
+            self.tuple_of(2);
+            self.reduce();
+            return;
+        }
+        match (u8::try_from(bytes.len()), u32::try_from(bytes.len())) {
+            (Ok(len), _) => self.bytes.extend([SHORT_BINBYTES, len]),
+            (_, Ok(len)) => self.argument(BINBYTES, &len.to_le_bytes()),
+            _ => self.argument(BINBYTES8, &(bytes.len() as u64).to_le_bytes()),
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn global(&mut self, module: &str, name: &str) {
+        if self.protocol >= 4 {
+            self.str(module);
+            self.str(name);
+            self.bytes.push(STACK_GLOBAL);
+        } else {
+            self.argument(GLOBAL, module.as_bytes());
+            self.argument(b'\n', name.as_bytes());
+            self.bytes.push(b'\n');
+        }
+    }
+
+    pub(crate) fn mark(&mut self) {
+        self.bytes.push(MARK);
+    }
+
+    pub(crate) fn empty_list(&mut self) {
+        self.bytes.push(EMPTY_LIST);
+    }
+
+    pub(crate) fn appends(&mut self) {
+        self.bytes.push(APPENDS);
+    }
+
+    pub(crate) fn empty_dict(&mut self) {
+        self.bytes.push(EMPTY_DICT);
+    }
+
+    pub(crate) fn set_items(&mut self) {
+        self.bytes.push(SETITEMS);
+    }
+
+    pub(crate) fn empty_set(&mut self) {
+        self.bytes.push(EMPTY_SET);
+    }
+
+    pub(crate) fn add_items(&mut self) {
+        self.bytes.push(ADDITEMS);
+    }
+
+    pub(crate) fn frozen_set(&mut self) {
+        self.bytes.push(FROZENSET);
+    }
+
+    /// A tuple of what stands above the mark.
+    pub(crate) fn tuple(&mut self) {
+        self.bytes.push(TUPLE);
+    }
+
+    /// A tuple of so many items, at most three.
+    pub(crate) fn tuple_of(&mut self, count: u8) {
+        self.bytes.push(if count == 0 { EMPTY_TUPLE } else { TUPLE1 + count - 1 });
+    }
+
+    pub(crate) fn reduce(&mut self) {
+        self.bytes.push(REDUCE);
+    }
+
+    pub(crate) fn new_object(&mut self, has_kwargs: bool) {
+        self.bytes.push(if has_kwargs { NEWOBJ_EX } else { NEWOBJ });
+    }
+
+    pub(crate) fn build(&mut self) {
+        self.bytes.push(BUILD);
+    }
+
+    /// Remembers what is last on the stack, and says where.
+    pub(crate) fn memoize(&mut self) -> u32 {
+        let index = self.memo;
+        if self.protocol >= 4 {
+            self.bytes.push(MEMOIZE);
+        } else {
+            self.argument(LONG_BINPUT, &index.to_le_bytes());
+        }
+        self.memo += 1;
+        index
+    }
+
+    pub(crate) fn get(&mut self, index: u32) {
+        self.argument(LONG_BINGET, &index.to_le_bytes());
+    }
+
+    fn argument(&mut self, opcode: u8, bytes: &[u8]) {
+        self.bytes.push(opcode);
+        self.bytes.extend_from_slice(bytes);
+    }
+}
