@@ -106,9 +106,21 @@ impl NpzFile {
         peek().map_err(|error| self.at_path(error))
     }
 
+    /// What the header of an array says, by the number of its member.
+    pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
+        let peek = || archive::peek(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        peek().map_err(|error| self.at_path(error))
+    }
+
     /// The bytes of a member, be it an array or not.
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
         let read = || archive::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// The bytes of a member by its number.
+    pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
+        let read = || archive::read_raw(Place::File(&self.file), self.archive.at(index)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 

@@ -230,7 +230,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.select(&Selection::along(self.shape(), axis, start, count))
     }
 
-    pub(super) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
+    pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
         let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
         self.take(&header, &picked, T::from_payload)
     }

@@ -9,3 +9,4 @@ mod select;
 
 pub use chunks::Chunks;
 pub use file::{ArrayFile, NpyFile, RaFile};
+pub(crate) use select::Selection;

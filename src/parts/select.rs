@@ -17,14 +17,14 @@ struct Taken {
 }
 
 /// What is taken of an array.
-pub(super) struct Selection {
+pub(crate) struct Selection {
     axes: Vec<Taken>,
     elements: Vec<SliceInfoElem>,
 }
 
 impl Selection {
     /// An error if the slice is of another number of axes, or reaches beyond the array, where ndarray would panic.
-    pub(super) fn of(shape: &Shape, slice: &impl SliceArg<IxDyn>) -> Result<Self> {
+    pub(crate) fn of(shape: &Shape, slice: &impl SliceArg<IxDyn>) -> Result<Self> {
         let elements = slice.as_ref().to_vec();
         let mut lengths = shape.dims().iter();
         let mut axes = Vec::with_capacity(shape.ndim());
@@ -62,6 +62,28 @@ impl Selection {
         }
         let picked = Picked::new(start, axes, header.dtype().item_size());
         Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
+    }
+
+    /// What the slice takes.
+    pub(crate) fn elements(&self) -> &[SliceInfoElem] {
+        &self.elements
+    }
+
+    /// The slice that still has to be taken of what was read.
+    pub(crate) fn behind(&self) -> Vec<SliceInfoElem> {
+        let mut taken = self.axes.iter();
+        let rest = |element: &SliceInfoElem| match element {
+            SliceInfoElem::NewAxis => SliceInfoElem::NewAxis,
+            SliceInfoElem::Index(_) => {
+                taken.next();
+                SliceInfoElem::Index(0)
+            }
+            SliceInfoElem::Slice { .. } => {
+                let is_reversed = taken.next().is_some_and(|taken| taken.is_reversed);
+                SliceInfoElem::Slice { start: 0, end: None, step: if is_reversed { -1 } else { 1 } }
+            }
+        };
+        self.elements.iter().map(rest).collect()
     }
 
     /// Gives what was read the axes and directions of the slice.

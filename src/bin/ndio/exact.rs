@@ -1,0 +1,469 @@
+//! `ndio json --exact`: all that is in a file, bit for bit, for programs to compare.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::{
+    ByteOrder, DType, DynArray, Error, ErrorKind, Kind, Limited, NpyHeader, NpyReader, NpzFile, Order, Part,
+    PyValue, RaHeader, ReadNpyExt, ReadOptions, Scalar, Title, WriteNpyExt, WriteOptions, npy,
+};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Failure;
+use super::open::{Format, format_of, ra};
+
+/// Print the whole content, one line of JSON a file
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Bit for bit: floats and raw bytes as hex, integers as text
+    #[arg(long, required = true)]
+    exact: bool,
+    /// Read Python objects, as data
+    #[arg(long)]
+    allow_objects: bool,
+    /// Where in the file the array begins, in bytes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let mut code = 0;
+    for path in &arguments.files {
+        let line = match content(path, arguments.offset, &options) {
+            Ok(line) => line,
+            Err(fault) => {
+                code = 1;
+                fault.json()
+            }
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        writeln!(out)?;
+    }
+    Ok(code)
+}
+
+/// What keeps a file or a member from being shown.
+struct Fault {
+    class: &'static str,
+    message: String,
+}
+
+impl Fault {
+    fn json(&self) -> Value {
+        json!({"error": self.class, "message": self.message})
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self { class: class(&error), message: error.to_string() }
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
+fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
+    // Programs compare: a file has to be what its name says, if that says anything.
+    let format = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => Format::Npy,
+        Some("npz") => Format::Npz,
+        Some("ra") => Format::Ra,
+        _ => format_of(path).map_err(|failure| Fault { class: "io", message: failure.to_string() })?,
+    };
+    let arrays = match format {
+        _ if offset > 0 => stream(path, offset, options)?,
+        Format::Npy => stream(path, 0, options)?,
+        Format::Ra => {
+            let mut reader = ra(path, options).map_err(|failure| match failure.downcast::<Error>() {
+                Ok(error) => Fault::from(*error),
+                Err(failure) => Fault { class: "io", message: failure.to_string() },
+            })?;
+            let header: RaHeader = reader.ra_header().clone();
+            let mut array = described(&reader.read()?)?;
+            let start = reader.data_offset();
+            array["start"] = json!(0);
+            array["data_start"] = json!(start);
+            array["fortran_order"] = json!(true);
+            for (name, number) in
+                [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]
+            {
+                array[name] = json!(number);
+            }
+            array["trailing"] = json!(reader.trailing()?.len());
+            vec![array]
+        }
+        Format::Npz => return archive(path, options),
+    };
+    Ok(json!({"file": path.display().to_string(), "kind": format.name(), "arrays": arrays}))
+}
+
+/// The arrays that a file has one behind the other.
+fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut reader = NpyReader::with_options(file, options)?;
+    let (mut arrays, mut start) = (Vec::new(), 0);
+    loop {
+        let head = (reader.version().numbers(), reader.descr_text().to_owned());
+        let data_start = start + reader.data_offset() as u64;
+        let mut array = described(&reader.read()?)?;
+        array["version"] = json!([head.0.0, head.0.1]);
+        array["descr"] = json!(head.1);
+        array["start"] = json!(offset + start);
+        array["data_start"] = json!(offset + data_start);
+        arrays.push(array);
+        let left = reader.trailing_len().unwrap_or(0);
+        match reader.next() {
+            Ok(true) => {
+                // What is left now is that without the header that has just been read.
+                let all =
+                    reader.payload_len().unwrap_or_default() as u64 + reader.trailing_len().unwrap_or(0);
+                start = file_len(path)? - offset - all - reader.data_offset() as u64;
+            }
+            Ok(false) => return Ok(arrays),
+            Err(error) => {
+                let message = format!("{left} bytes follow the array, which are no other: {error}");
+                return Err(Fault { class: "extra_data", message });
+            }
+        }
+    }
+}
+
+fn file_len(path: &Path) -> Result<u64, Fault> {
+    Ok(std::fs::metadata(path)?.len())
+}
+
+fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
+    let archive = NpzFile::open_with(path, options)?;
+    let mut names: Vec<_> = archive.members().iter().map(|member| member.file_name()).collect();
+    names.sort();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        let message = format!("the archive has several members named '{}'", pair[0].escape_debug());
+        return Err(Fault { class: "bad_zip", message });
+    }
+    let (mut arrays, mut others) = (Vec::new(), Vec::new());
+    for (index, member) in archive.members().iter().enumerate() {
+        let raw = archive.read_raw_index(index);
+        if !member.is_array() {
+            let raw = raw?;
+            others.push(json!({"member": member.file_name(), "size": raw.len(), "sha256": sha256(&raw)}));
+            continue;
+        }
+        let method = match member.compression() {
+            Some(ndarray_io::Compression::Stored) => "stored",
+            Some(ndarray_io::Compression::Deflated(_)) => "deflated",
+            _ => "other",
+        };
+        let show = || -> Result<Value, Fault> {
+            let mut array = described(&archive.read_index::<DynArray>(index)?)?;
+            let npy::Parsed::Done(NpyHeader { version, descr, .. }, used) = npy::parse(&raw?)? else {
+                unreachable!("the array has been read")
+            };
+            array["version"] = json!([version.numbers().0, version.numbers().1]);
+            array["descr"] = json!(descr);
+            array["start"] = json!(0);
+            array["data_start"] = json!(used);
+            Ok(array)
+        };
+        let mut array = show().unwrap_or_else(|fault| fault.json());
+        array["name"] = json!(member.name());
+        array["member"] = json!(member.file_name());
+        array["method"] = json!(method);
+        arrays.push(array);
+    }
+    let file = path.display().to_string();
+    Ok(json!({"file": file, "kind": "npz", "arrays": arrays, "other_members": others}))
+}
+
+/// What an array is and holds.
+fn described(array: &DynArray) -> Result<Value, Fault> {
+    let mut line = json!({
+        "fortran_order": array.order() == Order::Fortran,
+        "shape": array.shape(),
+        "n": array.len(),
+    });
+    let ordered = in_c_order(array)?;
+    if let Some(objects) = ordered.objects() {
+        let values: Result<Vec<Value>, Fault> =
+            objects.iter().map(|object| object_value(ordered.dtype(), object)).collect();
+        line["object_values"] = json!(values?);
+        return Ok(line);
+    }
+    let (dtype, bytes) = (ordered.dtype(), ordered.bytes());
+    line["itemsize"] = json!(dtype.item_size());
+    line["dtype"] = neutral(dtype);
+    line["sha256"] = json!(sha256(bytes));
+    line["values"] = match values(&ordered)? {
+        values if values.len() <= MOST_VALUES => json!(values),
+        _ => Value::Null,
+    };
+    Ok(line)
+}
+
+/// Of more elements no values are shown.
+const MOST_VALUES: usize = 4096;
+
+/// The values; of too many, only that they are valid is looked at.
+fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
+    let size = array.dtype().item_size();
+    if array.len() > MOST_VALUES {
+        for item in array.bytes().chunks_exact(size.max(1)) {
+            check(array.dtype(), item)?;
+        }
+        return Ok(vec![Value::Null; MOST_VALUES + 1]);
+    }
+    (0..array.len()).map(|index| value(array.dtype(), &array.bytes()[index * size..][..size])).collect()
+}
+
+fn in_c_order(array: &DynArray) -> Result<DynArray, Fault> {
+    if array.order() == Order::C || array.shape().len() < 2 {
+        return Ok(array.clone());
+    }
+    let mut file = Vec::new();
+    array.write_npy_with(&mut file, &WriteOptions::new().order(Order::C))?;
+    Ok(DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?)
+}
+
+/// An error if an element is none.
+fn check(dtype: &DType, bytes: &[u8]) -> Result<(), Fault> {
+    match dtype {
+        DType::Scalar(scalar) if scalar.kind() == Kind::Bool => value(dtype, bytes).map(drop),
+        DType::Record(_) | DType::Subarray(_) => value(dtype, bytes).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// One element, as the manifest of the oracle has it.
+fn value(dtype: &DType, bytes: &[u8]) -> Result<Value, Fault> {
+    match dtype {
+        DType::Scalar(scalar) => scalar_value(scalar, bytes),
+        DType::Record(record) => {
+            let field = |field: &ndarray_io::Field| {
+                value(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()])
+            };
+            record.fields().iter().map(field).collect::<Result<Vec<_>, _>>().map(Value::Array)
+        }
+        DType::Subarray(subarray) => nested(subarray.base(), subarray.shape().dims(), bytes),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn nested(base: &DType, dims: &[usize], bytes: &[u8]) -> Result<Value, Fault> {
+    let Some((count, inner)) = dims.split_first() else { return value(base, bytes) };
+    let part = bytes.len() / (*count).max(1);
+    (0..*count)
+        .map(|index| nested(base, inner, &bytes[index * part..][..part]))
+        .collect::<Result<Vec<_>, _>>()
+        .map(Value::Array)
+}
+
+fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> Result<Value, Fault> {
+    let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+    let big_endian = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        if !is_big {
+            bytes.reverse();
+        }
+        bytes
+    };
+    let unsigned = || big_endian(bytes).iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let signed = || {
+        let unused = 64 - 8 * bytes.len() as u32;
+        (unsigned() as i64) << unused >> unused
+    };
+    Ok(match scalar.kind() {
+        Kind::Bool if bytes[0] > 1 => {
+            let message = format!("a bool is 0 or 1, but the file has {}", bytes[0]);
+            return Err(Fault { class: "bad_bool", message });
+        }
+        Kind::Bool => json!(bytes[0] == 1),
+        Kind::Int => json!(signed().to_string()),
+        Kind::Uint => json!(unsigned().to_string()),
+        Kind::Float => json!(hex(&big_endian(bytes))),
+        Kind::Complex => {
+            let (re, im) = bytes.split_at(bytes.len() / 2);
+            json!([hex(&big_endian(re)), hex(&big_endian(im))])
+        }
+        Kind::Bytes => {
+            let len = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            json!(hex(&bytes[..len]))
+        }
+        Kind::Text => {
+            let code = |unit: &[u8]| {
+                big_endian(unit).iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte))
+            };
+            let mut codes: Vec<u32> = bytes.chunks_exact(4).map(code).collect();
+            codes.truncate(codes.iter().rposition(|code| *code != 0).map_or(0, |last| last + 1));
+            text(&codes)
+        }
+        Kind::Datetime(step) | Kind::Timedelta(step) => match signed() {
+            i64::MIN => json!("NaT"),
+            ticks => json!({"ticks": ticks.to_string(), "unit": step.unit.symbol(), "step": step.count}),
+        },
+        _ => json!(hex(bytes)),
+    })
+}
+
+/// A text, or its numbers if they are not all characters.
+fn text(codes: &[u32]) -> Value {
+    let text: Option<String> = codes.iter().map(|code| char::from_u32(*code)).collect();
+    text.map_or_else(|| json!(codes), |text| json!(text))
+}
+
+/// An element that is an object, or a record that has some: of a record only the objects are tagged.
+fn object_value(dtype: &DType, object: &PyValue) -> Result<Value, Fault> {
+    match (dtype, object) {
+        (DType::Record(record), PyValue::Tuple(parts)) if parts.len() == record.fields().len() => record
+            .fields()
+            .iter()
+            .zip(&**parts)
+            .map(|(field, part)| object_value(field.dtype(), part))
+            .collect::<Result<Vec<_>, _>>()
+            .map(Value::Array),
+        (DType::Object, object) => tagged(object),
+        (_, object) => Ok(match tagged(object)? {
+            Value::Object(mut tagged) => tagged.remove("v").unwrap_or(Value::Null),
+            other => other,
+        }),
+    }
+}
+
+fn tagged(object: &PyValue) -> Result<Value, Fault> {
+    let all = |items: &[PyValue]| items.iter().map(tagged).collect::<Result<Vec<_>, _>>();
+    let sorted = |items: &[PyValue]| {
+        let mut items = all(items)?;
+        items.sort_by_key(sort_key);
+        Ok::<_, Fault>(items)
+    };
+    Ok(match object {
+        PyValue::None => json!({"t": "none"}),
+        PyValue::Bool(value) => json!({"t": "bool", "v": value}),
+        PyValue::Int(number) => json!({"t": "int", "v": number.to_string()}),
+        PyValue::Float(number) => json!({"t": "float", "v": hex(&number.to_be_bytes())}),
+        PyValue::Complex(number) => {
+            json!({"t": "complex", "v": [hex(&number.re.to_be_bytes()), hex(&number.im.to_be_bytes())]})
+        }
+        PyValue::Str(string) => json!({"t": "str", "v": text(&string.code_points())}),
+        PyValue::Bytes(bytes) => json!({"t": "bytes", "v": hex(bytes)}),
+        PyValue::ByteArray(bytes) => json!({"t": "bytearray", "v": hex(bytes)}),
+        PyValue::List(items) => json!({"t": "list", "v": all(items)?}),
+        PyValue::Tuple(items) => json!({"t": "tuple", "v": all(items)?}),
+        PyValue::Set(items) => json!({"t": "set", "v": sorted(items)?}),
+        PyValue::FrozenSet(items) => json!({"t": "frozenset", "v": sorted(items)?}),
+        PyValue::Dict(pairs) => {
+            let pair =
+                |(key, value): &(PyValue, PyValue)| Ok::<_, Fault>(json!([tagged(key)?, tagged(value)?]));
+            json!({"t": "dict", "v": pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?})
+        }
+        PyValue::Scalar(array) => {
+            let values = values(array)?;
+            json!({"t": "npscalar", "descr": array.dtype().to_string(), "v": values.first()})
+        }
+        PyValue::Array(array) => {
+            let ordered = in_c_order(array)?;
+            let values = match ordered.objects() {
+                Some(objects) => objects
+                    .iter()
+                    .map(|object| object_value(ordered.dtype(), object))
+                    .collect::<Result<Vec<_>, _>>()?,
+                None => values(&ordered)?,
+            };
+            json!({"t": "ndarray", "descr": array.dtype().to_string(), "shape": array.shape(), "v": values})
+        }
+        other => {
+            let message = format!("the object {other} has no form here");
+            return Err(Fault { class: "unsupported_pickle", message });
+        }
+    })
+}
+
+/// What sets are sorted by: numbers as such, and else the text of the whole.
+fn sort_key(value: &Value) -> (Option<i128>, String) {
+    let number = value["v"].as_str().filter(|_| value["t"] == "int").and_then(|digits| digits.parse().ok());
+    (number, value.to_string())
+}
+
+/// A dtype in the manifest's form.
+fn neutral(dtype: &DType) -> Value {
+    match dtype {
+        DType::Scalar(scalar) => {
+            let order = match scalar.byte_order() {
+                None => "|",
+                Some(ByteOrder::Little) => "<",
+                Some(ByteOrder::Big) => ">",
+            };
+            let mut json =
+                json!({"kind": scalar.kind().letter().to_string(), "order": order, "size": scalar.size()});
+            if let Kind::Datetime(step) | Kind::Timedelta(step) = scalar.kind() {
+                json["unit"] = json!(step.unit.symbol());
+                json["step"] = json!(step.count);
+            }
+            json
+        }
+        DType::Subarray(subarray) => json!({"kind": "subarray", "size": subarray.size(),
+            "shape": subarray.shape().dims(), "base": neutral(subarray.base())}),
+        DType::Record(record) => {
+            let fields = record.fields().iter().map(|field| {
+                let title = match field.title() {
+                    Some(Title::Text(text)) => json!(text),
+                    Some(Title::Int(number)) => json!(number),
+                    _ => Value::Null,
+                };
+                json!({"name": field.name(), "title": title, "offset": field.offset(), "dtype": neutral(field.dtype())})
+            });
+            json!({"kind": "record", "size": record.size(), "fields": fields.collect::<Vec<_>>()})
+        }
+        _ => json!({"kind": "O", "order": "|", "size": 8}),
+    }
+}
+
+/// The name of an error's class, as the corpus of the oracle has it.
+pub(crate) fn class(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",
+        ErrorKind::BadMagic { .. } => "bad_magic",
+        ErrorKind::BadVersion { .. } => "bad_version",
+        ErrorKind::Truncated { part: Part::Payload { .. }, .. } => "truncated_data",
+        ErrorKind::Truncated { .. } => "truncated_header",
+        ErrorKind::BadHeader { .. } => "bad_header",
+        ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
+        ErrorKind::Overflow { .. } => "overflow",
+        ErrorKind::Trailing { .. } => "extra_data",
+        ErrorKind::BadBool { .. } => "bad_bool",
+        ErrorKind::BadUnicode { .. } => "bad_unicode",
+        ErrorKind::BadZip { .. } => "bad_zip",
+        ErrorKind::UnsupportedZip { .. } => "unsupported_zip",
+        ErrorKind::BadCrc { .. } => "crc_mismatch",
+        ErrorKind::BadDeflate { .. } => "bad_deflate",
+        ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
+        ErrorKind::UnsupportedPickle { .. } => "unsupported_pickle",
+        ErrorKind::BadPickle { .. } => "bad_pickle",
+        ErrorKind::Limit { limited: Limited::ObjectNesting | Limited::Objects | Limited::Digits, .. } => {
+            "bad_pickle"
+        }
+        ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
+        ErrorKind::Limit { .. } => "header_too_large",
+        ErrorKind::UnknownFlags { .. } => "unknown_flags",
+        ErrorKind::BadPacking { .. } => "bad_packing",
+        ErrorKind::UnsupportedPacking { .. } => "unsupported_packing",
+        _ => "other",
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}

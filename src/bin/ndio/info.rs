@@ -1,0 +1,225 @@
+//! `ndio info`: what files are.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::{Compression, DType, NpyReader, NpzFile, Order, ReadOptions, Shape};
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::open::{Format, format_of, ra};
+
+/// Show what files are: type, shape, order, sizes, members
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// As JSON, one line a file
+    #[arg(long)]
+    json: bool,
+    /// Files, or folders, of which all array files are shown
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut code = 0;
+    for path in all(&arguments.files)? {
+        let facts = match facts(&path) {
+            Ok(facts) => facts,
+            Err(failure) => {
+                code = 2;
+                out.flush()?;
+                eprintln!("ndio: {}", named(&path, &failure));
+                continue;
+            }
+        };
+        if arguments.json {
+            serde_json::to_writer(&mut *out, &facts)?;
+            writeln!(out)?;
+        } else {
+            print(&facts, out)?;
+        }
+    }
+    Ok(code)
+}
+
+/// An error that names its file, once.
+fn named(path: &Path, failure: &Failure) -> String {
+    let (text, name) = (failure.to_string(), path.display().to_string());
+    if text.starts_with(&name) { text } else { format!("{name}: {text}") }
+}
+
+/// The files, and those of the folders among them.
+fn all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
+    while let Some((path, is_asked_for)) = open.pop() {
+        if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            let mut entries =
+                fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, Failure>>()?;
+            entries.sort();
+            open.extend(entries.into_iter().rev().map(|path| (path, false)));
+        } else if is_asked_for || is_array_file(&path) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn is_array_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["npy", "npz", "ra"].iter().any(|known| extension == *known))
+}
+
+fn facts(path: &Path) -> Result<Value, Failure> {
+    let format = format_of(path)?;
+    let mut facts = match format {
+        Format::Npy => npy(path)?,
+        Format::Ra => {
+            let mut reader = ra(path, &ReadOptions::new())?;
+            let header = reader.ra_header().clone();
+            let mut facts = array(reader.dtype(), reader.order(), reader.shape());
+            facts["data_offset"] = json!(reader.data_offset());
+            facts["trailing"] = json!(reader.trailing_len());
+            facts["can_be_mapped"] = json!(header.flags & !1 == 0 && is_native(reader.dtype()));
+            for (name, number) in
+                [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]
+            {
+                facts[name] = json!(number);
+            }
+            facts
+        }
+        Format::Npz => npz(path)?,
+    };
+    facts["file"] = json!(path.display().to_string());
+    facts["format"] = json!(format.name());
+    facts["file_size"] = json!(fs::metadata(path)?.len());
+    Ok(facts)
+}
+
+fn npy(path: &Path) -> Result<Value, Failure> {
+    let mut reader = NpyReader::new(File::open(path)?)?;
+    let mut facts = array(reader.dtype(), reader.order(), reader.shape());
+    let (major, minor) = reader.version().numbers();
+    facts["version"] = json!(format!("{major}.{minor}"));
+    facts["data_offset"] = json!(reader.data_offset());
+    let trailing = reader.trailing_len();
+    facts["trailing"] = json!(trailing);
+    let is_whole = trailing.is_some() || reader.payload_len().is_none();
+    facts["is_whole"] = json!(is_whole);
+    facts["can_be_mapped"] = json!(is_whole && is_native(reader.dtype()) && !reader.dtype().has_object());
+    Ok(facts)
+}
+
+fn npz(path: &Path) -> Result<Value, Failure> {
+    let archive = NpzFile::open(path)?;
+    let members = archive.members().iter().enumerate().map(|(index, member)| {
+        let packed = match member.compression() {
+            Some(Compression::Stored) => "stored",
+            Some(Compression::Deflated(_)) => "deflated",
+            Some(_) => "zstd",
+            None => "unknown",
+        };
+        let mut facts = match member.is_array().then(|| archive.peek_index(index)) {
+            Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
+            Some(Err(error)) => json!({"error": error.to_string()}),
+            None => json!({}),
+        };
+        facts["member"] = json!(member.file_name());
+        facts["size"] = json!(member.size());
+        facts["packed_size"] = json!(member.packed_size());
+        facts["packed"] = json!(packed);
+        facts
+    });
+    Ok(json!({"members": members.collect::<Vec<_>>()}))
+}
+
+fn array(dtype: &DType, order: Order, shape: &Shape) -> Value {
+    let mut facts = json!({
+        "dtype": dtype.to_string(),
+        "shape": shape.dims(),
+        "order": if order == Order::C { "C" } else { "Fortran" },
+        "item_size": dtype.item_size(),
+        "elements": shape.len(),
+        "bytes": shape.byte_len(dtype.item_size()),
+    });
+    if let DType::Record(record) = dtype {
+        let field = |field: &ndarray_io::Field| json!({"name": field.name(), "dtype": field.dtype().to_string(), "offset": field.offset()});
+        facts["fields"] = record.fields().iter().map(field).collect();
+    }
+    facts
+}
+
+fn is_native(dtype: &DType) -> bool {
+    dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE) == *dtype
+}
+
+fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    write!(out, "{}: {}", text(&facts["file"]), text(&facts["format"]).to_uppercase())?;
+    if let Some(version) = facts["version"].as_str() {
+        write!(out, " {version}")?;
+    }
+    writeln!(out, ", {} bytes", facts["file_size"])?;
+    if let Some(members) = facts["members"].as_array() {
+        return print_members(members, out);
+    }
+    writeln!(out, "  dtype   {}", text(&facts["dtype"]))?;
+    for field in facts["fields"].as_array().into_iter().flatten() {
+        writeln!(out, "    {:>6}  {}  {}", field["offset"], text(&field["name"]), text(&field["dtype"]))?;
+    }
+    writeln!(out, "  shape   {}, {} order", shape(&facts["shape"]), text(&facts["order"]))?;
+    if !facts["flags"].is_null() {
+        writeln!(
+            out,
+            "  flags   {}, eltype {}, elbyte {}",
+            facts["flags"], facts["eltype"], facts["elbyte"]
+        )?;
+    }
+    let offset = facts["data_offset"].as_u64().unwrap_or_default();
+    let align = 1u64 << offset.trailing_zeros().min(12);
+    writeln!(out, "  data    {} bytes, at byte {offset} (a multiple of {align})", facts["bytes"])?;
+    match facts["trailing"].as_u64() {
+        Some(0) | None => {}
+        Some(bytes) => writeln!(out, "  behind  {bytes} bytes that are no part of the array")?,
+    }
+    if facts["is_whole"] == false {
+        writeln!(out, "  CUT     the file is shorter than its array")?;
+    }
+    let mapped = if facts["can_be_mapped"] == true { "yes" } else { "no" };
+    writeln!(out, "  mapped  {mapped}")?;
+    Ok(())
+}
+
+fn print_members(members: &[Value], out: &mut dyn Write) -> Result<(), Failure> {
+    let row = |member: &Value| {
+        let text = |name: &str| member[name].as_str().unwrap_or_default().to_owned();
+        let what = match member["error"].as_str() {
+            Some(error) => error.to_owned(),
+            None if member["dtype"].is_null() => "no array".to_owned(),
+            None => format!("{} {}", text("dtype"), shape(&member["shape"])),
+        };
+        [text("member"), what, member["size"].to_string(), member["packed_size"].to_string(), text("packed")]
+    };
+    let head = ["member", "array", "bytes", "packed", "how"].map(str::to_owned);
+    let rows: Vec<[String; 5]> = std::iter::once(head).chain(members.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count().min(60)).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3, 4].map(width);
+    for [name, what, size, packed, how] in &rows {
+        let [a, b, c, d, _] = widths;
+        writeln!(out, "  {name:<a$}  {what:<b$}  {size:>c$}  {packed:>d$}  {how}")?;
+    }
+    Ok(())
+}
+
+/// A shape as Python writes it.
+fn shape(dims: &Value) -> String {
+    let dims: Vec<usize> = dims
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|dim| dim.as_u64())
+        .map(|dim| dim as usize)
+        .collect();
+    Shape::from(dims).to_string()
+}

@@ -1,0 +1,60 @@
+//! `ndio`: look at, check and convert array files from the shell. It is made of the library's public functions alone: a verb is
+//! a file.
+
+mod exact;
+mod info;
+mod open;
+mod query;
+mod show;
+mod verify;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
+#[derive(Parser)]
+#[command(name = "ndio", version, about, disable_help_subcommand = true)]
+struct Program {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Info(info::Arguments),
+    Show(show::Arguments),
+    Verify(verify::Arguments),
+    Query(query::Arguments),
+    Json(exact::Arguments),
+}
+
+/// What went wrong, in one line.
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let done = match program.verb {
+        Verb::Info(arguments) => info::run(&arguments, &mut out),
+        Verb::Show(arguments) => show::run(&arguments, &mut out),
+        Verb::Verify(arguments) => verify::run(&arguments, &mut out),
+        Verb::Query(arguments) => query::run(&arguments, &mut out),
+        Verb::Json(arguments) => exact::run(&arguments, &mut out),
+    };
+    let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
+    match done {
+        Ok(code) => ExitCode::from(code),
+        // Who reads has seen enough: `ndio show x.npy | head`.
+        Err(failure) if is_closed(&*failure) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "ndio: {failure}"); // there is nobody else to tell
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
+    failure.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,85 @@
+//! Files of whatever format: which it is, and the array that is asked for.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use ndarray_io::{DynArray, NpyReader, NpzFile, RaReader, ReadOptions};
+
+use super::Failure;
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Npy,
+    Npz,
+    Ra,
+}
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Npy => "npy",
+            Self::Npz => "npz",
+            Self::Ra => "ra",
+        }
+    }
+}
+
+/// Which format a file has, by its first bytes. Where they are cut or none of these, it is taken for what its name says, so that
+/// the reader of that format can say what is wrong with it.
+pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
+    let mut file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut first = [0; 8];
+    let mut have = 0;
+    while have < first.len() {
+        match file.read(&mut first[have..]) {
+            Ok(0) => break,
+            Ok(count) => have += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("{}: {error}", path.display()).into()),
+        }
+    }
+    Ok(match &first[..have] {
+        [0x93, b'N', ..] => Format::Npy,
+        b"rawarray" | b"yarrawar" => Format::Ra,
+        [b'P', b'K', ..] => Format::Npz,
+        _ => match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npz") => Format::Npz,
+            Some("ra") => Format::Ra,
+            _ => Format::Npy,
+        },
+    })
+}
+
+/// Reads one array: of a file, of standard input (`-`), or a member of an archive.
+pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<DynArray, Failure> {
+    if path == Path::new("-") {
+        return Ok(NpyReader::with_options(io::stdin().lock(), options)?.read()?);
+    }
+    match format_of(path)? {
+        Format::Npy if member.is_some() => {
+            Err(format!("{}: it is no archive with members", path.display()).into())
+        }
+        Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
+        Format::Ra => Ok(ndarray_io::read_ra_with(path, options)?),
+        Format::Npz => {
+            let archive = NpzFile::open_with(path, options)?;
+            match (member, &archive.names()[..]) {
+                (Some(name), _) => Ok(archive.read(name)?),
+                (None, [only]) => Ok(archive.read(only)?),
+                (None, names) => {
+                    let names = names.join(", ");
+                    Err(format!("{}: --member says which of its members: {names}", path.display()).into())
+                }
+            }
+        }
+    }
+}
+
+/// An open RA file, at its beginning.
+pub(crate) fn ra(path: &Path, options: &ReadOptions) -> Result<RaReader<File>, Failure> {
+    let mut file = File::open(path)?;
+    file.rewind()?;
+    Ok(RaReader::with_options(file, options)?)
+}

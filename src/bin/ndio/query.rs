@@ -1,0 +1,65 @@
+//! `ndio query`: a header as YAML, in the form that RA's page shows.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use ndarray_io::{ByteOrder, DType, Kind, NpyReader, Order, ReadOptions, ra as format};
+
+use super::Failure;
+use super::open::{Format, format_of, ra};
+
+/// Print a header as YAML, as RA's own query does
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    for path in &arguments.files {
+        let name = path.display();
+        match format_of(path)? {
+            Format::Ra => {
+                let reader = ra(path, &ReadOptions::new())?;
+                write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?;
+            }
+            Format::Npy => {
+                let reader = NpyReader::new(File::open(path)?)?;
+                let endian = match order(reader.dtype()) {
+                    Some(ByteOrder::Big) => "big",
+                    _ => "little",
+                };
+                write!(out, "---\nname: {name}\nendian: {endian}\ntype: {}\n", kind(reader.dtype()))?;
+                let (dims, size) = (reader.shape().dims(), reader.payload_len().unwrap_or_default());
+                write!(out, "size: {size}\ndimension: {}\norder: ", dims.len())?;
+                writeln!(out, "{}", if reader.order() == Order::C { "C" } else { "Fortran" })?;
+                writeln!(out, "shape:")?;
+                dims.iter().try_for_each(|dim| writeln!(out, "  - {dim}"))?;
+                writeln!(out, "...")?;
+            }
+            Format::Npz => {
+                return Err(format!("{name}: an archive has no header of its own; ndio info shows it").into());
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn order(dtype: &DType) -> Option<ByteOrder> {
+    dtype.as_scalar().and_then(ndarray_io::Scalar::byte_order)
+}
+
+/// The type as RA names it.
+fn kind(dtype: &DType) -> String {
+    let name = match dtype.as_scalar().map(ndarray_io::Scalar::kind) {
+        Some(Kind::Bool) => "bool",
+        Some(Kind::Int) => "int",
+        Some(Kind::Uint) => "uint",
+        Some(Kind::Float) => "float",
+        Some(Kind::Complex) => "complex",
+        _ => return dtype.to_string(),
+    };
+    format!("{name}{}", 8 * dtype.item_size())
+}

@@ -1,0 +1,119 @@
+//! `ndio show`: the values.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray::{Slice, SliceInfoElem};
+use ndarray_io::{DynArray, NpyFile, RaFile, ReadOptions};
+
+use super::Failure;
+use super::open::{Format, format_of, read};
+
+/// Print the values of an array
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Which array of an archive
+    #[arg(long, value_name = "NAME")]
+    member: Option<String>,
+    /// A part, as NumPy writes it: '0:10, ..., ::2'
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// Show Python objects, as data
+    #[arg(long)]
+    allow_objects: bool,
+    /// The file; - is standard input
+    file: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let array = part(&arguments.file, arguments.member.as_deref(), arguments.slice.as_deref(), &options)?;
+    writeln!(out, "{array}")?;
+    Ok(0)
+}
+
+/// An array, or the part of it that a slice says; of a file only what is needed is read.
+pub(crate) fn part(
+    path: &Path,
+    member: Option<&str>,
+    slice: Option<&str>,
+    options: &ReadOptions,
+) -> Result<DynArray, Failure> {
+    let Some(slice) = slice else { return read(path, member, options) };
+    let is_file = path != Path::new("-") && member.is_none();
+    match if is_file { Some(format_of(path)?) } else { None } {
+        Some(Format::Npy) => {
+            let file = NpyFile::open_with(path, options)?;
+            let slice = parse(slice, file.shape().dims())?;
+            Ok(file.slice_any(&slice[..])?)
+        }
+        Some(Format::Ra) => {
+            let file = RaFile::open_with(path, options)?;
+            let slice = parse(slice, file.shape().dims())?;
+            Ok(file.slice_any(&slice[..])?)
+        }
+        _ => {
+            let array = read(path, member, options)?;
+            let slice = parse(slice, array.shape())?;
+            Ok(array.slice(&slice[..])?)
+        }
+    }
+}
+
+/// A slice as NumPy writes it, for an array of this shape.
+fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, Failure> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    let given = parts.iter().filter(|part| **part != "...").count();
+    if given > shape.len() {
+        return Err(
+            format!("the slice '{text}' has {given} parts, and the array {} axes", shape.len()).into()
+        );
+    }
+    let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    let mut elements = Vec::new();
+    let mut has_dots = false;
+    for part in parts {
+        match part {
+            "..." if has_dots => return Err(format!("the slice '{text}' has '...' twice").into()),
+            "..." => {
+                has_dots = true;
+                elements.extend(std::iter::repeat_n(all, shape.len() - given));
+            }
+            part => {
+                let length = shape[elements.len()];
+                elements.push(axis(part, length).ok_or_else(|| format!("'{part}' is no part of a slice"))?);
+            }
+        }
+    }
+    elements.resize(shape.len(), all);
+    Ok(elements)
+}
+
+/// One part: an index or `start:end:step`, of an axis of this length.
+fn axis(part: &str, length: usize) -> Option<SliceInfoElem> {
+    let number = |text: &str| match text.trim() {
+        "" => Some(None),
+        digits => digits.parse::<isize>().ok().map(Some),
+    };
+    let parts: Vec<&str> = part.split(':').collect();
+    let (start, end, step) = match parts[..] {
+        [index] => return index.trim().parse().ok().map(SliceInfoElem::Index),
+        [start, end] => (number(start)?, number(end)?, 1),
+        [start, end, step] => (number(start)?, number(end)?, number(step)?.unwrap_or(1)),
+        _ => return None,
+    };
+    let length = isize::try_from(length).ok()?;
+    let inside = |index: isize| if index < 0 { (index + length).max(0) } else { index.min(length) };
+    if step >= 0 {
+        let (start, end) = (start.map_or(0, inside), end.map_or(length, inside));
+        let step = Some(step).filter(|step| *step > 0)?;
+        return Some(SliceInfoElem::Slice { start, end: Some(end.max(start)), step });
+    }
+    // NumPy counts down from `start` to before `end`; ndarray takes the same range upwards, and then turns it round.
+    let last = length - 1;
+    let high = start.map_or(last, |start| if start < 0 { start + length } else { start.min(last) });
+    let low = end.map_or(-1, |end| if end < 0 { (end + length).max(-1) } else { end.min(last) });
+    let (start, end) = ((low + 1).max(0), (high + 1).max(0));
+    Some(Slice::new(start, Some(end.max(start)), step).into())
+}

@@ -1,0 +1,105 @@
+//! `ndio verify`: whether files are sound.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::{DType, DynArray, Kind, NpzFile, ReadOptions};
+
+use super::Failure;
+use super::open::{Format, format_of, ra};
+
+/// Check files: structure, length, checksums, bools and text
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Accept Python objects, which are looked at as data
+    #[arg(long)]
+    allow_objects: bool,
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let mut code = 0;
+    for path in &arguments.files {
+        match verify(path, &options) {
+            Ok(()) => writeln!(out, "{}: sound", path.display())?,
+            Err(failure) => {
+                code = 1;
+                let (text, name) = (failure.to_string(), path.display().to_string());
+                match text.strip_prefix(&name) {
+                    Some(_) => writeln!(out, "{text}")?,
+                    None => writeln!(out, "{name}: {text}")?,
+                }
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
+    match format_of(path)? {
+        Format::Npy => check(&ndarray_io::read_npy_with(path, options)?),
+        Format::Ra => {
+            let mut reader = ra(path, options)?;
+            check(&reader.read()?)
+        }
+        Format::Npz => {
+            let archive = NpzFile::open_with(path, options)?;
+            archive.verify()?;
+            for (index, member) in archive.members().iter().enumerate() {
+                if member.is_array() {
+                    check(&archive.read_index(index)?)?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Whether the elements are what they should be.
+fn check(array: &DynArray) -> Result<(), Failure> {
+    let size = array.dtype().item_size();
+    if array.objects().is_some() || size == 0 || !needs_a_look(array.dtype()) {
+        return Ok(());
+    }
+    array.bytes().chunks_exact(size).enumerate().try_for_each(|(index, item)| {
+        check_item(array.dtype(), item).map_err(|reason| format!("element {index}: {reason}").into())
+    })
+}
+
+fn needs_a_look(dtype: &DType) -> bool {
+    match dtype {
+        DType::Scalar(scalar) => matches!(scalar.kind(), Kind::Bool | Kind::Text),
+        DType::Subarray(subarray) => needs_a_look(subarray.base()),
+        DType::Record(record) => record.fields().iter().any(|field| needs_a_look(field.dtype())),
+        _ => false,
+    }
+}
+
+fn check_item(dtype: &DType, bytes: &[u8]) -> Result<(), String> {
+    match dtype {
+        DType::Scalar(scalar) if scalar.kind() == Kind::Bool && bytes[0] > 1 => {
+            Err(format!("a bool is 0 or 1, but the file has {}", bytes[0]))
+        }
+        DType::Scalar(scalar) if scalar.kind() == Kind::Text => {
+            let is_big = scalar.byte_order() == Some(ndarray_io::ByteOrder::Big);
+            let code =
+                |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
+            match bytes.as_chunks::<4>().0.iter().map(code).find(|code| char::from_u32(*code).is_none()) {
+                Some(code) => Err(format!("{code:#X} is no character of Unicode")),
+                None => Ok(()),
+            }
+        }
+        DType::Subarray(subarray) => {
+            let size = subarray.base().item_size();
+            bytes.chunks_exact(size.max(1)).try_for_each(|item| check_item(subarray.base(), item))
+        }
+        DType::Record(record) => record.fields().iter().try_for_each(|field| {
+            let item = &bytes[field.offset()..][..field.dtype().item_size()];
+            check_item(field.dtype(), item).map_err(|reason| format!("field '{}': {reason}", field.name()))
+        }),
+        _ => Ok(()),
+    }
+}
