@@ -53,7 +53,7 @@ use crate::transfer;
 /// assert_eq!(again, file);
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DynArray {
     header: Header,
     data: Data,
@@ -61,6 +61,19 @@ pub struct DynArray {
     #[cfg(feature = "object")]
     objects: Option<Arc<Vec<PyValue>>>,
 }
+
+/// Two arrays are equal if shape, order, dtype and all bytes are; objects, if they are.
+impl PartialEq for DynArray {
+    fn eq(&self, other: &Self) -> bool {
+        #[cfg(feature = "object")]
+        if let (Some(one), Some(two)) = (&self.objects, &other.objects) {
+            return self.header == other.header && object::items_equal(one, two);
+        }
+        self.header == other.header && self.data == other.data
+    }
+}
+
+impl Eq for DynArray {}
 
 /// Bytes at an address that suits every element.
 #[derive(Clone, PartialEq, Eq)]

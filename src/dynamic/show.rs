@@ -14,6 +14,8 @@ const MOST: usize = 1000;
 const EDGE: usize = 3;
 /// An array of many axes has many edges: after so many elements the rest is left out.
 const LAST: usize = 10_000;
+/// Of an element that is a text, bytes or an array itself, so many parts are shown.
+const LONGEST: usize = 1000;
 
 /// The elements in brackets, as ndarray and NumPy show them.
 ///
@@ -99,7 +101,7 @@ impl Sheet<'_> {
     fn item(&self, number: usize) -> String {
         #[cfg(feature = "object")]
         if let Some(objects) = self.array.object_items() {
-            return objects[number].to_string();
+            return super::object::brief(&objects[number]);
         }
         let size = self.array.dtype().item_size();
         value(self.array.dtype(), &self.array.bytes()[number * size..][..size])
@@ -112,8 +114,10 @@ fn value(dtype: &DType, bytes: &[u8]) -> String {
         DType::Scalar(scalar) => scalar_value(scalar, bytes),
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
-            let items: Vec<String> = bytes.chunks_exact(size.max(1)).map(|item| value(base, item)).collect();
-            format!("[{}]", items.join(", "))
+            let items = bytes.chunks_exact(size.max(1)).take(LONGEST);
+            let items: Vec<String> = items.map(|item| value(base, item)).collect();
+            let rest = if bytes.len() / size.max(1) > LONGEST { ", …" } else { "" };
+            format!("[{}{rest}]", items.join(", "))
         }
         DType::Record(record) => {
             let part = |field: &crate::dtype::Field| {
@@ -139,18 +143,33 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> String {
             let sign = if im.starts_with('-') { "" } else { "+" };
             format!("{}{sign}{im}i", float(re, is_big))
         }
-        Kind::Bytes => format!("b\"{}\"", trimmed(bytes).escape_ascii()),
+        Kind::Bytes => {
+            let (shown, rest) = beginning(trimmed(bytes), 1);
+            format!("b\"{}\"{rest}", shown.escape_ascii())
+        }
         Kind::Text => {
-            let codes = bytes.chunks_exact(4).map(|code| unsigned(code, is_big) as u32);
+            let (shown, rest) = beginning(bytes, 4);
+            let codes = shown.chunks_exact(4).map(|code| unsigned(code, is_big) as u32);
             let text: String =
                 codes.map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-            format!("{:?}", text.trim_end_matches('\0'))
+            format!("{:?}{}", text.trim_end_matches('\0'), if text.ends_with('\0') { "" } else { rest })
         }
-        Kind::Void => hex(bytes),
+        Kind::Void => {
+            let (shown, rest) = beginning(bytes, 1);
+            hex(shown) + rest
+        }
         Kind::Datetime(step) | Kind::Timedelta(step) => match signed(bytes, is_big) {
             ticks if ticks == i128::from(i64::MIN) => "NaT".into(),
             ticks => format!("{ticks}[{step}]"),
         },
+    }
+}
+
+/// What is shown of an element that may be endless, and what tells that there is more.
+fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
+    match bytes.get(..LONGEST * unit) {
+        Some(shown) if shown.len() < bytes.len() => (shown, "…"),
+        _ => (bytes, ""),
     }
 }
 

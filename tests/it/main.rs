@@ -12,6 +12,8 @@ mod manifest;
 mod maps;
 #[cfg(feature = "npz")]
 mod npz;
+#[cfg(feature = "object")]
+mod objects;
 mod options;
 mod parts;
 mod paths;

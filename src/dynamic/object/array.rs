@@ -7,6 +7,7 @@ use ndarray::{ArrayViewD, ShapeBuilder};
 use super::read::{Reader, bad};
 use super::write::PickleWriter;
 use super::{PyGlobal, PyValue, numpy};
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
@@ -44,8 +45,20 @@ pub(in super::super) fn decode(
     }
     let (dims, order) = numpy::shape_and_order(&reader.value(dims)?, &reader.value(is_fortran)?)?;
     let dtype = numpy::dtype_of(&reader.value(dtype)?);
-    if dtype.is_none_or(|dtype| !dtype.has_object()) {
-        return Err(bad("the header promises objects, and the pickle has none"));
+    match dtype {
+        // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
+        Some(DType::Object) if header.dtype() == &DType::Object => {}
+        Some(dtype) if &dtype == header.dtype() => {}
+        Some(dtype) => {
+            let promised = header.dtype();
+            return Err(bad(format!("the header says the dtype {promised}, and the pickle {dtype}")));
+        }
+        None => {
+            return Err(ErrorKind::UnsupportedPickle {
+                reason: "the array's dtype is not known here".into(),
+            }
+            .into());
+        }
     }
     if header.shape().dims() != dims {
         let shape = Shape::from(dims);

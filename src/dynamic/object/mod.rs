@@ -3,6 +3,7 @@
 mod array;
 mod convert;
 mod element;
+mod equal;
 mod int;
 mod numpy;
 mod read;
@@ -17,7 +18,9 @@ use num_complex::Complex;
 use super::DynArray;
 
 pub(super) use array::{decode, encode, rearranged};
+pub(super) use equal::items_equal;
 pub use int::PyInt;
+pub(super) use show::brief;
 pub use text::PyStr;
 
 /// A Python object.
@@ -187,38 +190,6 @@ impl PyObject {
         }
     }
 }
-
-impl PartialEq for PyValue {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::None, Self::None) => true,
-            (Self::Bool(one), Self::Bool(two)) => one == two,
-            (Self::Int(one), Self::Int(two)) => one == two,
-            (Self::Float(one), Self::Float(two)) => one.to_bits() == two.to_bits(),
-            (Self::Complex(one), Self::Complex(two)) => {
-                (one.re.to_bits(), one.im.to_bits()) == (two.re.to_bits(), two.im.to_bits())
-            }
-            (Self::Str(one), Self::Str(two)) | (Self::Decimal(one), Self::Decimal(two)) => one == two,
-            (Self::Bytes(one), Self::Bytes(two)) | (Self::ByteArray(one), Self::ByteArray(two)) => one == two,
-            (Self::List(one), Self::List(two))
-            | (Self::Tuple(one), Self::Tuple(two))
-            | (Self::Set(one), Self::Set(two))
-            | (Self::FrozenSet(one), Self::FrozenSet(two)) => Arc::ptr_eq(one, two) || one == two,
-            (Self::Dict(one), Self::Dict(two)) => Arc::ptr_eq(one, two) || one == two,
-            (Self::Scalar(one), Self::Scalar(two)) | (Self::Array(one), Self::Array(two)) => one == two,
-            (Self::Date(one), Self::Date(two)) => one == two,
-            (Self::Time(one), Self::Time(two)) => one == two,
-            (Self::Datetime(one, at), Self::Datetime(two, other)) => (one, at) == (two, other),
-            (Self::Timedelta(one), Self::Timedelta(two)) => one == two,
-            (Self::Global(one), Self::Global(two)) => one == two,
-            (Self::Object(one), Self::Object(two)) => Arc::ptr_eq(one, two) || one == two,
-            _ => false,
-        }
-    }
-}
-
-/// Floats are compared by their bits.
-impl Eq for PyValue {}
 
 impl Default for PyValue {
     /// `None`

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::read::{bad, latin1};
-use super::{PyObject, PyValue};
+use super::{PyObject, PyValue, rearranged};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, TimeUnit, Title};
 use crate::dynamic::DynArray;
 use crate::error::Result;
@@ -36,7 +36,7 @@ pub(super) fn known(
         {
             match (dtype_of(dtype), latin1(value)) {
                 (Some(dtype), Some(bytes)) if !dtype.has_object() => {
-                    Ok(Some(PyValue::Scalar(Arc::new(array(dtype, Vec::new(), Order::C, &bytes)?))))
+                    Ok(Some(PyValue::Scalar(Arc::new(native(array(dtype, Vec::new(), Order::C, &bytes)?)?))))
                 }
                 _ => Ok(None),
             }
@@ -84,13 +84,14 @@ impl<'a> State<'a> {
         match data {
             PyValue::List(items) if dtype.has_object() => {
                 // The list is in C order, whatever the array was.
-                let header = Header::new(dtype, Order::C, dims.into())?;
-                check_count(items.len(), &header)?;
-                Ok(DynArray::of_objects(header, Arc::clone(items)))
+                let in_c = Header::new(dtype.clone(), Order::C, dims.clone().into())?;
+                check_count(items.len(), &in_c)?;
+                let items = rearranged(items, &in_c, order);
+                Ok(DynArray::of_objects(Header::new(dtype, order, dims.into())?, items))
             }
             _ if dtype.has_object() => Err(bad("the elements of an array of objects are no list")),
             data => match latin1(data) {
-                Some(bytes) => array(dtype, dims, order, &bytes),
+                Some(bytes) => native(array(dtype, dims, order, &bytes)?),
                 None => Err(bad("the elements of an array are no bytes")),
             },
         }
@@ -121,15 +122,20 @@ fn shape(dims: &[PyValue]) -> Option<Vec<usize>> {
     dims.iter().map(int).map(|dim| dim.and_then(|dim| usize::try_from(dim).ok())).collect()
 }
 
-/// The array of these bytes, in this machine's byte order, as NumPy makes it.
+/// The array of these bytes.
 fn array(dtype: DType, dims: Vec<usize>, order: Order, bytes: &[u8]) -> Result<DynArray> {
     let header = Header::new(dtype, order, Shape::from(dims))?;
     if header.payload_len() != Some(bytes.len()) {
         let (shape, dtype) = (header.shape(), header.dtype());
         return Err(bad(format!("{} bytes are no array of {dtype} of shape {shape}", bytes.len())));
     }
-    let native = header.dtype().with_byte_order(ByteOrder::NATIVE);
-    DynArray::from_bytes(header, bytes).reordered(&native)
+    Ok(DynArray::from_bytes(header, bytes))
+}
+
+/// In this machine's byte order, as NumPy makes all arrays but those of protocol 5.
+fn native(array: DynArray) -> Result<DynArray> {
+    let dtype = array.dtype().with_byte_order(ByteOrder::NATIVE);
+    array.reordered(&dtype)
 }
 
 /// The dtype that an object is.
@@ -180,7 +186,7 @@ fn dtype_within(value: &PyValue, depth: usize) -> Option<DType> {
 /// What `numpy.dtype` makes of its argument: a name, the parts of a record, a type with a shape.
 fn format_of(value: &PyValue, depth: usize) -> Option<DType> {
     match value {
-        PyValue::Str(name) => npy::named(name.as_str()?),
+        PyValue::Str(_) | PyValue::Bytes(_) => npy::named(&text(value)?),
         PyValue::Object(_) => dtype_within(value, depth),
         PyValue::Tuple(parts) => match &parts[..] {
             [base, dims] => subarray_of(format_of(base, depth + 1)?, dims),

@@ -54,10 +54,15 @@ impl PyStr {
 
     /// The numbers of its characters.
     pub fn code_points(&self) -> Vec<u32> {
-        match &self.0 {
-            Repr::Text(text) => text.chars().map(u32::from).collect(),
-            Repr::CodePoints(codes) => codes.to_vec(),
-        }
+        self.codes().collect()
+    }
+
+    fn codes(&self) -> impl Iterator<Item = u32> {
+        let (text, codes) = match &self.0 {
+            Repr::Text(text) => (text.as_str(), &[][..]),
+            Repr::CodePoints(codes) => ("", &codes[..]),
+        };
+        text.chars().map(u32::from).chain(codes.iter().copied())
     }
 }
 
@@ -77,11 +82,10 @@ impl From<String> for PyStr {
 impl fmt::Display for PyStr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
-        let codes = self.code_points();
-        let has = |char: char| codes.contains(&u32::from(char));
+        let has = |char: char| self.codes().any(|code| code == u32::from(char));
         let quote = if has('\'') && !has('"') { '"' } else { '\'' };
         f.write_char(quote)?;
-        for code in codes {
+        for code in self.codes() {
             match char::from_u32(code) {
                 Some(char) if char == quote || char == '\\' => write!(f, "\\{char}")?,
                 Some('\n') => f.write_str("\\n")?,

@@ -1,0 +1,30 @@
+//! Objects: `cargo run --example objects --features object [FILE.npy]`.
+//!
+//! An array of Python objects is a program that `np.load` runs. Here it is data: this example opens an array one of whose items
+//! would run a command, and shows the command.
+
+use std::path::PathBuf;
+
+use ndarray::{Array1, ArrayD};
+use ndarray_io::{PyValue, ReadNpyExt, WriteNpyExt, read_npy};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let sent = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/objects/commands.npy");
+    let path = std::env::args_os().nth(1).map_or(sent, PathBuf::from);
+    let array: ArrayD<PyValue> = read_npy(&path)?;
+    for (number, item) in array.iter().enumerate() {
+        match item {
+            PyValue::Object(object) => println!("{number}: Python would call {item}, by {:?}", object.global()),
+            other => println!("{number}: {other}"),
+        }
+    }
+
+    // Objects of one's own are a line, to Python and back.
+    let rows = [("name", PyValue::from("scan")), ("size", 3.into()), ("tags", vec!["a", "b"].into())];
+    let mut file = Vec::new();
+    Array1::from_elem(1, rows.into_iter().collect::<PyValue>()).write_npy(&mut file)?;
+    let back = Array1::<PyValue>::read_npy(&file[..])?;
+    let size: i64 = back[0].get("size").ok_or("no size")?.try_into()?;
+    println!("{} has the size {size}", back[0]);
+    Ok(())
+}

@@ -1,0 +1,161 @@
+"""Makes testdata/objects: arrays of Python objects as NumPy saves them, and objects.jsonl, which says of each the shape and, item
+by item in C order, what Python's `repr` shows (null where the item is NumPy's or one that nothing but Python knows), or like
+which other it is.
+
+`arrays()` is also what check_objects.py compares with: the same objects, made anew.
+"""
+
+import collections
+import datetime
+import decimal
+import fractions
+import io
+import json
+import os
+import pathlib
+import pickle
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent / "objects"
+UTC = datetime.timezone.utc
+# What Python 2 pickled: [str, str that is no text, xrange]
+OLD = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\nq\x01cnumpy\nndarray\nq\x02K\x00\x85U\x01b\x87Rq\x03(K\x01K\x03\x85" \
+    b"cnumpy\ndtype\nq\x04U\x02O8K\x00K\x01\x87Rq\x05(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tb\x89]q\x06(" \
+    b"U\x04textU\x03\xff\xfe\x00c__builtin__\nxrange\nK\x00K\x05K\x01\x87Rq\x07etb."
+
+
+class Command:
+    """What somebody might send: to load it is to run it."""
+
+    def __reduce__(self):
+        return os.system, ("echo this came from a pickle",)
+
+
+def one_dimensional(items):
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+def arrays():
+    shared = ["once"]
+    records = np.zeros(2, [("a", "i1"), ("b", "f4", (2,))])
+    records["b"] = [[1, 2], [3, 4]]
+    grid = one_dimensional(["a", 1, None, 2.5, b"b", (1,)]).reshape(2, 3)
+    titled = np.empty(2, [(("A title", "a"), "O"), ("b", "<i4"), ("c", [("d", "O"), ("e", ">u2")])])
+    titled[0], titled[1] = ("x", -1, ([1, 2], 7)), (None, 2, ({"k": 1.5}, 65535))
+    rows = np.empty(3, object)
+    rows[:] = [shared, shared, [shared, shared]]
+    return {
+        "none_and_bools": one_dimensional([None, True, False]),
+        "ints": one_dimensional([0, -1, 255, 256, 65535, 65536, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, 2**63,
+                                 -(2**63), -(2**63) - 1, 2**64, 10**100, -(10**100), 2**2040, -(2**2047)]),
+        "floats": one_dimensional([0.0, -0.0, 1.5, -2.25, 0.1, 1e15, 1e16, 1.5e16, 1e-4, 1e-5, 1.25e-7, 5e-324, 1.7e308,
+                                   float("inf"), float("-inf"), float("nan")]),
+        "complexes": one_dimensional([0j, 1 + 2j, -1.5j, complex(-0.0, 1), complex(1, -0.0), complex(float("inf"), float("nan"))]),
+        "texts": one_dimensional(["", "a", "λ", "it's", 'a"b', "both ' and \"", "\\", "\n\r\t\x00\x7f\x80\xa0", "\u200b\xad\u3000",
+                                  "\U0001F600", "\ud800", "a\udfffb\ud83d\ude00", "x" * 255, "ä" * 200]),
+        "bytes": one_dimensional([b"", b"a", b"it's", b"'\"", bytes(range(256)), b"z" * 300, bytearray(b""),
+                                  bytearray(b"\x00\xff")]),
+        "large": one_dimensional(["ä" * 40000, b"z" * 70000]),  # beyond a frame
+        "containers": one_dimensional([[], [1, [2, [3]]], (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), {}, {"a": 1, 2: [None]},
+                                       {(1, 2): {"b": ()}}, {5}, set(), frozenset(), frozenset({7}), list(range(2500)),
+                                       {number: str(number) for number in range(1100)}]),
+        "times": one_dimensional([
+            datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.time(0, 0), datetime.time(23, 59, 58),
+            datetime.time(1, 2, 3, 4), datetime.time(1, 2, fold=1), datetime.datetime(2020, 2, 29, 0, 0),
+            datetime.datetime(2020, 2, 29, 1, 2, 3), datetime.datetime(2020, 2, 29, 1, 2, 3, 999999),
+            datetime.datetime(2020, 10, 25, 2, 30, fold=1), datetime.timedelta(0), datetime.timedelta(days=-1, seconds=5),
+            datetime.timedelta(microseconds=7), datetime.timedelta(days=999999999, hours=23)]),
+        "decimals": one_dimensional([decimal.Decimal(text) for text in ["0", "-0", "1.10", "1E+30", "NaN", "-Infinity"]]),
+        "others": one_dimensional([
+            range(1, 10, 2), slice(1, None, 2), fractions.Fraction(1, 3), int, np.float64, len, ...,
+            collections.OrderedDict([("a", 1), ("b", 2)]), collections.Counter("abca"), datetime.datetime(2020, 1, 1, tzinfo=UTC),
+            pathlib.PurePosixPath("a/b"), np.dtype("<f4"), collections.deque([1, 2], 5)]),
+        "scalars": one_dimensional([
+            np.float32(1.5), np.int64(-3), np.uint8(200), np.bool_(True), np.complex128(1 + 2j), np.float16(0.5),
+            np.str_("aλ"), np.bytes_(b"ab"), np.datetime64("2020-01-01T00:00:00.123", "ms"), np.timedelta64(5, "25s"),
+            np.datetime64("NaT"), records[0]]),
+        "arrays": nested([
+            np.arange(6, dtype="<i4").reshape(2, 3), np.asfortranarray(np.arange(6, dtype="<f8").reshape(2, 3)),
+            np.arange(3, dtype=">u2"), np.array(["a", "λλ"]), np.array([b"ab", b"c"]), records, np.zeros((0, 3)), np.array(2.5),
+            np.array([True, False]), np.array(["2020", "NaT"], "M8[D]"), one_dimensional([1, "a", None]),
+            np.asfortranarray(grid), nested([np.arange(2), np.array(None, dtype=object)]), records["b"],
+            np.zeros(2, [("x", "<f8"), ("y", "<c8")]), np.zeros(2, np.dtype({"names": ["p", "q"], "formats": ["u1", "<i8"],
+                                                                            "offsets": [2, 8], "itemsize": 24}))]),
+        "shared": rows,
+        "grid": grid,
+        "grid_fortran": np.asfortranarray(grid),
+        "cube_fortran": np.asfortranarray(one_dimensional(list(range(24))).reshape(2, 3, 4)),
+        "scalar": np.array({"only": "one"}, dtype=object),
+        "empty": np.empty((0, 4), dtype=object),
+        "records": titled,
+        "records_fortran": np.asfortranarray(np.array([[(1, None), (2, "b")], [(3, []), (4, 1.5)]], [("n", "<i8"), ("o", "O")])),
+        "records_aligned": np.array([(1, "a"), (2, [2])], np.dtype([("n", "i1"), ("o", "O")], align=True)),
+        "records_of_arrays": np.array([((None, 1), 5), (("a", 2.5), 6)], [("o", "O", (2,)), ("n", "<u2")]),
+        "string_dtype": np.array(["a", "", "λ" * 300], dtype=np.dtypes.StringDType()),
+        "string_dtype_missing": np.array(["a", None], dtype=np.dtypes.StringDType(na_object=None)),
+        "commands": one_dimensional(["before", Command(), "after"]),
+    }
+
+
+def nested(items):
+    array = np.empty(len(items), object)
+    for index, item in enumerate(items):
+        array[index] = item
+    return array
+
+
+def as_python_shows(item):
+    """None if what the item is, or has in it, is shown by another."""
+    known = (int, float, complex, str, bytes, bytearray, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, range)
+    if isinstance(item, (list, tuple, set, frozenset)):
+        is_shown = all(as_python_shows(part) is not None for part in item)
+    elif type(item) is dict:
+        is_shown = all(as_python_shows(part) is not None for pair in item.items() for part in pair)
+    else:
+        is_shown = item is None or isinstance(item, known) and type(item).__module__ != "numpy"
+    return repr(item) if is_shown and getattr(item, "tzinfo", None) is None else None
+
+
+def saved(array, protocol=None):
+    file = io.BytesIO()
+    if protocol is None:
+        np.save(file, array)
+    else:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        pickle.dump(array, file, protocol=protocol)
+    return file.getvalue()
+
+
+def add(lines, name, blob, array):
+    (HERE / f"{name}.npy").write_bytes(blob)
+    items = [array.item(index) for index in np.ndindex(array.shape)] if array.dtype.names else array.ravel().tolist()
+    shown = [as_python_shows(item) for item in items]
+    lines.append({"name": name, "shape": array.shape, "fortran_order": np.lib.format.header_data_from_array_1_0(array)["fortran_order"],
+                  "shown": shown})
+
+
+def main():
+    HERE.mkdir(exist_ok=True)
+    for old in HERE.iterdir():
+        old.unlink()
+    lines = []
+    made = arrays()
+    for name, array in made.items():
+        add(lines, name, saved(array), array)
+    for protocol in [0, 1, 2, 3, 5]:
+        for name in ["none_and_bools", "ints", "floats", "complexes", "texts", "bytes", "containers", "times", "shared", "grid_fortran"]:
+            (HERE / f"{name}-p{protocol}.npy").write_bytes(saved(made[name], protocol))
+            lines.append({"name": f"{name}-p{protocol}", "like": name})
+        (HERE / f"arrays-p{protocol}.npy").write_bytes(saved(made["arrays"], protocol))
+    header = b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O8', 'fortran_order': False, 'shape': (3,), }"
+    (HERE / "python_2.npy").write_bytes(header.ljust(79) + b"\n" + OLD + b"\n")
+    with open(HERE / "objects.jsonl", "w", encoding="ascii", newline="\n") as manifest:
+        for line in lines:
+            manifest.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()

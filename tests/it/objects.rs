@@ -1,0 +1,477 @@
+//! Objects against what Python shows of them (`testdata/make_objects.py`), and pickles that mean harm.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1};
+use ndarray_io::{
+    Casting, DType, DynArray, Error, ErrorKind, Limited, Limits, NpyWriter, Order, PyInt, PyObject, PyStr,
+    PyValue, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, read_npy, read_npy_with,
+};
+use num_complex::Complex;
+use serde_json::Value;
+
+use crate::manifest;
+
+fn folder() -> PathBuf {
+    manifest::testdata().join("objects")
+}
+
+fn read(name: &str) -> ArrayD<PyValue> {
+    read_npy(folder().join(format!("{name}.npy"))).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn lines() -> Vec<Value> {
+    let lines = std::fs::read_to_string(folder().join("objects.jsonl")).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let like = |name: &Value| {
+        let mut line = lines.iter().find(|line| &line["name"] == name).unwrap().clone();
+        line["like"] = name.clone();
+        line
+    };
+    lines
+        .iter()
+        .map(|line| match line.get("like") {
+            None => line.clone(),
+            Some(name) => {
+                let mut like = like(name);
+                like["name"] = line["name"].clone();
+                like
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn objects_are_shown_as_python_shows_them() {
+    let lines = lines();
+    assert!(lines.len() > 70);
+    for line in lines {
+        let name = line["name"].as_str().unwrap();
+        let array = read(name);
+        let shape: Vec<u64> = array.shape().iter().map(|dim| *dim as u64).collect();
+        assert_eq!(serde_json::json!(shape), line["shape"], "{name}");
+        let is_fortran = array.ndim() > 1 && array.t().is_standard_layout() && !array.is_standard_layout();
+        if array.len() > 1 {
+            assert_eq!(is_fortran, line["fortran_order"].as_bool().unwrap(), "{name}");
+        }
+        let shown = line["shown"].as_array().unwrap();
+        assert_eq!(array.len(), shown.len(), "{name}");
+        for (item, shown) in array.iter().zip(shown) {
+            if let Value::String(shown) = shown {
+                // Which of two equal times it is gets lost before protocol 4.
+                let is_old = ["-p0", "-p1", "-p2", "-p3"].iter().any(|protocol| name.ends_with(protocol));
+                let shown = if is_old { shown.replace(", fold=1", "") } else { shown.clone() };
+                assert_eq!(item.to_string(), shown, "{name}");
+            }
+        }
+    }
+}
+
+/// Objects that only NumPy knows are shown in our own way; these lines were read by a person.
+#[test]
+fn what_no_one_else_knows_is_shown_as_a_call() {
+    let shown = |name: &str| read(name).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(shown("commands"), ["'before'", "posix.system('echo this came from a pickle')", "'after'"]);
+    let others = shown("others");
+    let expected = [
+        "range(1, 10, 2)",
+        "slice(1, None, 2)",
+        "fractions.Fraction(1, 3)",
+        "int",
+        "numpy.float64",
+        "len",
+        "Ellipsis",
+        "collections.OrderedDict() <items: {'a': 1, 'b': 2}>",
+        "collections.Counter({'a': 2, 'b': 1, 'c': 1})",
+    ];
+    assert_eq!(others[..expected.len()], expected);
+    assert!(
+        others[9]
+            .starts_with(r"datetime.datetime(b'\x07\xe4\x01\x01\x00\x00\x00\x00\x00\x00', datetime.timezone")
+    );
+    let scalars = shown("scalars");
+    assert_eq!(
+        scalars[..3],
+        ["numpy.scalar(1.5, dtype='<f4')", "numpy.scalar(-3, dtype='<i8')", "numpy.scalar(200, dtype='|u1')"]
+    );
+}
+
+/// Each file is written again, in each protocol, by both roads; `.ci/check_objects.py` says what NumPy makes of them.
+#[test]
+fn what_is_written_is_read_again() {
+    let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
+    let allow = ReadOptions::new().allow_objects(true);
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(name) = path.file_name().unwrap().to_str().unwrap().strip_suffix(".npy").map(str::to_owned)
+        else {
+            continue;
+        };
+        let is_like = |again: &ArrayD<PyValue>, array: &ArrayD<PyValue>| {
+            // Protocol 5 alone keeps the byte order of an array within.
+            let differing = again.iter().zip(array).filter(|(one, two)| one != two).count();
+            again.shape() == array.shape() && differing == usize::from(name == "arrays-p5")
+        };
+        let array: ArrayD<PyValue> = read_npy(&path).unwrap();
+        let dynamic: DynArray = read_npy_with(&path, &allow).unwrap();
+        for protocol in [2, 3, 4] {
+            let options = WriteOptions::new().pickle_protocol(protocol);
+            let (mut file, mut by_dynamic) = (Vec::new(), Vec::new());
+            dynamic.write_npy_with(&mut by_dynamic, &options).unwrap();
+            let again = DynArray::read_npy_with(&by_dynamic[..], &allow).unwrap();
+            assert!(again == dynamic || name == "arrays-p5", "{name}");
+            let is_plain = dynamic.dtype() == &DType::Object;
+            if is_plain {
+                array.write_npy_with(&mut file, &options).unwrap();
+                assert!(is_like(&ArrayD::read_npy(&file[..]).unwrap(), &array), "{name}");
+            }
+            if let Some(folder) = &written {
+                std::fs::write(folder.join(format!("{name}.dynamic-p{protocol}.npy")), &by_dynamic).unwrap();
+                if is_plain {
+                    std::fs::write(folder.join(format!("{name}.typed-p{protocol}.npy")), &file).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// What the corpus has of objects is written again, for NumPy to look at.
+#[test]
+fn the_corpus_is_written_again() {
+    let variables = (std::env::var_os("NDARRAY_IO_CORPUS"), std::env::var_os("NDARRAY_IO_WRITTEN"));
+    let (Some(corpus), Some(written)) = variables else { return };
+    for case in manifest::cases(&PathBuf::from(corpus)) {
+        if case.line["opt_in"] != "ok" {
+            continue;
+        }
+        let options = ReadOptions::new().allow_objects(true);
+        let array: DynArray = read_npy_with(&case.path, &options).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+        let path = PathBuf::from(&written).join(case.path.file_name().unwrap());
+        ndarray_io::write_npy(path, &array).unwrap();
+    }
+}
+
+#[test]
+fn values_are_those_that_python_wrote() {
+    let ints = read("ints");
+    assert_eq!(i64::try_from(&ints[[10]]).unwrap(), i64::MAX);
+    assert_eq!(u64::try_from(&ints[[11]]).unwrap(), 1 << 63);
+    assert_eq!(i128::try_from(&ints[[13]]).unwrap(), -(1 << 63) - 1);
+    assert!(i64::try_from(&ints[[11]]).unwrap_err().to_string().contains("9223372036854775808"));
+    assert!(i64::try_from(&ints[[15]]).is_err());
+    let texts = read("texts");
+    assert_eq!(texts[[2]].as_str(), Some("λ"));
+    let (PyValue::Str(lone), PyValue::Str(several)) = (&texts[[10]], &texts[[11]]) else { panic!() };
+    assert_eq!((lone.as_str(), lone.code_points()), (None, vec![0xD800]));
+    // Python pickles a pair of surrogates as two, which are no character of four bytes.
+    assert_eq!(several.code_points(), [0x61, 0xDFFF, 0x62, 0xD83D, 0xDE00]);
+    let bytes = read("bytes");
+    assert_eq!(Vec::<u8>::try_from(&bytes[[4]]).unwrap(), (0..=255).collect::<Vec<u8>>());
+    let floats = read("floats");
+    assert_eq!(f64::try_from(&floats[[11]]).unwrap(), 5e-324);
+    let containers = read("containers");
+    assert_eq!(containers[[8]].get("a"), Some(&1.into()));
+    assert_eq!(containers[[14]].as_slice().unwrap()[2499], 2499.into());
+    assert!(String::try_from(&floats[[0]]).unwrap_err().to_string().contains("a float, and not a str"));
+}
+
+#[test]
+fn numpys_own_objects_are_arrays_within() {
+    let arrays = read("arrays");
+    let within = |index: usize| match &arrays[[index]] {
+        PyValue::Array(array) => array,
+        other => panic!("{other}"),
+    };
+    assert_eq!(within(1).order(), Order::Fortran);
+    assert_eq!(within(1).view::<f64, IxDyn>().unwrap()[[1, 0]], 3.0);
+    assert_eq!(within(2).cast::<u32, Ix1>(Casting::Safe).unwrap(), arr1(&[0, 1, 2]));
+    assert_eq!(
+        within(3).cast::<String, Ix1>(Casting::Safe).unwrap(),
+        arr1(&["a".to_owned(), "λλ".to_owned()])
+    );
+    assert_eq!(within(5).dtype().to_string(), "[('a', '|i1'), ('b', '<f4', (2,))]");
+    assert_eq!(within(9).dtype().to_string(), "'<M8[D]'");
+    assert_eq!(within(11).objects().unwrap()[0], "a".into());
+    assert_eq!(
+        within(15).dtype().to_string(),
+        "[('', '|V2'), ('p', '|u1'), ('', '|V5'), ('q', '<i8'), ('', '|V8')]"
+    );
+    for protocol in [0, 1, 2, 3, 5] {
+        let old = read(&format!("arrays-p{protocol}"));
+        // Protocol 5 alone keeps the byte order of an array.
+        let differing = old.iter().zip(&arrays).filter(|(one, two)| one != two).count();
+        assert_eq!(differing, usize::from(protocol == 5), "protocol {protocol}");
+    }
+    let PyValue::Scalar(time) = &read("scalars")[[8]] else { panic!() };
+    assert_eq!(time.to_string(), "1577836800123[ms]");
+}
+
+#[test]
+fn what_is_shared_stays_shared() {
+    let rows = read("shared");
+    let list = |value: &PyValue| match value {
+        PyValue::List(items) => Arc::clone(items),
+        other => panic!("{other}"),
+    };
+    assert!(Arc::ptr_eq(&list(&rows[[0]]), &list(&rows[[1]])));
+    assert!(Arc::ptr_eq(&list(&rows[[0]]), &list(&list(&rows[[2]])[0])));
+    let mut file = Vec::new();
+    rows.write_npy(&mut file).unwrap();
+    assert_eq!(file.windows(4).filter(|bytes| bytes == b"once").count(), 1);
+    let again = ArrayD::<PyValue>::read_npy(&file[..]).unwrap();
+    assert!(Arc::ptr_eq(&list(&again[[0]]), &list(&again[[1]])));
+}
+
+#[test]
+fn an_array_of_any_dtype_wants_the_option() {
+    let path = folder().join("grid.npy");
+    let error = read_npy::<_, DynArray>(&path).unwrap_err().to_string();
+    assert!(error.contains("ReadOptions::allow_objects"), "{error}");
+    let array: DynArray = read_npy_with(&path, &ReadOptions::new().allow_objects(true)).unwrap();
+    assert_eq!((array.shape(), array.objects().map(<[PyValue]>::len)), (&[2, 3][..], Some(6)));
+    assert_eq!(array.to_string(), "[[ 'a',    1, None],\n [ 2.5, b'b', (1,)]]");
+    // What has no meaning for objects is an error, and nothing worse.
+    assert!(array.view::<f64, IxDyn>().unwrap_err().is_mismatch());
+    assert!(array.clone().into_array::<f64, IxDyn>().unwrap_err().1.is_mismatch());
+    assert!(array.cast::<f64, IxDyn>(Casting::Unsafe).is_err());
+    let numbers = DynArray::new(&arr1(&[0.0])).unwrap();
+    assert!(array.cast_to(numbers.dtype(), Casting::Unsafe).is_err());
+    assert_eq!(array.bytes(), b"");
+}
+
+#[test]
+fn texts_of_any_length_come_out_of_string_dtype() {
+    let texts = read("string_dtype").mapv(|text| text.as_str().map(str::to_owned));
+    assert_eq!(texts.as_slice().unwrap(), [Some("a".into()), Some(String::new()), Some("λ".repeat(300))]);
+    assert!(read("string_dtype_missing")[[1]].is_none());
+}
+
+#[test]
+fn records_with_objects_are_tuples() {
+    let array = read("records");
+    let shown: Vec<_> = array.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["('x', -1, ([1, 2], 7))", "(None, 2, ({'k': 1.5}, 65535))"]);
+    let dynamic: DynArray =
+        read_npy_with(folder().join("records.npy"), &ReadOptions::new().allow_objects(true)).unwrap();
+    assert_eq!(
+        dynamic.dtype().to_string(),
+        "[(('A title', 'a'), '|O'), ('b', '<i4'), ('c', [('d', '|O'), ('e', '>u2')])]"
+    );
+}
+
+#[test]
+fn python_2_is_read_as_text_or_bytes() {
+    let path = folder().join("python_2.npy");
+    let shown = |options: &ReadOptions| {
+        let array: Array1<PyValue> = read_npy_with(&path, options).unwrap();
+        array.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&ReadOptions::new()), ["'text'", r"b'\xff\xfe\x00'", "range(0, 5)"]);
+    let as_bytes = ReadOptions::new().python_2_str_as_bytes(true);
+    assert_eq!(shown(&as_bytes)[0], "b'text'");
+}
+
+#[test]
+fn rust_values_become_objects() {
+    let shown = |value: PyValue| value.to_string();
+    assert_eq!(shown(vec![Some(1), None].into()), "[1, None]");
+    assert_eq!(shown([("a", vec![true])].into_iter().collect()), "{'a': [True]}");
+    assert_eq!(shown(Complex::new(1.0, -2.0).into()), "(1-2j)");
+    assert_eq!(shown("1".repeat(30).parse::<PyInt>().unwrap().into()), "1".repeat(30));
+    assert_eq!(shown(PyStr::from("it's").into()), "\"it's\"");
+    assert_eq!(shown((&b"\xff"[..]).into()), r"b'\xff'");
+    assert_eq!(shown(DynArray::new(&arr1(&[1u8, 2])).unwrap().into()), "array([1, 2], dtype='|u1')");
+}
+
+/// A name with a line end would end there in the old protocols, and what follows would be opcodes.
+#[test]
+fn nothing_is_slipped_into_a_pickle() {
+    let call = PyObject::call("os\nsystem\n(S'rm'\ntR.", "x", vec![]);
+    let array = arr1(&[PyValue::from(call)]);
+    for protocol in [2, 3] {
+        let options = WriteOptions::new().pickle_protocol(protocol);
+        let error = array.write_npy_with(std::io::sink(), &options).unwrap_err();
+        assert!(error.to_string().contains("line end"), "{error}");
+    }
+    array.write_npy(std::io::sink()).unwrap();
+    for protocol in [0, 1, 5] {
+        let options = WriteOptions::new().pickle_protocol(protocol);
+        assert!(array.write_npy_with(std::io::sink(), &options).unwrap_err().is_usage());
+    }
+}
+
+#[test]
+fn objects_are_not_written_one_by_one() {
+    let error = NpyWriter::<PyValue, _>::new(std::io::Cursor::new(Vec::new()), &[3]).map(drop).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+    // A scalar and an empty array are arrays as any other.
+    let mut file = Vec::new();
+    Array0::from_elem((), PyValue::None).write_npy(&mut file).unwrap();
+    assert!(ArrayD::<PyValue>::read_npy(&file[..]).unwrap()[IxDyn(&[])].is_none());
+    assert_eq!(read("empty").shape(), [0, 4]);
+    let grid = Array2::from_shape_vec((2, 2).f(), vec![1.into(), 2.into(), 3.into(), PyValue::None]).unwrap();
+    file.clear();
+    grid.write_npy(&mut file).unwrap();
+    assert!(Array2::<PyValue>::read_npy(&file[..]).unwrap() == grid);
+}
+
+/// A file of `shape` with this pickle.
+fn file(shape: &str, pickle: &[u8]) -> Vec<u8> {
+    crate::hostile::file(&format!("{{'descr': '|O', 'fortran_order': False, 'shape': {shape}, }}"), pickle)
+}
+
+fn refused(shape: &str, pickle: &[u8]) -> Error {
+    Array1::<PyValue>::read_npy(&file(shape, pickle)[..]).unwrap_err()
+}
+
+/// An array of one item, which these opcodes make.
+fn holding(item: &[u8]) -> Vec<u8> {
+    let start = b"\x80\x04\x8c\x15numpy.core.multiarray\x8c\x0c_reconstruct\x93\x8c\x05numpy\x8c\x07ndarray\x93K\x00\x85C\x01b\x87R(K\x01K\x01\x85\x8c\x05numpy\x8c\x05dtype\x93\x8c\x01O\x85R\x89]";
+    [&start[..], item, b"atb."].concat()
+}
+
+#[test]
+fn pickles_that_mean_harm_are_errors() {
+    let read_one = |item: &[u8]| Array1::<PyValue>::read_npy(&file("(1,)", &holding(item))[..]);
+    assert_eq!(read_one(b"K\x05").unwrap()[0], 5.into());
+    let deep = [b"]".repeat(100_000), b"a".repeat(99_999)].concat();
+    assert!(matches!(
+        read_one(&deep).unwrap_err().kind(),
+        ErrorKind::Limit { limited: Limited::ObjectNesting, .. }
+    ));
+    let deep_tuples = [b")".to_vec(), b"\x85".repeat(100_000)].concat();
+    assert!(matches!(
+        read_one(&deep_tuples).unwrap_err().kind(),
+        ErrorKind::Limit { limited: Limited::ObjectNesting, .. }
+    ));
+    // [x, x] within [x, x] and so on, which is 2^60 items if one counts them: shared, they are 60.
+    let doubled = |number: u8| [b'(', b'h', number, b'h', number, b'l', 0x94, b'0'];
+    let bomb: Vec<u8> = b"]\x940".iter().copied().chain((0..60).flat_map(doubled)).chain(*b"h\x3C").collect();
+    let one = read_one(&bomb).unwrap();
+    let two = read_one(&bomb).unwrap();
+    assert!(one == two, "as many comparisons as there are lists");
+    assert!(one[0].to_string().len() < 17 << 20);
+    let mut again = Vec::new();
+    one.write_npy(&mut again).unwrap();
+    assert!(again.len() < 2000, "{}", again.len());
+
+    for (opcodes, class) in [
+        (&b"]\x94h\x00a"[..], "part of itself"),
+        (b"}\x94K\x01h\x00s", "part of itself"),
+        (b"\x8e\xff\xff\xff\xff\xff\xff\xff\x7f", "9223372036854775807 bytes"),
+        (b"\x8b\xff\xff\xff\xff", "negative length"),
+        (b"j\xff\xff\xff\xff", "number 4294967295 of the memo"),
+        (b"Nr\xff\xff\xff\xff0j\xff\xff\xff\xffK\x01K\x02", ""),
+        (b"P1\n", "0x50"),
+        (b"\x82\x01", "0x82"),
+        (b"\x97", "0x97"),
+        (b"i__main__\nx\n", "0x69"),
+        (b"}K\x01(u", ""),
+        (b"}(K\x01u", "no value"),
+        (b"\x95\xff\xff\xff\xff\xff\xff\xff\xff", "frame"),
+        (b"\x80\x06", "protocol 6"),
+        (b"\x8c\x02\xc3\x28", "UTF-8"),
+        (b"00000", "nothing is left"),
+        (b"I12x\n", "not what Python writes"),
+    ] {
+        match read_one(opcodes) {
+            Ok(_) => assert_eq!(class, "", "{}", opcodes.escape_ascii()),
+            Err(error) => {
+                let shown = error.to_string();
+                assert!(shown.contains(class), "{}: {shown}", opcodes.escape_ascii());
+                assert!(error.is_format() || class.is_empty(), "{shown}");
+            }
+        }
+    }
+    let digits = [b"L", &b"9".repeat(1_000_000)[..], b"L\n"].concat();
+    assert!(matches!(
+        read_one(&digits).unwrap_err().kind(),
+        ErrorKind::Limit { limited: Limited::Digits, .. }
+    ));
+}
+
+#[test]
+fn header_and_pickle_have_to_agree() {
+    let bytes = std::fs::read(folder().join("none_and_bools.npy")).unwrap();
+    let pickle = &bytes[128..];
+    for (shape, part) in [("(4,)", "(4,)"), ("(2,)", "(2,)"), ("(3, 1)", "")] {
+        let error = refused(shape, pickle).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    // The list is shorter than the shape: NumPy reads what is behind it.
+    let short: Vec<u8> = holding(b"K\x05").iter().copied().collect();
+    let at = short.windows(4).position(|bytes| bytes == b"K\x01\x85\x8c").unwrap();
+    let mut short = short;
+    short[at + 1] = 9;
+    let error = refused("(9,)", &short).to_string();
+    assert!(error.contains("(9,) has 1 elements"), "{error}");
+    let numbers = std::fs::read(folder().join("records.npy")).unwrap();
+    let at = numbers.windows(2).position(|bytes| bytes == b"\n\x80").unwrap() + 1;
+    let error = refused("(2,)", &numbers[at..]).to_string();
+    assert!(error.contains("the header says the dtype '|O'"), "{error}");
+}
+
+#[test]
+fn limits_hold() {
+    let path = folder().join("containers.npy");
+    let limits = Limits::default().objects(10);
+    let error = read_npy_with::<_, ArrayD<PyValue>>(&path, &ReadOptions::new().limits(limits)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limited: Limited::Objects, .. }), "{error}");
+    assert!(error.to_string().contains("Limits::objects"), "{error}");
+}
+
+/// A million pickles with bytes changed, put in, taken out and doubled: a value or an error, and nothing else.
+#[test]
+fn a_million_mutations_are_values_or_errors() {
+    let names = [
+        "containers",
+        "times",
+        "others",
+        "scalars",
+        "arrays",
+        "shared",
+        "records",
+        "texts-p0",
+        "containers-p2",
+        "python_2",
+    ];
+    let files: Vec<Vec<u8>> =
+        names.iter().map(|name| std::fs::read(folder().join(format!("{name}.npy"))).unwrap()).collect();
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let limits = Limits::default().objects(100_000).payload(1 << 20);
+    let options = ReadOptions::new().limits(limits);
+    let (mut values, mut errors) = (0, 0);
+    let rounds = if cfg!(debug_assertions) { 50_000 } else { 1_000_000 };
+    for _ in 0..rounds {
+        let mut bytes = files[random(files.len())].clone();
+        let header = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for _ in 0..=random(4) {
+            let at = header + random(bytes.len() - header);
+            match random(4) {
+                0 => bytes[at] = random(256) as u8,
+                1 => bytes.insert(at, b"(.012]})teuadRbs0h\x85\x86\x87\x94\x93\x81\x8f\x90"[random(26)]),
+                2 => drop(bytes.remove(at)),
+                _ => {
+                    let end = bytes.len().min(at + random(40));
+                    let part = bytes[at..end].to_vec();
+                    bytes.splice(at..at, part);
+                }
+            }
+        }
+        match ArrayD::<PyValue>::read_npy_with(&bytes[..], &options) {
+            Ok(array) => {
+                values += 1;
+                drop(array.iter().map(ToString::to_string).collect::<Vec<_>>());
+            }
+            Err(_) => errors += 1,
+        }
+    }
+    assert!(values > 0 && errors > values, "{values} values and {errors} errors");
+}
