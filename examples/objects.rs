@@ -14,7 +14,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let array: ArrayD<PyValue> = read_npy(&path)?;
     for (number, item) in array.iter().enumerate() {
         match item {
-            PyValue::Object(object) => println!("{number}: Python would call {item}, by {:?}", object.global()),
+            PyValue::Object(object) => {
+                println!("{number}: Python would call {item}, by {:?}", object.global())
+            }
             other => println!("{number}: {other}"),
         }
     }

@@ -62,7 +62,7 @@
 //! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
 //! | records | a struct that derives [`Record`](macro@Record) | yes | with `#[repr(C)]` or `#[repr(C, packed)]`; mutably without padding | yes |
 //! | subarrays, in records | `[T; N]` | yes | yes | yes |
-//! | objects | none yet; [`NpyReader::read_bytes`] gives the pickle | | | |
+//! | objects (`O`), of `StringDType` too; records with objects | `PyValue` (feature `object`) | yes | no | objects |
 //!
 //! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
 //! there a Rust type for it or not.
@@ -80,9 +80,10 @@
 //! # Features
 //!
 //! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
-//! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
+//! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `object`: Python objects
+//! (`PyValue`), read as data and written; nothing of them is ever executed. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
-//! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these.
+//! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these. `cli`: the program `ndio`.
 
 mod array;
 mod codec;

@@ -2,13 +2,16 @@
 //!
 //! [`parse`] turns the opcodes into a [`Graph`] of nodes that refer to one another by number. A call is a node as well: it says
 //! what Python would call with what, and nobody calls anything. So a pickle can do no harm, share nodes and refer to itself
-//! without costing more than its length. [`Writer`] writes opcodes. What the nodes mean is no matter here.
+//! without costing more than its length. A value
+//! that is none is not even looked at, but for its length, until [`Graph::atom`] is asked for it. [`Writer`] writes opcodes. What the nodes mean is no matter here.
 
+mod item;
 mod opcode;
 mod read;
 mod text;
 mod write;
 
+pub(crate) use item::{Atom, Item};
 pub(crate) use read::parse;
 pub(crate) use write::Writer;
 
@@ -21,28 +24,21 @@ pub(crate) struct Graph {
     pub(crate) used: usize,
 }
 
-/// A value, or the number of a node. Texts and bytes stand in the pickle, where they begin and as long as they are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Item {
-    None,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    /// In UTF-8, in which surrogates may stand.
-    Str(Span),
-    Bytes(Span),
-    /// A `str` of Python 2.
-    OldStr(Span),
-    /// In two's complement, the least significant byte first.
-    Long(Span),
-    Node(u32),
+impl Graph {
+    /// The atom whose opcode stands at this place.
+    pub(crate) fn atom(pickle: &[u8], place: usize) -> Atom<'_> {
+        match item::atom(&pickle[place..]) {
+            Ok(Some((atom, _))) => atom,
+            _ => unreachable!("an item is where an atom was found"),
+        }
+    }
 }
 
 /// A part of the pickle.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    pub(crate) at: usize,
-    pub(crate) len: usize,
+    at: usize,
+    len: usize,
 }
 
 impl Span {
@@ -66,9 +62,16 @@ pub(crate) enum Node {
     OldText(Vec<u8>),
     /// The digits of a number.
     Digits(String),
+    /// A text, bytes or number that several refer to.
+    Shared(Item),
     Global {
         module: Item,
         name: Item,
+    },
+    /// The same by lines of the pickle.
+    GlobalLines {
+        module: Span,
+        name: Span,
     },
     Call(Box<Call>),
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::opcode::*;
-use super::{Call, Graph, Item, Node, Span, text};
+use super::{Call, Graph, Item, Node, Span, item, text};
 use crate::error::{Error, ErrorKind, Limited, Result};
 use crate::limits::{self, Limits};
 
@@ -22,6 +22,15 @@ pub(crate) fn parse(pickle: &[u8], limits: &Limits) -> Result<Graph> {
     };
     loop {
         machine.opcode = machine.at;
+        match item::atom(&pickle[machine.at..]) {
+            Ok(Some((_, used))) => {
+                machine.stack.push(Item::at(machine.at));
+                machine.at += used;
+                continue;
+            }
+            Ok(None) => {}
+            Err(fault) => return Err(machine.fault(fault.to_string())),
+        }
         let [opcode] = machine.take()?;
         if opcode == STOP {
             let top = machine.pop()?;
@@ -39,7 +48,7 @@ struct Machine<'a> {
     stack: Vec<Item>,
     /// How high the stack was at each mark.
     marks: Vec<usize>,
-    memo: Vec<Item>,
+    memo: Vec<Option<Item>>,
     /// What has been put far behind the end of the memo, as only who means harm does.
     far: HashMap<u64, Item>,
     nodes: Vec<Node>,
@@ -72,11 +81,9 @@ impl Machine<'_> {
 
     /// The rest of the line, without its end.
     fn line(&mut self) -> Result<Span> {
-        let rest = &self.pickle[self.at..];
-        let len =
-            rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| self.fault("the pickle is cut"))?;
-        let span = Span { at: self.at, len };
-        self.at += len + 1;
+        let line = item::line(&self.pickle[self.at..]).ok_or_else(|| self.fault("the pickle is cut"))?;
+        let span = Span { at: self.at, len: line.len() };
+        self.at += line.len() + 1;
         Ok(span)
     }
 
@@ -120,15 +127,15 @@ impl Machine<'_> {
         limits::check(Limited::Objects, self.nodes.len() as u64 + 1, self.most)?;
         let number = u32::try_from(self.nodes.len()).map_err(|_| self.fault("there are too many objects"))?;
         self.nodes.push(node);
-        self.stack.push(Item::Node(number));
+        self.stack.push(Item::of_node(number));
         Ok(())
     }
 
     /// The node that is last on the stack.
     fn last_node(&mut self) -> Result<&mut Node> {
-        match self.last()? {
-            Item::Node(number) => Ok(&mut self.nodes[number as usize]),
-            _ => Err(self.fault("it works on an object, and there is none on the stack")),
+        match self.last()?.place() {
+            Ok(number) => Ok(&mut self.nodes[number]),
+            Err(_) => Err(self.fault("it works on an object, and there is none on the stack")),
         }
     }
 
@@ -136,86 +143,44 @@ impl Machine<'_> {
         let item = self.last()?;
         let len = self.memo.len() as u64;
         match usize::try_from(index) {
-            Ok(index) if (index as u64) < len => self.memo[index] = item,
-            Ok(_) if index == len => self.memo.push(item),
+            Ok(index) if (index as u64) < len => self.memo[index] = Some(item),
+            Ok(_) if index == len => self.memo.push(Some(item)),
             // Python 2 begins with 1.
-            Ok(1) => self.memo.extend([Item::None, item]),
+            Ok(1) => self.memo.extend([None, Some(item)]),
             _ => drop(self.far.insert(index, item)),
         }
         Ok(())
     }
 
     fn get(&mut self, index: u64) -> Result<()> {
-        let near = usize::try_from(index).ok().and_then(|index| self.memo.get(index));
-        let item = self.far.get(&index).or(near).copied();
+        let near = usize::try_from(index).ok().and_then(|index| *self.memo.get(index)?);
+        let item = self.far.get(&index).copied().or(near);
         let item =
             item.ok_or_else(|| self.fault(format!("nothing was put at number {index} of the memo")))?;
         self.stack.push(item);
+        if item.place().is_err() {
+            self.share()?;
+            self.put(index)?;
+        }
         Ok(())
+    }
+
+    /// Makes a node of the atom that is last on the stack, so that it is made once for all who refer to it.
+    fn share(&mut self) -> Result<()> {
+        let item = self.pop()?;
+        self.push_node(Node::Shared(item))
     }
 
     fn step(&mut self, opcode: u8) -> Result<()> {
-        let item = match opcode {
-            SHORT_BINUNICODE => {
-                let [len] = self.take()?;
-                Item::Str(self.utf8(len.into())?)
-            }
-            MEMOIZE => return self.put((self.memo.len() + self.far.len()) as u64),
-            BININT => Item::Int(i32::from_le_bytes(self.take()?).into()),
-            BININT1 => Item::Int(self.take::<1>()?[0].into()),
-            BININT2 => Item::Int(u16::from_le_bytes(self.take()?).into()),
-            BINFLOAT => Item::Float(f64::from_be_bytes(self.take()?)),
-            NONE => Item::None,
-            NEWTRUE => Item::Bool(true),
-            NEWFALSE => Item::Bool(false),
-            LONG1 => {
-                let [len] = self.take()?;
-                self.long(len.into())?
-            }
-            LONG4 => {
-                let len = i32::from_le_bytes(self.take()?);
-                let len = u64::try_from(len).map_err(|_| self.fault("an integer of negative length"))?;
-                self.long(len)?
-            }
-            BINUNICODE => {
-                let len = u32::from_le_bytes(self.take()?);
-                Item::Str(self.utf8(len.into())?)
-            }
-            BINUNICODE8 => {
-                let len = u64::from_le_bytes(self.take()?);
-                Item::Str(self.utf8(len)?)
-            }
-            SHORT_BINBYTES => {
-                let [len] = self.take()?;
-                Item::Bytes(self.span(len.into())?)
-            }
-            BINBYTES => {
-                let len = u32::from_le_bytes(self.take()?);
-                Item::Bytes(self.span(len.into())?)
-            }
-            BINBYTES8 => {
-                let len = u64::from_le_bytes(self.take()?);
-                Item::Bytes(self.span(len)?)
-            }
-            SHORT_BINSTRING => {
-                let [len] = self.take()?;
-                Item::OldStr(self.span(len.into())?)
-            }
-            BINSTRING => {
-                let len = i32::from_le_bytes(self.take()?);
-                let len = u64::try_from(len).map_err(|_| self.fault("a string of negative length"))?;
-                Item::OldStr(self.span(len)?)
-            }
-            DUP => self.last()?,
-            _ => return self.step_further(opcode),
-        };
-        self.stack.push(item);
-        Ok(())
-    }
-
-    /// The opcodes that push no value of their own.
-    fn step_further(&mut self, opcode: u8) -> Result<()> {
         match opcode {
+            MEMOIZE => self.put((self.memo.len() + self.far.len()) as u64)?,
+            DUP => {
+                if self.last()?.place().is_err() {
+                    self.share()?;
+                }
+                let last = self.last()?;
+                self.stack.push(last);
+            }
             PROTO => {
                 let [protocol] = self.take()?;
                 if protocol > 5 {
@@ -265,7 +230,7 @@ impl Machine<'_> {
                 let index = u32::from_le_bytes(self.take()?);
                 self.get(index.into())?;
             }
-            INT | LONG | FLOAT | STRING | UNICODE => self.step_text(opcode)?,
+            INT | LONG | STRING | UNICODE => self.step_text(opcode)?,
             BYTEARRAY8 => {
                 let len = u64::from_le_bytes(self.take()?);
                 let span = self.span(len)?;
@@ -313,8 +278,7 @@ impl Machine<'_> {
                 self.append(&[item])
             }
             APPENDS => {
-                let mark = self.mark()?;
-                let items = self.stack.split_off(mark);
+                let items = self.pop_to_mark()?;
                 self.append(&items)
             }
             SETITEM => {
@@ -337,18 +301,11 @@ impl Machine<'_> {
             }
             GLOBAL => {
                 let (module, name) = (self.line()?, self.line()?);
-                for span in [module, name] {
-                    self.check_utf8(span)?;
-                }
-                self.push_node(Node::Global { module: Item::Str(module), name: Item::Str(name) })
+                self.push_node(Node::GlobalLines { module, name })
             }
             STACK_GLOBAL => {
                 let name = self.pop()?;
                 let module = self.pop()?;
-                let is_text = |item: &Item| matches!(item, Item::Str(_) | Item::Node(_));
-                if !is_text(&module) || !is_text(&name) {
-                    return Err(self.fault("the name of a class or function is no text"));
-                }
                 self.push_node(Node::Global { module, name })
             }
             REDUCE | NEWOBJ => {
@@ -404,80 +361,21 @@ impl Machine<'_> {
         }
     }
 
+    /// The texts that are no part of the pickle as they are, and the numbers of more digits than an `i64` has.
     fn step_text(&mut self, opcode: u8) -> Result<()> {
-        let span = self.line()?;
-        let line = span.of(self.pickle);
-        let fault = |machine: &Self| machine.fault("its argument is not what Python writes");
-        let digits = || std::str::from_utf8(line).ok().map(str::trim);
-        match opcode {
-            INT if line == b"00" => self.stack.push(Item::Bool(false)),
-            INT if line == b"01" => self.stack.push(Item::Bool(true)),
-            FLOAT => {
-                let number = digits().and_then(|digits| digits.parse().ok()).ok_or_else(|| fault(self))?;
-                self.stack.push(Item::Float(number));
-            }
-            INT | LONG => {
-                let digits = digits().ok_or_else(|| fault(self))?;
-                let digits = digits.strip_suffix('L').unwrap_or(digits);
-                match digits.parse() {
-                    Ok(number) => self.stack.push(Item::Int(number)),
-                    Err(_) => {
-                        /// Python itself takes no more, since decimal numbers take long.
-                        const MOST: u64 = 4300;
-                        limits::check(Limited::Digits, digits.len() as u64, MOST)?;
-                        let unsigned = digits.strip_prefix('-').unwrap_or(digits);
-                        if unsigned.is_empty() || !unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
-                            return Err(fault(self));
-                        }
-                        self.push_node(Node::Digits(digits.to_owned()))?;
-                    }
-                }
-            }
-            STRING => {
-                let bytes = text::string(line).ok_or_else(|| fault(self))?;
-                self.push_node(Node::OldText(bytes))?;
-            }
+        let line = self.line()?.of(self.pickle);
+        let fault = |machine: &Self| machine.fault(item::Fault::NoNumber.to_string());
+        let node = match opcode {
+            STRING => Node::OldText(text::string(line).ok_or_else(|| fault(self))?),
+            UNICODE => Node::Text(text::raw_unicode(line).ok_or_else(|| fault(self))?),
             _ => {
-                let text = text::raw_unicode(line).ok_or_else(|| fault(self))?;
-                self.push_node(Node::Text(text))?;
+                /// Python itself takes no more, since decimal numbers take long.
+                const MOST: u64 = 4300;
+                let digits = text::digits(line).ok_or_else(|| fault(self))?;
+                limits::check(Limited::Digits, digits.len() as u64, MOST)?;
+                Node::Digits(digits.to_owned())
             }
-        }
-        Ok(())
+        };
+        self.push_node(node)
     }
-
-    fn utf8(&mut self, len: u64) -> Result<Span> {
-        let span = self.span(len)?;
-        self.check_utf8(span)?;
-        Ok(span)
-    }
-
-    fn check_utf8(&self, span: Span) -> Result<()> {
-        match is_utf8(span.of(self.pickle)) {
-            true => Ok(()),
-            false => Err(self.fault("a text is no UTF-8")),
-        }
-    }
-
-    fn long(&mut self, len: u64) -> Result<Item> {
-        let span = self.span(len)?;
-        let bytes = span.of(self.pickle);
-        if bytes.len() > 8 {
-            return Ok(Item::Long(span));
-        }
-        let is_negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
-        let mut number = if is_negative { [0xFF; 8] } else { [0; 8] };
-        number[..bytes.len()].copy_from_slice(bytes);
-        Ok(Item::Int(i64::from_le_bytes(number)))
-    }
-}
-
-/// Whether bytes are UTF-8 but for surrogates.
-fn is_utf8(mut bytes: &[u8]) -> bool {
-    while let Err(error) = std::str::from_utf8(bytes) {
-        match &bytes[error.valid_up_to()..] {
-            [0xED, 0xA0..=0xBF, 0x80..=0xBF, rest @ ..] => bytes = rest,
-            _ => return false,
-        }
-    }
-    true
 }

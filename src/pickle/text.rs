@@ -1,4 +1,7 @@
-//! The texts of protocol 0, which have escapes.
+//! The texts and numbers of protocol 0, which have escapes and digits.
+
+use super::Atom;
+use super::opcode::{FLOAT, INT};
 
 /// A Python string literal, with its quotes: of Python 2's `str`, so that it is bytes.
 pub(super) fn string(literal: &[u8]) -> Option<Vec<u8>> {
@@ -45,6 +48,27 @@ pub(super) fn string(literal: &[u8]) -> Option<Vec<u8>> {
         bytes.push(byte);
     }
     Some(bytes)
+}
+
+/// A number by its digits; `None` within if it is an integer that does not fit an `i64`.
+pub(super) fn number(opcode: u8, line: &[u8]) -> Option<Option<Atom<'static>>> {
+    match (opcode, line) {
+        (INT, b"00") => Some(Some(Atom::Bool(false))),
+        (INT, b"01") => Some(Some(Atom::Bool(true))),
+        (FLOAT, line) => {
+            let number = std::str::from_utf8(line).ok()?.trim().parse().ok()?;
+            Some(Some(Atom::Float(number)))
+        }
+        (_, line) => Some(digits(line)?.parse().ok().map(Atom::Int)),
+    }
+}
+
+/// The digits of an integer, and its sign, without the `L` that Python 2 writes behind them.
+pub(super) fn digits(line: &[u8]) -> Option<&str> {
+    let digits = std::str::from_utf8(line).ok()?.trim();
+    let digits = digits.strip_suffix('L').unwrap_or(digits);
+    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
+    (!unsigned.is_empty() && unsigned.bytes().all(|digit| digit.is_ascii_digit())).then_some(digits)
 }
 
 /// Latin-1 with `\uXXXX` and `\UXXXXXXXX`, as UTF-8, in which surrogates may stand.

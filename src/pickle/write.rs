@@ -36,8 +36,14 @@ impl Writer {
     pub(crate) fn int(&mut self, number: i64) {
         match (u8::try_from(number), u16::try_from(number), i32::try_from(number)) {
             (Ok(number), _, _) => self.bytes.extend([BININT1, number]),
-            (_, Ok(number), _) => self.argument(BININT2, &number.to_le_bytes()),
-            (_, _, Ok(number)) => self.argument(BININT, &number.to_le_bytes()),
+            (_, Ok(number), _) => {
+                let [a, b] = number.to_le_bytes();
+                self.bytes.extend_from_slice(&[BININT2, a, b]);
+            }
+            (_, _, Ok(number)) => {
+                let [a, b, c, d] = number.to_le_bytes();
+                self.bytes.extend_from_slice(&[BININT, a, b, c, d]);
+            }
             _ => {
                 let bytes = number.to_le_bytes();
                 // As few bytes as keep the sign.
@@ -61,7 +67,8 @@ impl Writer {
     }
 
     pub(crate) fn float(&mut self, number: f64) {
-        self.argument(BINFLOAT, &number.to_be_bytes());
+        let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
+        self.bytes.extend_from_slice(&[BINFLOAT, a, b, c, d, e, f, g, h]); // at once, which is faster
     }
 
     pub(crate) fn str(&mut self, text: &str) {

@@ -7,6 +7,8 @@
 mod block;
 #[cfg(feature = "npz")]
 mod deflate;
+#[cfg(feature = "object")]
+mod each;
 mod gather;
 pub(crate) mod os;
 mod pick;
@@ -23,6 +25,8 @@ mod zstd;
 pub(crate) use block::Block;
 #[cfg(feature = "npz")]
 pub(crate) use deflate::{Deflate, Deflaters};
+#[cfg(feature = "object")]
+pub(crate) use each::make_each;
 pub(crate) use pick::Picked;
 pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,

@@ -340,6 +340,7 @@ fn read_whole<T>(
             options.the_limits().check_payload(remaining)?;
             let mut payload = Vec::new();
             reserve(&mut payload, usize::try_from(remaining).unwrap_or(usize::MAX))?;
+            os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
             payload.resize(payload.capacity(), 0);
             let filled = positioned.fill_at(&mut payload, 0)?;
             payload.truncate(filled);

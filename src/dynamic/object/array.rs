@@ -13,6 +13,7 @@ use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pickle::{self, Node};
 use crate::shape::{Order, Shape};
+use crate::transfer::make_each;
 
 /// The elements of the array that is pickled, in the order that the header says (in the pickle they are in C order, whatever it
 /// says of the array); and how many bytes the pickle takes, with the
@@ -69,7 +70,10 @@ pub(in super::super) fn decode(
         return Err(bad("header and pickle say different orders"));
     }
     numpy::check_count(items.len(), header)?;
-    let mut items = items.iter().map(|item| reader.value(*item)).collect::<Result<Vec<_>>>()?;
+    for item in items.iter().filter(|item| item.place().is_ok()) {
+        reader.value(*item)?;
+    }
+    let mut items = make_each(items.len(), || options.thread_count(), |index| reader.part(items[index]))?;
     if header.order() == Order::Fortran && !is_same_both_ways {
         items = turned(&items, header.shape(), Order::C);
     }

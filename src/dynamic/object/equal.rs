@@ -37,7 +37,8 @@ impl Comparison {
             (Complex(one), Complex(two)) => {
                 (one.re.to_bits(), one.im.to_bits()) == (two.re.to_bits(), two.im.to_bits())
             }
-            (Str(one), Str(two)) | (Decimal(one), Decimal(two)) => one == two,
+            (Str(one), Str(two)) => one == two,
+            (Decimal(one), Decimal(two)) => one == two,
             (Bytes(one), Bytes(two)) | (ByteArray(one), ByteArray(two)) => one == two,
             (List(one), List(two))
             | (Tuple(one), Tuple(two))

@@ -85,7 +85,7 @@ pub enum PyValue {
     /// `datetime.timedelta`
     Timedelta(PyTimedelta),
     /// `decimal.Decimal`, by its digits
-    Decimal(PyStr),
+    Decimal(Arc<str>),
     /// A class or function, by its name
     Global(Arc<PyGlobal>),
     /// Any other object: what Python would call to make it

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue, numpy};
 use crate::error::{Error, ErrorKind, Limited, Result};
 use crate::limits;
-use crate::pickle::{Call, Graph, Item, Node};
+use crate::pickle::{Atom, Call, Graph, Item, Node, Span};
 
 /// Objects within objects, so deep.
 pub(super) const MOST_NESTED: usize = 1000;
@@ -35,44 +35,43 @@ impl<'a> Reader<'a> {
 
     /// A node, if it is one.
     pub(super) fn node(&self, item: Item) -> Option<&'a Node> {
-        match item {
-            Item::Node(number) => Some(&self.graph.nodes[number as usize]),
-            _ => None,
-        }
+        item.place().ok().map(|number| &self.graph.nodes[number])
     }
 
     /// Marks a node whose parts the caller makes.
     pub(super) fn begin(&mut self, item: Item) {
-        if let Item::Node(number) = item {
-            self.done[number as usize] = State::Begun;
+        if let Ok(number) = item.place() {
+            self.done[number] = State::Begun;
         }
     }
 
     pub(super) fn value(&mut self, item: Item) -> Result<PyValue> {
-        let Item::Node(number) = item else { return Ok(self.atom(item)) };
+        let number = match item.place() {
+            Ok(number) => number,
+            Err(place) => return self.atom(place),
+        };
         // What has to be made before: each node is looked at before its parts, and again behind them.
         let mut open = vec![number];
         let mut depth = Vec::new();
-        while let Some(&number) = open.last() {
-            let index = number as usize;
+        while let Some(&index) = open.last() {
             match &self.done[index] {
                 State::Done(_) => {
                     open.pop();
                 }
                 State::New => {
                     self.done[index] = State::Begun;
-                    depth.push(number);
+                    depth.push(index);
                     limits::check(Limited::ObjectNesting, depth.len() as u64, MOST_NESTED as u64)?;
                     for part in parts(&self.graph.nodes[index]) {
-                        let Item::Node(part) = part else { continue };
-                        match self.done[part as usize] {
+                        let Ok(part) = part.place() else { continue };
+                        match self.done[part] {
                             State::New => open.push(part),
                             State::Begun => return Err(circle()),
                             State::Done(_) => {}
                         }
                     }
                 }
-                State::Begun if depth.last() == Some(&number) => {
+                State::Begun if depth.last() == Some(&index) => {
                     depth.pop();
                     open.pop();
                     let made = self.make(&self.graph.nodes[index])?;
@@ -81,40 +80,51 @@ impl<'a> Reader<'a> {
                 State::Begun => return Err(circle()),
             }
         }
-        Ok(self.part(item))
+        self.part(item)
     }
 
-    /// What has been made.
-    fn part(&self, item: Item) -> PyValue {
-        match item {
-            Item::Node(number) => match &self.done[number as usize] {
-                State::Done(value) => value.clone(),
+    /// What has been made, or is an atom.
+    pub(super) fn part(&self, item: Item) -> Result<PyValue> {
+        match item.place() {
+            Ok(number) => match &self.done[number] {
+                State::Done(value) => Ok(value.clone()),
                 _ => unreachable!("parts are made before what has them"),
             },
-            atom => self.atom(atom),
+            Err(place) => self.atom(place),
         }
     }
 
-    fn parts(&self, items: &[Item]) -> Vec<PyValue> {
+    fn parts(&self, items: &[Item]) -> Result<Vec<PyValue>> {
         items.iter().map(|item| self.part(*item)).collect()
     }
 
-    fn pairs(&self, items: &[Item]) -> Vec<(PyValue, PyValue)> {
-        items.as_chunks::<2>().0.iter().map(|[key, value]| (self.part(*key), self.part(*value))).collect()
+    fn pairs(&self, items: &[Item]) -> Result<Vec<(PyValue, PyValue)>> {
+        items
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|[key, value]| Ok((self.part(*key)?, self.part(*value)?)))
+            .collect()
     }
 
-    fn atom(&self, item: Item) -> PyValue {
-        match item {
-            Item::None => PyValue::None,
-            Item::Bool(value) => PyValue::Bool(value),
-            Item::Int(number) => PyValue::Int(number.into()),
-            Item::Float(number) => PyValue::Float(number),
-            Item::Str(span) => PyValue::Str(PyStr::from_utf8(span.of(self.pickle))),
-            Item::Bytes(span) => PyValue::Bytes(span.of(self.pickle).into()),
-            Item::OldStr(span) => self.old_text(span.of(self.pickle)),
-            Item::Long(span) => PyValue::Int(PyInt::from_bytes(span.of(self.pickle))),
-            Item::Node(_) => unreachable!("a node is no atom"),
-        }
+    fn atom(&self, place: usize) -> Result<PyValue> {
+        Ok(match Graph::atom(self.pickle, place) {
+            Atom::None => PyValue::None,
+            Atom::Bool(value) => PyValue::Bool(value),
+            Atom::Int(number) => PyValue::Int(number.into()),
+            Atom::Float(number) => PyValue::Float(number),
+            Atom::Str(utf8) => PyValue::Str(self.text(utf8, place)?),
+            Atom::Bytes(bytes) => PyValue::Bytes(bytes.into()),
+            Atom::OldStr(bytes) => self.old_text(bytes),
+            Atom::Long(bytes) => PyValue::Int(PyInt::from_bytes(bytes)),
+        })
+    }
+
+    fn text(&self, utf8: &[u8], place: usize) -> Result<PyStr> {
+        PyStr::from_utf8(utf8).ok_or_else(|| {
+            let reason = "a text is no UTF-8".into();
+            ErrorKind::BadPickle { reason, offset: Some(place) }.into()
+        })
     }
 
     /// A `str` of Python 2: text if it is ASCII, else bytes.
@@ -127,27 +137,23 @@ impl<'a> Reader<'a> {
 
     fn make(&self, node: &Node) -> Result<PyValue> {
         Ok(match node {
-            Node::List(items) => PyValue::List(Arc::new(self.parts(items))),
-            Node::Tuple(items) => PyValue::Tuple(Arc::new(self.parts(items))),
-            Node::Dict(pairs) => PyValue::Dict(Arc::new(self.pairs(pairs))),
-            Node::Set(items) => PyValue::Set(Arc::new(self.parts(items))),
-            Node::FrozenSet(items) => PyValue::FrozenSet(Arc::new(self.parts(items))),
+            Node::List(items) => PyValue::List(Arc::new(self.parts(items)?)),
+            Node::Tuple(items) => PyValue::Tuple(Arc::new(self.parts(items)?)),
+            Node::Dict(pairs) => PyValue::Dict(Arc::new(self.pairs(pairs)?)),
+            Node::Set(items) => PyValue::Set(Arc::new(self.parts(items)?)),
+            Node::FrozenSet(items) => PyValue::FrozenSet(Arc::new(self.parts(items)?)),
             Node::ByteArray(span) => PyValue::ByteArray(span.of(self.pickle).into()),
-            Node::Text(utf8) => PyValue::Str(PyStr::from_utf8(utf8)),
+            Node::Text(utf8) => PyValue::Str(self.text(utf8, 0)?),
+            Node::Shared(item) => self.part(*item)?,
             Node::OldText(bytes) => self.old_text(bytes),
             Node::Digits(digits) => PyValue::Int(digits.parse()?),
-            Node::Global { module, name } => {
-                let text = |item: &Item| match self.part(*item) {
-                    PyValue::Str(text) => text.as_str().map(str::to_owned),
-                    _ => None,
-                };
-                let name_of = text(module).zip(text(name));
-                let (module, name) =
-                    name_of.ok_or_else(|| bad("the name of a class or function is no text"))?;
-                // Python 2's names of the modules that Python 3 has under others.
-                let module = if module == "__builtin__" { "builtins".into() } else { module };
-                let name = if module == "builtins" && name == "xrange" { "range".into() } else { name };
-                PyValue::Global(Arc::new(PyGlobal { module, name }))
+            Node::Global { module, name } => match (self.part(*module)?, self.part(*name)?) {
+                (PyValue::Str(module), PyValue::Str(name)) => global(module.as_str(), name.as_str())?,
+                _ => global(None, None)?,
+            },
+            Node::GlobalLines { module, name } => {
+                let text = |span: &Span| std::str::from_utf8(span.of(self.pickle)).ok();
+                global(text(module), text(name))?
             }
             Node::Call(call) => self.called(call)?,
         })
@@ -156,17 +162,30 @@ impl<'a> Reader<'a> {
     /// What a call makes, if it is one of those that are known; else the call itself.
     fn called(&self, call: &Call) -> Result<PyValue> {
         let object = PyObject {
-            callable: self.part(call.callable),
-            args: self.part(call.args),
-            kwargs: call.kwargs.map(|kwargs| self.part(kwargs)),
+            callable: self.part(call.callable)?,
+            args: self.part(call.args)?,
+            kwargs: call.kwargs.map(|kwargs| self.part(kwargs)).transpose()?,
             is_new: call.is_new,
-            state: call.state.map(|state| self.part(state)),
-            items: self.parts(&call.items),
-            pairs: self.pairs(&call.pairs),
+            state: call.state.map(|state| self.part(state)).transpose()?,
+            items: self.parts(&call.items)?,
+            pairs: self.pairs(&call.pairs)?,
         };
         let known = known(&object)?;
         Ok(known.unwrap_or_else(|| PyValue::Object(Arc::new(object))))
     }
+}
+
+/// A class or function.
+fn global(module: Option<&str>, name: Option<&str>) -> Result<PyValue> {
+    let names = module.zip(name);
+    let (module, name) = names.ok_or_else(|| bad("the name of a class or function is no text"))?;
+    // Python 2's names of what Python 3 has under others.
+    let (module, name) = match (module, name) {
+        ("__builtin__" | "builtins", "xrange") => ("builtins", "range"),
+        ("__builtin__", name) => ("builtins", name),
+        names => names,
+    };
+    Ok(PyValue::Global(Arc::new(PyGlobal { module: module.to_owned(), name: name.to_owned() })))
 }
 
 /// The parts that have to be made before.
@@ -183,7 +202,12 @@ fn parts(node: &Node) -> Vec<Item> {
             let few = [Some(*callable), Some(*args), *kwargs, *state];
             few.into_iter().flatten().chain(items.iter().chain(pairs).copied()).collect()
         }
-        Node::ByteArray(_) | Node::Text(_) | Node::OldText(_) | Node::Digits(_) => Vec::new(),
+        Node::ByteArray(_)
+        | Node::Text(_)
+        | Node::OldText(_)
+        | Node::Digits(_)
+        | Node::Shared(_) // of an atom
+        | Node::GlobalLines { .. } => Vec::new(),
     }
 }
 
@@ -236,7 +260,9 @@ fn known(object: &PyObject) -> Result<Option<PyValue>> {
         }
         // Before protocol 3, empty bytes are those of the type itself.
         (("builtins", "bytes"), []) => Some(PyValue::Bytes([].into())),
-        (("decimal", "Decimal"), [PyValue::Str(digits)]) => Some(PyValue::Decimal(digits.clone())),
+        (("decimal", "Decimal"), [PyValue::Str(digits)]) => {
+            digits.as_str().map(|digits| PyValue::Decimal(digits.into()))
+        }
         (
             ("datetime", "timedelta"),
             [PyValue::Int(days), PyValue::Int(seconds), PyValue::Int(microseconds)],

@@ -41,7 +41,13 @@ impl Write for Shown<'_> {
                 self.out.write_str(text)
             }
             None => {
-                self.out.write_str(&text[..text.floor_char_boundary(self.left)])?;
+                let fits = |(start, char): (usize, char)| start + char.len_utf8() <= self.left;
+                let end = text
+                    .char_indices()
+                    .take_while(|char| fits(*char))
+                    .map(|(start, char)| start + char.len_utf8())
+                    .last();
+                self.out.write_str(&text[..end.unwrap_or(0)])?;
                 self.left = 0;
                 self.out.write_char('…')?;
                 Err(fmt::Error) // so that nobody goes on
@@ -110,7 +116,7 @@ impl Shown<'_> {
                 let parts: Vec<_> = parts.map(|(name, number)| format!("{name}={number}")).collect();
                 write!(self, "datetime.timedelta({})", parts.join(", "))
             }
-            PyValue::Decimal(digits) => write!(self, "Decimal({digits})"),
+            PyValue::Decimal(digits) => write!(self, "Decimal('{digits}')"),
             PyValue::Global(global) if global.module == "builtins" => self.write_str(&global.name),
             PyValue::Global(global) => write!(self, "{}.{}", global.module, global.name),
             PyValue::Object(object) => self.object(object),

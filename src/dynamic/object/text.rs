@@ -25,23 +25,25 @@ enum Repr {
 }
 
 impl PyStr {
-    /// Of UTF-8 in which surrogates may stand, as Python's "surrogatepass" has it.
-    pub(super) fn from_utf8(bytes: &[u8]) -> Self {
+    /// Of UTF-8 in which surrogates may stand, as Python's "surrogatepass" has it; `None` if it is none.
+    pub(super) fn from_utf8(mut bytes: &[u8]) -> Option<Self> {
         if let Ok(text) = std::str::from_utf8(bytes) {
-            return text.into();
+            return Some(text.into());
         }
         let mut codes = Vec::new();
-        for chunk in bytes.utf8_chunks() {
-            codes.extend(chunk.valid().chars().map(u32::from));
-            // A surrogate is three bytes, each of which comes as an invalid chunk: the first tells that one begins.
-            if let [0xED] = chunk.invalid() {
-                codes.push(0xD000);
-            } else if let ([byte], Some(code)) = (chunk.invalid(), codes.last_mut()) {
-                let is_second = *code == 0xD000;
-                *code |= u32::from(byte & 0x3F) << if is_second { 6 } else { 0 };
+        loop {
+            let chunk = bytes.utf8_chunks().next();
+            let valid = chunk.map_or("", |chunk| chunk.valid());
+            codes.extend(valid.chars().map(u32::from));
+            match &bytes[valid.len()..] {
+                [] => return Some(Self(Repr::CodePoints(codes.into()))),
+                [0xED, second @ 0xA0..=0xBF, third @ 0x80..=0xBF, rest @ ..] => {
+                    codes.push(0xD000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F));
+                    bytes = rest;
+                }
+                _ => return None,
             }
         }
-        Self(Repr::CodePoints(codes.into()))
     }
 
     /// The text; `None` if there are lone surrogates in it.

@@ -1,6 +1,7 @@
 //! From objects to a pickle that NumPy loads.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use super::read::MOST_NESTED;
@@ -172,7 +173,10 @@ impl PickleWriter {
             PyValue::Int(number) => self.int(number),
             PyValue::Float(number) => self.out.float(*number),
             PyValue::Str(text) => self.text(text),
-            PyValue::Bytes(bytes) => self.out.bytes(bytes),
+            PyValue::Bytes(bytes) => self.sharing(bytes, |writer| {
+                writer.out.bytes(bytes);
+                Ok(())
+            })?,
             PyValue::List(items) => self.sharing(items, |writer| writer.list(&mut items.iter()))?,
             PyValue::Tuple(items) => self.sharing(items, |writer| writer.tuple(items))?,
             PyValue::Dict(pairs) => self.sharing(pairs, |writer| {
@@ -196,12 +200,13 @@ impl PickleWriter {
                 self.out.tuple_of(2);
                 self.out.reduce();
             }
-            PyValue::ByteArray(bytes) => {
-                self.global(self.builtins(), "bytearray")?;
-                self.out.bytes(bytes);
-                self.out.tuple_of(1);
-                self.out.reduce();
-            }
+            PyValue::ByteArray(bytes) => self.sharing(bytes, |writer| {
+                writer.global(writer.builtins(), "bytearray")?;
+                writer.out.bytes(bytes);
+                writer.out.tuple_of(1);
+                writer.out.reduce();
+                Ok(())
+            })?,
             PyValue::Set(items) => self.sharing(items, |writer| writer.set(items, "set"))?,
             PyValue::FrozenSet(items) => self.sharing(items, |writer| writer.set(items, "frozenset"))?,
             PyValue::Scalar(array) => self.sharing(array, |writer| {
@@ -230,7 +235,7 @@ impl PickleWriter {
             }
             PyValue::Decimal(digits) => {
                 self.global("decimal", "Decimal")?;
-                self.text(digits);
+                self.out.str(digits);
                 self.out.tuple_of(1);
                 self.out.reduce();
             }
@@ -253,7 +258,19 @@ impl PickleWriter {
     }
 
     fn text(&mut self, text: &PyStr) {
+        /// What is shorter is not worth a number; and may stand in the object itself.
+        const LONG: usize = 64;
         match text.as_str() {
+            Some(text) if text.len() > LONG => {
+                // Copies of a long text stand at the same place; whether there are any, nobody says.
+                match self.shared.entry(text.as_ptr().cast()) {
+                    Entry::Occupied(number) => self.out.get(*number.get()),
+                    Entry::Vacant(place) => {
+                        self.out.str(text);
+                        place.insert(self.out.memoize());
+                    }
+                }
+            }
             Some(text) => self.out.str(text),
             None => self.out.code_points(&text.code_points()),
         }
@@ -331,7 +348,11 @@ impl PickleWriter {
     }
 
     /// Writes what may be shared: once, and from then on its number.
-    fn sharing<T>(&mut self, object: &Arc<T>, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    fn sharing<T: ?Sized>(
+        &mut self,
+        object: &Arc<T>,
+        write: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let is_shared = Arc::strong_count(object) > 1;
         let place = Arc::as_ptr(object).cast::<()>();
         if is_shared && let Some(number) = self.shared.get(&place) {

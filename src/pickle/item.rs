@@ -1,0 +1,139 @@
+//! The values of a pickle: where they stand in it, and what they are.
+
+use std::num::NonZeroU64;
+
+use super::opcode::*;
+use super::text;
+
+/// A value: where the opcode stands that makes it, or the number of a node. Texts and numbers are not looked at before somebody
+/// wants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Item(NonZeroU64);
+
+impl Item {
+    pub(super) fn at(offset: usize) -> Self {
+        // No slice is longer than half the address space, so that neither shift nor sum overflow.
+        Self(NonZeroU64::MIN.saturating_add((offset as u64) << 1))
+    }
+
+    pub(super) fn of_node(number: u32) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(u64::from(number) << 1 | 1))
+    }
+
+    /// The number of the node, or else where the atom's opcode stands.
+    pub(crate) fn place(self) -> Result<usize, usize> {
+        let (place, is_node) = ((self.0.get() - 1) >> 1, (self.0.get() - 1) & 1 == 1);
+        if is_node { Ok(place as usize) } else { Err(place as usize) }
+    }
+}
+
+/// What refers to no other value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Atom<'a> {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    /// It should be UTF-8, in which surrogates may stand; nobody has looked.
+    Str(&'a [u8]),
+    Bytes(&'a [u8]),
+    /// A `str` of Python 2.
+    OldStr(&'a [u8]),
+    /// An integer in two's complement, the least significant byte first.
+    Long(&'a [u8]),
+}
+
+/// What stands behind an opcode is not what it should be.
+#[derive(Debug, PartialEq)]
+pub(super) enum Fault {
+    Cut,
+    NegativeLength,
+    Short { promised: u64, left: usize },
+    NoNumber,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cut => f.write_str("the pickle is cut"),
+            Self::NegativeLength => f.write_str("the length is negative"),
+            Self::Short { promised, left } => write!(f, "it promises {promised} bytes, and {left} follow"),
+            Self::NoNumber => f.write_str("its argument is not what Python writes"),
+        }
+    }
+}
+
+/// The atom that the opcode at the start makes, and how many bytes it takes; `None` if it makes none.
+#[inline]
+pub(super) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
+    let (opcode, rest) = bytes.split_first().ok_or(Fault::Cut)?;
+    let (atom, used) = match *opcode {
+        SHORT_BINUNICODE => counted(rest, |[len]| Ok(len.into()), Atom::Str)?,
+        BININT => fixed(rest, |bytes| Atom::Int(i32::from_le_bytes(bytes).into()))?,
+        BININT1 => fixed(rest, |[byte]| Atom::Int(byte.into()))?,
+        BININT2 => fixed(rest, |bytes| Atom::Int(u16::from_le_bytes(bytes).into()))?,
+        BINFLOAT => fixed(rest, |bytes| Atom::Float(f64::from_be_bytes(bytes)))?,
+        NONE => (Atom::None, 0),
+        NEWTRUE => (Atom::Bool(true), 0),
+        NEWFALSE => (Atom::Bool(false), 0),
+        LONG1 => counted(rest, |[len]| Ok(len.into()), long)?,
+        LONG4 => counted(rest, |len| not_negative(i32::from_le_bytes(len)), long)?,
+        BINUNICODE => counted(rest, |len| Ok(u32::from_le_bytes(len).into()), Atom::Str)?,
+        BINUNICODE8 => counted(rest, |len| Ok(u64::from_le_bytes(len)), Atom::Str)?,
+        SHORT_BINBYTES => counted(rest, |[len]| Ok(len.into()), Atom::Bytes)?,
+        BINBYTES => counted(rest, |len| Ok(u32::from_le_bytes(len).into()), Atom::Bytes)?,
+        BINBYTES8 => counted(rest, |len| Ok(u64::from_le_bytes(len)), Atom::Bytes)?,
+        SHORT_BINSTRING => counted(rest, |[len]| Ok(len.into()), Atom::OldStr)?,
+        BINSTRING => counted(rest, |len| not_negative(i32::from_le_bytes(len)), Atom::OldStr)?,
+        INT | LONG | FLOAT => {
+            let line = line(rest).ok_or(Fault::Cut)?;
+            match text::number(*opcode, line).ok_or(Fault::NoNumber)? {
+                Some(atom) => (atom, line.len() + 1),
+                None => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some((atom, 1 + used)))
+}
+
+/// The rest of the line, without its end.
+pub(super) fn line(bytes: &[u8]) -> Option<&[u8]> {
+    bytes.iter().position(|byte| *byte == b'\n').map(|len| &bytes[..len])
+}
+
+#[inline]
+fn fixed<const N: usize>(
+    rest: &[u8],
+    make: impl FnOnce([u8; N]) -> Atom<'static>,
+) -> Result<(Atom<'_>, usize), Fault> {
+    rest.first_chunk().map(|bytes| (make(*bytes), N)).ok_or(Fault::Cut)
+}
+
+/// As many bytes as the `N` before them say.
+#[inline]
+fn counted<'a, const N: usize>(
+    rest: &'a [u8],
+    len: impl FnOnce([u8; N]) -> Result<u64, Fault>,
+    make: impl FnOnce(&'a [u8]) -> Atom<'a>,
+) -> Result<(Atom<'a>, usize), Fault> {
+    let (count, rest) = rest.split_first_chunk().ok_or(Fault::Cut)?;
+    let promised = len(*count)?;
+    let bytes = usize::try_from(promised).ok().and_then(|len| rest.get(..len));
+    let bytes = bytes.ok_or(Fault::Short { promised, left: rest.len() })?;
+    Ok((make(bytes), N + bytes.len()))
+}
+
+fn not_negative(len: i32) -> Result<u64, Fault> {
+    u64::try_from(len).map_err(|_| Fault::NegativeLength)
+}
+
+fn long(bytes: &[u8]) -> Atom<'_> {
+    if bytes.len() > 8 {
+        return Atom::Long(bytes);
+    }
+    let is_negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
+    let mut number = if is_negative { [0xFF; 8] } else { [0; 8] };
+    number[..bytes.len()].copy_from_slice(bytes);
+    Atom::Int(i64::from_le_bytes(number))
+}
