@@ -1,6 +1,7 @@
 //! [`DynArray`]: an array whose type is known only when the program runs.
 
 mod convert;
+mod dates;
 mod field;
 mod numbers;
 #[cfg(feature = "object")]

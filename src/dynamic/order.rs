@@ -30,7 +30,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn slice_any<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<DynArray> {
         let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
         let array: DynArray = self.select(&selection)?;
-        array.slice(&selection.behind()[..])
+        let behind = selection.behind();
+        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+        if behind.iter().all(|part| *part == all) { Ok(array) } else { array.slice(&behind[..]) }
     }
 }
 

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::fmt;
 
 use super::DynArray;
-use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+use super::dates::date;
+use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::element::trimmed;
 
 /// Arrays of more elements show their edges only,
@@ -160,6 +161,9 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> String {
         }
         Kind::Datetime(step) | Kind::Timedelta(step) => match signed(bytes, is_big) {
             ticks if ticks == i128::from(i64::MIN) => "NaT".into(),
+            ticks if matches!(scalar.kind(), Kind::Datetime(_)) && step.unit != TimeUnit::Generic => {
+                date(ticks, step)
+            }
             ticks => format!("{ticks}[{step}]"),
         },
     }

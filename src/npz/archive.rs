@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
 use super::Compression;
@@ -236,6 +236,27 @@ pub(super) fn read_raw(place: Place<'_>, member: &Member, options: &ReadOptions)
         // There is a number of one byte.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, options)
+    })
+}
+
+/// Hands on all bytes of a member, block by block; says how many there are.
+pub(super) fn copy_raw(
+    place: Place<'_>,
+    member: &Member,
+    options: &ReadOptions,
+    writer: &mut dyn Write,
+) -> Result<u64> {
+    open(place, member, options, |source| {
+        let mut block = vec![0; transfer::BLOCK];
+        let mut copied = 0;
+        loop {
+            let count = source.fill(&mut block)?;
+            if count == 0 {
+                return Ok(copied);
+            }
+            writer.write_all(&block[..count])?;
+            copied += count as u64;
+        }
     })
 }
 

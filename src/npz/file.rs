@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -116,6 +117,26 @@ impl NpzFile {
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
         let read = || archive::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
+    }
+
+    /// Writes the bytes of a member, be it an array or not, block by block; says how many there are. That the checksum is
+    /// another is known only behind the last of them.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// # ndarray_io::write_npz(&path, &[("a", &arr1(&[1.5]))])?;
+    /// let mut file = Vec::new();
+    /// assert_eq!(ndarray_io::NpzFile::open(&path)?.copy_raw("a.npy", &mut file)?, 136);
+    /// assert!(file.starts_with(b"\x93NUMPY"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn copy_raw<W: Write>(&self, name: &str, mut writer: W) -> Result<u64> {
+        let mut copy = || {
+            archive::copy_raw(Place::File(&self.file), self.archive.find(name)?, &self.options, &mut writer)
+        };
+        copy().map_err(|error| self.at_path(error))
     }
 
     /// The bytes of a member by its number.

@@ -1,14 +1,14 @@
 //! Members that are written piece by piece.
 
 use std::cell::Cell;
-use std::io::Write;
+use std::io::{Read, Write};
 
 use ndarray::{Dimension, ShapeBuilder};
 
 use super::NpzWriter;
 use crate::array::{Format, Sealed, SinkRef, Store};
 use crate::element::WritableElement;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::io::NpyWriter;
 use crate::options::WriteOptions;
 
@@ -52,6 +52,35 @@ impl<W: Write> NpzWriter<W> {
         let byte_len = elements.saturating_mul(size_of::<A>());
         let options = self.options.clone();
         self.add(name.into(), &Pieces { byte_len, make: Cell::new(Some(make)) }, &options)
+    }
+}
+
+impl<W: Write> NpzWriter<W> {
+    /// Adds a member of any bytes, `len` of them, under a name as it stands: an array that is in a file already, or what
+    /// should go with the arrays.
+    ///
+    /// ```
+    /// use ndarray_io::{NpzReader, NpzWriter};
+    /// use std::io::Cursor;
+    ///
+    /// let mut npz = NpzWriter::new(Vec::new());
+    /// npz.add_raw("about.txt", &b"a run"[..], 5)?;
+    /// let mut npz = NpzReader::new(Cursor::new(npz.finish()?))?;
+    /// assert_eq!(npz.read_raw("about.txt")?, b"a run");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn add_raw<R: Read>(&mut self, name: impl Into<String>, reader: R, len: u64) -> Result<()> {
+        let make = |writer: &mut dyn Write, _: &WriteOptions| {
+            let copied = std::io::copy(&mut reader.take(len), writer)?;
+            if copied < len {
+                let reason = format!("the reader has {copied} bytes for a member of {len}");
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+            Ok(())
+        };
+        let byte_len = usize::try_from(len).unwrap_or(usize::MAX);
+        let options = self.options.clone();
+        self.add_member(name.into(), &Pieces { byte_len, make: Cell::new(Some(make)) }, &options)
     }
 }
 

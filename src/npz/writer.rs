@@ -119,7 +119,16 @@ impl<W: Write> NpzWriter<W> {
         array: &T,
         options: &NpzOptions,
     ) -> Result<()> {
-        let name = name + ".npy";
+        self.add_member(name + ".npy", array, options)
+    }
+
+    /// The same under a name as it stands.
+    pub(super) fn add_member<T: Store + ?Sized>(
+        &mut self,
+        name: String,
+        array: &T,
+        options: &NpzOptions,
+    ) -> Result<()> {
         self.check(&name)?;
         let mut member = new_member(&name, options.the_compression());
         let added = match array.byte_len() {

@@ -42,4 +42,4 @@ pub(crate) use write::{Items, write, write_bytes, write_more};
 pub(crate) use zstd::Zstd;
 
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
-const BLOCK: usize = 256 << 10;
+pub(crate) const BLOCK: usize = 256 << 10;

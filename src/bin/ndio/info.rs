@@ -9,7 +9,9 @@ use ndarray_io::{Compression, DType, NpyReader, NpzFile, Order, ReadOptions, Sha
 use serde_json::{Value, json};
 
 use super::Failure;
+use super::blocks::Source;
 use super::open::{Format, format_of, ra};
+use super::stats;
 
 /// Show what files are: type, shape, order, sizes, members
 #[derive(Args)]
@@ -17,6 +19,9 @@ pub(crate) struct Arguments {
     /// As JSON, one line a file
     #[arg(long)]
     json: bool,
+    /// Minimum, maximum, mean, standard deviation, and how many NaN, infinities and zeros there are
+    #[arg(long)]
+    stats: bool,
     /// Files, or folders, of which all array files are shown
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -25,7 +30,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     for path in all(&arguments.files)? {
-        let facts = match facts(&path) {
+        let facts = match facts(&path, arguments.stats) {
             Ok(facts) => facts,
             Err(failure) => {
                 code = 2;
@@ -71,7 +76,7 @@ fn is_array_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| ["npy", "npz", "ra"].iter().any(|known| extension == *known))
 }
 
-fn facts(path: &Path) -> Result<Value, Failure> {
+fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
     let format = format_of(path)?;
     let mut facts = match format {
         Format::Npy => npy(path)?,
@@ -89,8 +94,11 @@ fn facts(path: &Path) -> Result<Value, Failure> {
             }
             facts
         }
-        Format::Npz => npz(path)?,
+        Format::Npz => npz(path, stats)?,
     };
+    if stats && format != Format::Npz {
+        facts["stats"] = stats_of(&Source::open(path, None, &ReadOptions::new().allow_objects(true))?);
+    }
     facts["file"] = json!(path.display().to_string());
     facts["format"] = json!(format.name());
     facts["file_size"] = json!(fs::metadata(path)?.len());
@@ -111,7 +119,12 @@ fn npy(path: &Path) -> Result<Value, Failure> {
     Ok(facts)
 }
 
-fn npz(path: &Path) -> Result<Value, Failure> {
+/// Of what has no numbers, why.
+fn stats_of(source: &Source) -> Value {
+    stats::of(source).map_or_else(|failure| json!({"error": failure.to_string()}), |stats| stats.json())
+}
+
+fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
     let archive = NpzFile::open(path)?;
     let members = archive.members().iter().enumerate().map(|(index, member)| {
         let packed = match member.compression() {
@@ -125,6 +138,12 @@ fn npz(path: &Path) -> Result<Value, Failure> {
             Some(Err(error)) => json!({"error": error.to_string()}),
             None => json!({}),
         };
+        if stats && facts["dtype"].is_string() {
+            facts["stats"] = match Source::member(&archive, index) {
+                Ok(source) => stats_of(&source),
+                Err(failure) => json!({"error": failure.to_string()}),
+            };
+        }
         facts["member"] = json!(member.file_name());
         facts["size"] = json!(member.size());
         facts["packed_size"] = json!(member.packed_size());
@@ -188,6 +207,22 @@ fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let mapped = if facts["can_be_mapped"] == true { "yes" } else { "no" };
     writeln!(out, "  mapped  {mapped}")?;
+    print_stats(&facts["stats"], out)?;
+    Ok(())
+}
+
+fn print_stats(stats: &Value, out: &mut dyn Write) -> Result<(), Failure> {
+    if stats.is_null() {
+        return Ok(());
+    }
+    if let Some(error) = stats["error"].as_str() {
+        return Ok(writeln!(out, "  stats   {error}")?);
+    }
+    if !stats["min"].is_null() {
+        writeln!(out, "  range   {} to {}", stats["min"], stats["max"])?;
+        writeln!(out, "  mean    {}, standard deviation {}", stats["mean"], stats["std"])?;
+    }
+    writeln!(out, "  counts  {} NaN, {} infinite, {} zero", stats["nan"], stats["inf"], stats["zero"])?;
     Ok(())
 }
 
@@ -208,6 +243,10 @@ fn print_members(members: &[Value], out: &mut dyn Write) -> Result<(), Failure> 
     for [name, what, size, packed, how] in &rows {
         let [a, b, c, d, _] = widths;
         writeln!(out, "  {name:<a$}  {what:<b$}  {size:>c$}  {packed:>d$}  {how}")?;
+    }
+    for member in members.iter().filter(|member| !member["stats"].is_null()) {
+        writeln!(out, "  {}", member["member"].as_str().unwrap_or_default())?;
+        print_stats(&member["stats"], out)?;
     }
     Ok(())
 }

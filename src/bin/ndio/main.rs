@@ -1,11 +1,22 @@
 //! `ndio`: look at, check and convert array files from the shell. It is made of the library's public functions alone: a verb is
 //! a file.
 
+mod blocks;
+mod convert;
+mod csv;
+mod diff;
 mod exact;
 mod info;
+mod join;
+mod manual;
 mod open;
+mod pack;
+mod plot;
+mod progress;
 mod query;
+mod raw;
 mod show;
+mod stats;
 mod verify;
 
 use std::io::{self, Write};
@@ -25,9 +36,19 @@ struct Program {
 enum Verb {
     Info(info::Arguments),
     Show(show::Arguments),
+    Convert(convert::Arguments),
+    Cat(join::Cat),
+    Stack(join::Stack),
+    Split(join::Split),
+    Pack(pack::Pack),
+    Unpack(pack::Unpack),
+    Diff(diff::Arguments),
+    Plot(plot::Arguments),
     Verify(verify::Arguments),
     Query(query::Arguments),
     Json(exact::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// What went wrong, in one line.
@@ -39,9 +60,19 @@ fn main() -> ExitCode {
     let done = match program.verb {
         Verb::Info(arguments) => info::run(&arguments, &mut out),
         Verb::Show(arguments) => show::run(&arguments, &mut out),
+        Verb::Convert(arguments) => convert::run(&arguments, &mut out),
+        Verb::Cat(arguments) => join::cat(&arguments),
+        Verb::Stack(arguments) => join::stack(&arguments),
+        Verb::Split(arguments) => join::split(&arguments, &mut out),
+        Verb::Pack(arguments) => pack::pack(&arguments),
+        Verb::Unpack(arguments) => pack::unpack(&arguments, &mut out),
+        Verb::Diff(arguments) => diff::run(&arguments, &mut out),
+        Verb::Plot(arguments) => plot::run(&arguments, &mut out),
         Verb::Verify(arguments) => verify::run(&arguments, &mut out),
         Verb::Query(arguments) => query::run(&arguments, &mut out),
         Verb::Json(arguments) => exact::run(&arguments, &mut out),
+        Verb::Completions(arguments) => manual::completions(&arguments, &mut out),
+        Verb::Man(arguments) => manual::man(&arguments, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
     match done {

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::{DType, DynArray, Kind, NpzFile, ReadOptions};
+use ndarray_io::{DType, DynArray, Kind, NpyFile, NpzFile, RaFile, ReadOptions};
 
 use super::Failure;
+use super::blocks::Source;
 use super::open::{Format, format_of, ra};
 
 /// Check files: structure, length, checksums, bools and text
@@ -40,11 +41,22 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
     match format_of(path)? {
-        Format::Npy => check(&ndarray_io::read_npy_with(path, options)?),
-        Format::Ra => {
-            let mut reader = ra(path, options)?;
-            check(&reader.read()?)
+        Format::Npy => {
+            let file = NpyFile::open_with(path, options);
+            match file {
+                Ok(file) if !file.dtype().has_object() => {
+                    if let Some(bytes) = file.trailing_len()?.filter(|bytes| *bytes > 0) {
+                        return Err(format!("{bytes} bytes follow the array").into());
+                    }
+                    check_blocks(&Source::Npy(file))
+                }
+                _ => ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop).map_err(Into::into),
+            }
         }
+        Format::Ra => match RaFile::open_with(path, options) {
+            Ok(file) => check_blocks(&Source::Ra(file)),
+            Err(_) => check(&ra(path, options)?.read()?), // what is packed is unpacked whole
+        },
         Format::Npz => {
             let archive = NpzFile::open_with(path, options)?;
             archive.verify()?;
@@ -58,14 +70,35 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
     }
 }
 
-/// Whether the elements are what they should be.
+/// Whether the elements are what they should be, of a file of any size.
+fn check_blocks(source: &Source) -> Result<(), Failure> {
+    const BLOCK: usize = 4 << 20;
+    if !needs_a_look(source.dtype()) {
+        return Ok(());
+    }
+    let mut done = 0;
+    for (slice, _) in source.blocks(source.order(), BLOCK) {
+        let array = source.slice(&slice)?;
+        check_from(&array, done)?;
+        done += array.len();
+    }
+    Ok(())
+}
+
+/// The same of an array in memory.
 fn check(array: &DynArray) -> Result<(), Failure> {
+    check_from(array, 0)
+}
+
+/// The first element has this number in its file.
+fn check_from(array: &DynArray, first: usize) -> Result<(), Failure> {
     let size = array.dtype().item_size();
     if array.objects().is_some() || size == 0 || !needs_a_look(array.dtype()) {
         return Ok(());
     }
     array.bytes().chunks_exact(size).enumerate().try_for_each(|(index, item)| {
-        check_item(array.dtype(), item).map_err(|reason| format!("element {index}: {reason}").into())
+        check_item(array.dtype(), item)
+            .map_err(|reason| format!("element {}: {reason}", first + index).into())
     })
 }
 

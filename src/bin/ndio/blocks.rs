@@ -1,0 +1,191 @@
+//! An array that need not fit into memory, block by block: each is a stretch of the elements as they lie in the file.
+
+use std::path::Path;
+
+use ndarray::SliceInfoElem;
+use ndarray_io::{DType, DynArray, NpyFile, NpzFile, Order, RaFile, ReadOptions};
+
+use super::Failure;
+use super::open::{Format, format_of, read};
+
+/// An array of which parts can be read: a file's, or one that is in memory because it was packed or came from a pipe.
+pub(crate) enum Source {
+    Npy(NpyFile),
+    Ra(RaFile),
+    Memory(Box<DynArray>),
+}
+
+impl Source {
+    /// Opens a file, standard input (`-`), or a member of an archive.
+    pub(crate) fn open(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+        if path == Path::new("-") || member.is_some() {
+            return Ok(Self::Memory(Box::new(read(path, member, options)?)));
+        }
+        Ok(match format_of(path)? {
+            // What is packed, or a pickle, is read in one go.
+            Format::Npy => match NpyFile::open_with(path, options) {
+                Ok(file) if !file.dtype().has_object() => Self::Npy(file),
+                _ => Self::Memory(Box::new(read(path, None, options)?)),
+            },
+            Format::Ra => match RaFile::open_with(path, options) {
+                Ok(file) => Self::Ra(file),
+                Err(_) => Self::Memory(Box::new(read(path, None, options)?)),
+            },
+            Format::Npz => Self::Memory(Box::new(read(path, None, options)?)),
+        })
+    }
+
+    /// The member of an archive by its number.
+    pub(crate) fn member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
+        Ok(Self::Memory(Box::new(archive.read_index(index)?)))
+    }
+
+    pub(crate) fn dtype(&self) -> &DType {
+        match self {
+            Self::Npy(file) => file.dtype(),
+            Self::Ra(file) => file.dtype(),
+            Self::Memory(array) => array.dtype(),
+        }
+    }
+
+    pub(crate) fn order(&self) -> Order {
+        match self {
+            Self::Npy(file) => file.order(),
+            Self::Ra(file) => file.order(),
+            Self::Memory(array) => array.order(),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        match self {
+            Self::Npy(file) => file.shape().dims(),
+            Self::Ra(file) => file.shape().dims(),
+            Self::Memory(array) => array.shape(),
+        }
+    }
+
+    /// The number of elements, which is that of an array that has been opened: it does not overflow.
+    pub(crate) fn len(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> Result<DynArray, Failure> {
+        Ok(match self {
+            Self::Npy(file) => file.slice_any(slice)?,
+            Self::Ra(file) => file.slice_any(slice)?,
+            Self::Memory(array) => array.slice(slice)?,
+        })
+    }
+
+    /// The blocks, each of about so many bytes, in this order of the elements.
+    pub(crate) fn blocks(&self, order: Order, bytes: usize) -> Blocks {
+        self.blocks_of(self.shape(), order, bytes)
+    }
+
+    /// The same of a part that has this shape.
+    pub(crate) fn blocks_of(&self, shape: &[usize], order: Order, bytes: usize) -> Blocks {
+        Blocks::new(shape, order, (bytes / self.dtype().item_size().max(1)).max(1))
+    }
+}
+
+/// Slices that cover an array, one stretch of elements behind the other.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    /// The lengths of the axes, the one that varies slowest first.
+    dims: Vec<usize>,
+    order: Order,
+    /// The axis that is cut: those before it are indexed, those behind it are whole.
+    cut: usize,
+    /// How many indices of it a block has.
+    step: usize,
+    /// Where the next block begins, on the axes up to the cut one; none behind the last.
+    next: Option<Vec<usize>>,
+}
+
+impl Blocks {
+    fn new(shape: &[usize], order: Order, most: usize) -> Self {
+        let mut dims = shape.to_vec();
+        if order == Order::Fortran {
+            dims.reverse();
+        }
+        let is_empty = dims.contains(&0);
+        let mut cut = dims.len().saturating_sub(1);
+        let mut within = 1;
+        while cut > 0 && within * dims[cut] <= most {
+            within *= dims[cut];
+            cut -= 1;
+        }
+        let step = (most / within).max(1);
+        let next = (!is_empty).then(|| vec![0; if dims.is_empty() { 0 } else { cut + 1 }]);
+        Self { dims, order, cut, step, next }
+    }
+}
+
+impl Iterator for Blocks {
+    /// The slice, and where its first element stands among all.
+    type Item = (Vec<SliceInfoElem>, Vec<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.next.take()?;
+        let mut slice = Vec::new();
+        for (axis, length) in self.dims.iter().enumerate() {
+            let (start, end) = match axis {
+                _ if axis < self.cut => (from[axis], from[axis] + 1),
+                _ if axis == self.cut => (from[axis], (from[axis] + self.step).min(*length)),
+                _ => (0, *length),
+            };
+            slice.push(SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step: 1 });
+        }
+        let mut after = from.clone();
+        if let Some(last) = after.last_mut() {
+            *last += self.step;
+        }
+        for axis in (0..after.len()).rev() {
+            if after[axis] < self.dims[axis] {
+                self.next = Some(after);
+                break;
+            }
+            if axis == 0 {
+                break;
+            }
+            after[axis] = 0;
+            after[axis - 1] += 1;
+        }
+        let mut first = from;
+        first.resize(self.dims.len(), 0);
+        if self.order == Order::Fortran {
+            slice.reverse();
+            first.reverse();
+        }
+        Some((slice, first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array;
+    use ndarray_io::Order;
+
+    use super::Blocks;
+
+    #[test]
+    fn blocks_are_all_elements_in_order() {
+        for shape in [vec![], vec![7], vec![3, 5], vec![2, 3, 4], vec![1, 1, 9, 1], vec![0, 3]] {
+            let len: usize = shape.iter().product();
+            let array = Array::from_iter(0..len).into_shape_with_order(shape.clone()).unwrap();
+            for most in [1, 2, 5, 12, 100] {
+                let blocks = Blocks::new(&shape, Order::C, most);
+                let parts = blocks.flat_map(|(slice, first)| {
+                    let part = array.slice(&slice[..]).iter().copied().collect::<Vec<_>>();
+                    assert!(part.len() <= most && part[0] == array[&first[..]]);
+                    part
+                });
+                assert_eq!(parts.collect::<Vec<_>>(), (0..len).collect::<Vec<_>>(), "{shape:?} by {most}");
+                let by_columns = Blocks::new(&shape, Order::Fortran, most);
+                let parts = by_columns
+                    .flat_map(|(slice, _)| array.slice(&slice[..]).t().iter().copied().collect::<Vec<_>>());
+                assert_eq!(parts.collect::<Vec<_>>(), array.t().iter().copied().collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! `ndio convert`: from one file to another, of any size in bounded memory. Whatever comes becomes an NPY file beside the output
+//! (or is one), and whatever is wanted is made of that: so each format is one step to and one from NPY.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ndarray_io::npy;
+use ndarray_io::{
+    ByteOrder, Casting, Compression, Conversion, DType, NpyReader, NpzFile, NpzOptions, NpzWriter, Order,
+    RaOptions, ReadOptions, Version, WriteOptions, convert_npy, convert_npy_to_ra, convert_ra_to_npy,
+};
+use tempfile::TempPath;
+
+use super::Failure;
+use super::open::{Format, format_of};
+use super::progress::Progress;
+use super::{csv, raw};
+
+/// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The order of the elements
+    #[arg(long, value_enum)]
+    order: Option<OrderName>,
+    /// The byte order
+    #[arg(long, value_enum)]
+    byte_order: Option<ByteOrderName>,
+    /// The type of the elements, as NumPy writes it: f4, '<i8', U10. Of CSV and raw bytes, the type that they have
+    #[arg(long, value_name = "DTYPE")]
+    dtype: Option<String>,
+    /// Which casts are allowed
+    #[arg(long, value_enum, default_value = "same-kind")]
+    casting: CastingName,
+    /// The version of the NPY format: 1.0, 2.0 or 3.0
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    version: Option<Version>,
+    /// Pack the members of an archive, or an RA file
+    #[arg(long, value_enum)]
+    compression: Option<CompressionName>,
+    /// Which array of an archive is read
+    #[arg(long, value_name = "NAME")]
+    member: Option<String>,
+    /// The name of the array in the archive that is written
+    #[arg(long, value_name = "NAME", default_value = "arr_0")]
+    name: String,
+    /// The shape of raw bytes: 100,3
+    #[arg(long, value_name = "LENGTHS")]
+    shape: Option<String>,
+    /// So many bytes of raw input come before the elements
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    offset: u64,
+    /// What the first line of CSV is: names of columns, which are left out
+    #[arg(long)]
+    header: bool,
+    /// What comes is of this format, whatever it is called
+    #[arg(long, value_enum)]
+    from: Option<Kind>,
+    /// What goes is of this format, whatever it is called
+    #[arg(long, value_enum)]
+    to: Option<Kind>,
+    /// Leave away what stands behind the array in an RA file
+    #[arg(long)]
+    drop_trailing: bool,
+    /// Convert Python objects, as data
+    #[arg(long)]
+    allow_objects: bool,
+    /// The file; - is standard input
+    input: PathBuf,
+    /// The new file, which replaces an old one; - is standard output
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Npy,
+    Npz,
+    Ra,
+    Csv,
+    Raw,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OrderName {
+    C,
+    Fortran,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ByteOrderName {
+    Little,
+    Big,
+    Native,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CastingName {
+    Safe,
+    SameKind,
+    Unsafe,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompressionName {
+    None,
+    Deflate,
+    Zstd,
+    Lz4,
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    match text {
+        "1.0" | "1" => Ok(Version::V1),
+        "2.0" | "2" => Ok(Version::V2),
+        "3.0" | "3" => Ok(Version::V3),
+        _ => Err("there are 1.0, 2.0 and 3.0".into()),
+    }
+}
+
+impl From<CastingName> for Casting {
+    fn from(name: CastingName) -> Self {
+        match name {
+            CastingName::Safe => Self::Safe,
+            CastingName::SameKind => Self::SameKind,
+            CastingName::Unsafe => Self::Unsafe,
+        }
+    }
+}
+
+/// The format that a file is to have by its name.
+fn kind_of_name(path: &Path) -> Option<Kind> {
+    match path.extension()?.to_str()? {
+        "npy" => Some(Kind::Npy),
+        "npz" => Some(Kind::Npz),
+        "ra" => Some(Kind::Ra),
+        "csv" => Some(Kind::Csv),
+        "raw" | "bin" | "dat" => Some(Kind::Raw),
+        _ => None,
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let is_standard = |path: &Path| path == Path::new("-");
+    let from = match (arguments.from, kind_of_name(&arguments.input)) {
+        (Some(kind), _) | (None, Some(kind @ (Kind::Csv | Kind::Raw))) => kind,
+        _ if is_standard(&arguments.input) => Kind::Npy,
+        _ => match format_of(&arguments.input)? {
+            Format::Npy => Kind::Npy,
+            Format::Npz => Kind::Npz,
+            Format::Ra => Kind::Ra,
+        },
+    };
+    let to = match arguments.to.or_else(|| kind_of_name(&arguments.output)) {
+        Some(kind) => kind,
+        None if is_standard(&arguments.output) => Kind::Npy,
+        None => {
+            let name = arguments.output.display();
+            return Err(format!("{name}: its name does not say which format it is to have; --to does").into());
+        }
+    };
+    let near =
+        if is_standard(&arguments.output) { std::env::temp_dir() } else { folder_of(&arguments.output) };
+    let input = Input::of(arguments, from, &near)?;
+    let changed = changed(arguments, &input, from, to, &near)?;
+    let npy = changed.as_deref().unwrap_or(input.path());
+    match to {
+        Kind::Csv => return with_output(&arguments.output, out, |out| csv::write(npy, out)),
+        Kind::Raw => {
+            let order = arguments.order();
+            return with_output(&arguments.output, out, |out| raw::write(npy, order, out));
+        }
+        _ => {}
+    }
+    // The other formats are written to a file, and from there to standard output.
+    let passing = is_standard(&arguments.output).then(|| temporary(&near)).transpose()?;
+    let output = passing.as_deref().unwrap_or(&arguments.output);
+    match to {
+        Kind::Npz => {
+            let options = NpzOptions::new().compression(arguments.packed()?);
+            replace(output, &near, |file| {
+                let mut archive = NpzWriter::new_with_options(file, options);
+                let npy = File::open(npy)?;
+                let len = npy.metadata()?.len();
+                archive.add_raw(format!("{}.npy", arguments.name), npy, len)?;
+                archive.finish()?;
+                Ok(())
+            })?;
+        }
+        Kind::Ra => {
+            let mut progress = Progress::new();
+            let is_packed = arguments.compression == Some(CompressionName::Lz4);
+            if is_packed {
+                let array: ndarray_io::DynArray = ndarray_io::read_npy(npy)?;
+                ndarray_io::write_ra_with(output, &array, &RaOptions::new().compressed(true))?;
+            } else {
+                convert_npy_to_ra(npy, output, arguments.conversion(&mut progress)?)?;
+            }
+        }
+        _ if changed.is_some() => {
+            replace(output, &near, |file| Ok(io::copy(&mut File::open(npy)?, file).map(drop)?))?
+        }
+        _ => {
+            let mut progress = Progress::new();
+            convert(input.path(), output, arguments, &mut progress)?;
+        }
+    }
+    if let Some(path) = passing {
+        io::copy(&mut File::open(path)?, out)?;
+    }
+    Ok(0)
+}
+
+impl Arguments {
+    fn order(&self) -> Option<Order> {
+        self.order.map(|order| match order {
+            OrderName::C => Order::C,
+            OrderName::Fortran => Order::Fortran,
+        })
+    }
+
+    fn byte_order(&self) -> Option<ByteOrder> {
+        self.byte_order.map(|order| match order {
+            ByteOrderName::Little => ByteOrder::Little,
+            ByteOrderName::Big => ByteOrder::Big,
+            ByteOrderName::Native => ByteOrder::NATIVE,
+        })
+    }
+
+    fn packed(&self) -> Result<Compression, Failure> {
+        Ok(match self.compression {
+            None | Some(CompressionName::None) => Compression::Stored,
+            Some(CompressionName::Deflate) => Compression::deflated(),
+            Some(CompressionName::Zstd) => Compression::Zstd(3),
+            Some(CompressionName::Lz4) => return Err("archives have no LZ4; RA files have".into()),
+        })
+    }
+
+    /// The type that is asked for, and its byte order.
+    fn dtype(&self) -> Result<Option<DType>, Failure> {
+        self.dtype.as_deref().map(dtype).transpose()
+    }
+
+    fn conversion<'a>(&self, progress: &'a mut Progress) -> Result<Conversion<'a>, Failure> {
+        let mut write = WriteOptions::new();
+        if let Some(version) = self.version {
+            write = write.version(version);
+        }
+        let conversion = Conversion::new().write(write).progress(|done, all| {
+            progress.set(done, all);
+            ControlFlow::Continue(())
+        });
+        Ok(conversion)
+    }
+}
+
+/// A dtype as NumPy's users write it: with its byte order or without, in quotes or not.
+pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
+    let descr = if text.starts_with(['[', '{', '(', '\'']) { text.to_owned() } else { format!("'{text}'") };
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (), }}");
+    let mut file = b"\x93NUMPY\x02\x00".to_vec();
+    file.extend((header.len() as u32 + 1).to_le_bytes());
+    file.extend(header.bytes().chain([b'\n']));
+    match npy::parse(&file) {
+        Ok(npy::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
+        _ => Err(format!(
+            "'{text}' is no dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
+        )
+        .into()),
+    }
+}
+
+/// What is to be converted, as an NPY file.
+enum Input {
+    Given(PathBuf),
+    Made(TempPath),
+}
+
+impl Input {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Given(path) => path,
+            Self::Made(path) => path,
+        }
+    }
+
+    fn of(arguments: &Arguments, from: Kind, near: &Path) -> Result<Self, Failure> {
+        let path = &arguments.input;
+        if from == Kind::Npy && path != Path::new("-") {
+            return Ok(Self::Given(path.clone()));
+        }
+        let made = temporary(near)?;
+        let mut file = File::create(&made)?;
+        match from {
+            Kind::Npy => {
+                let mut input = io::stdin().lock();
+                io::copy(&mut input, &mut file)?;
+            }
+            Kind::Npz => {
+                let archive = NpzFile::open(path)?;
+                let names = archive.names();
+                let name = match (&arguments.member, &names[..]) {
+                    (Some(name), _) => name,
+                    (None, [only]) => only,
+                    (None, names) => {
+                        let (path, names) = (path.display(), names.join(", "));
+                        return Err(format!("{path}: --member says which of its members: {names}").into());
+                    }
+                };
+                archive.copy_raw(name, &mut file)?;
+            }
+            Kind::Ra => {
+                let mut progress = Progress::new();
+                drop(file);
+                convert_ra_to_npy(
+                    path,
+                    &made,
+                    Conversion::new().drop_trailing(arguments.drop_trailing).progress(|done, all| {
+                        progress.set(done, all);
+                        ControlFlow::Continue(())
+                    }),
+                )?;
+            }
+            Kind::Csv => {
+                with_input(path, |input| csv::read(input, arguments.header, arguments.dtype()?, &mut file))?
+            }
+            Kind::Raw => {
+                let dtype = arguments.dtype()?.ok_or("raw bytes need --dtype")?;
+                let shape = arguments.shape.as_deref().ok_or("raw bytes need --shape")?;
+                let order = arguments.order().unwrap_or(Order::C);
+                with_input(path, |input| raw::read(input, arguments.offset, dtype, shape, order, &mut file))?;
+            }
+        }
+        Ok(Self::Made(made))
+    }
+}
+
+/// The input with order, byte order and dtype as they are asked for, if they are others and what is written needs them.
+fn changed(
+    arguments: &Arguments,
+    input: &Input,
+    from: Kind,
+    to: Kind,
+    near: &Path,
+) -> Result<Option<TempPath>, Failure> {
+    if to == Kind::Npy {
+        return Ok(None); // in one step, then
+    }
+    let has_wish = arguments.byte_order.is_some()
+        || arguments.version.is_some()
+        || arguments.order.is_some() && from != Kind::Raw && to != Kind::Raw
+        || arguments.dtype.is_some() && !matches!(from, Kind::Csv | Kind::Raw);
+    if !has_wish {
+        return Ok(None);
+    }
+    let made = temporary(near)?;
+    let mut progress = Progress::new();
+    convert(input.path(), &made, arguments, &mut progress)?;
+    Ok(Some(made))
+}
+
+/// From NPY to NPY.
+fn convert(from: &Path, to: &Path, arguments: &Arguments, progress: &mut Progress) -> Result<(), Failure> {
+    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    if NpyReader::new(File::open(from)?)?.dtype().has_object() {
+        let array: ndarray_io::DynArray = ndarray_io::read_npy_with(from, &options)?;
+        let mut write = WriteOptions::new();
+        if let Some(order) = arguments.order() {
+            write = write.order(order);
+        }
+        return Ok(ndarray_io::write_npy_with(to, &array, &write)?);
+    }
+    let mut conversion = arguments.conversion(progress)?;
+    if let Some(order) = arguments.order() {
+        conversion = conversion.order(order);
+    }
+    if let Some(order) = arguments.byte_order() {
+        conversion = conversion.byte_order(order);
+    }
+    if let Some(dtype) = arguments.dtype()? {
+        conversion = conversion.dtype(dtype, arguments.casting.into());
+    }
+    Ok(convert_npy(from, to, conversion)?)
+}
+
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A file that goes when it is dropped.
+pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
+    let made = tempfile::Builder::new().prefix(".ndio-").suffix(".tmp").tempfile_in(near);
+    Ok(made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path())
+}
+
+/// Writes a file, which replaces an old one when it is whole.
+pub(crate) fn replace(
+    path: &Path,
+    near: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let made = tempfile::Builder::new()
+        .prefix(".ndio-")
+        .suffix(".tmp")
+        .permissions_of_new_files()
+        .tempfile_in(near)?;
+    let (mut file, made) = made.into_parts();
+    write(&mut file)?;
+    made.persist(path).map_err(|error| format!("{}: {}", path.display(), error.error))?;
+    Ok(())
+}
+
+/// As any new file has them, not only for who made it.
+trait Permissions {
+    fn permissions_of_new_files(&mut self) -> &mut Self;
+}
+
+impl Permissions for tempfile::Builder<'_, '_> {
+    #[cfg(unix)]
+    fn permissions_of_new_files(&mut self) -> &mut Self {
+        use std::os::unix::fs::PermissionsExt;
+        self.permissions(std::fs::Permissions::from_mode(0o666)) // less what the umask takes
+    }
+
+    #[cfg(not(unix))]
+    fn permissions_of_new_files(&mut self) -> &mut Self {
+        self
+    }
+}
+
+fn with_input<T>(path: &Path, read: impl FnOnce(&mut dyn Read) -> Result<T, Failure>) -> Result<T, Failure> {
+    if path == Path::new("-") {
+        return read(&mut io::stdin().lock());
+    }
+    read(&mut File::open(path).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+fn with_output(
+    path: &Path,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<u8, Failure> {
+    if path == Path::new("-") {
+        write(out)?;
+    } else {
+        replace(path, &folder_of(path), |file| {
+            let mut file = io::BufWriter::new(file);
+            write(&mut file)?;
+            Ok(file.flush()?)
+        })?;
+    }
+    Ok(0)
+}
+
+/// Writes the header of an NPY file.
+pub(crate) fn write_header(
+    dtype: DType,
+    order: Order,
+    shape: Vec<usize>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let header = ndarray_io::Header::new(dtype, order, shape.into())?;
+    out.write_all(&npy::format(&header, None)?)?;
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Tables of text, a row a line.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord, Writer};
+use ndarray::{Ix1, Ix2, SliceInfoElem};
+use ndarray_io::{Casting, DType, DynArray, Kind, NpyWriter, ReadOptions, WritableElement};
+
+use super::Failure;
+use super::blocks::Source;
+
+/// Writes an array of one or two axes; of records a column for each field, with its name above.
+pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    const BLOCK: usize = 1 << 20;
+    let source = Source::open(path, None, &ReadOptions::new().allow_objects(true))?;
+    let mut table = Writer::from_writer(out);
+    let names = columns(source.dtype());
+    if names.len() > 1 && source.shape().len() != 1 || source.shape().len() > 2 {
+        let shape = ndarray_io::Shape::from(source.shape().to_vec());
+        return Err(format!(
+            "CSV has rows and columns, and the array the shape {shape}; ndio show --slice shows a part"
+        )
+        .into());
+    }
+    if names.len() > 1 {
+        table.write_record(&names)?;
+    }
+    let row: usize = source.shape().iter().skip(1).product();
+    let count = source.shape().first().copied().unwrap_or(1);
+    let step = (BLOCK / (row * source.dtype().item_size()).max(1)).max(1);
+    for from in (0..count).step_by(step) {
+        let rows = SliceInfoElem::Slice {
+            start: from as isize,
+            end: Some((from + step).min(count) as isize),
+            step: 1,
+        };
+        let all = [rows];
+        let array = source.slice(if source.shape().is_empty() { &[] } else { &all })?;
+        let texts = match names.len() {
+            0 | 1 => texts_of(&array)?,
+            _ => {
+                let columns =
+                    names.iter().map(|name| texts_of(&array.field(name)?)).collect::<Result<Vec<_>, _>>()?;
+                (0..array.len())
+                    .flat_map(|row| columns.iter().map(move |column| column[row].clone()))
+                    .collect()
+            }
+        };
+        let width = match (names.len(), array.shape()) {
+            (0 | 1, [_, width]) => *width,
+            (0 | 1, _) => 1,
+            (fields, _) => fields,
+        };
+        for row in texts.chunks(width.max(1)) {
+            table.write_record(row)?;
+        }
+    }
+    Ok(table.flush()?)
+}
+
+/// The paths of the fields that are no records themselves.
+fn columns(dtype: &DType) -> Vec<String> {
+    let DType::Record(record) = dtype else { return Vec::new() };
+    let fields = record.fields().iter();
+    fields
+        .flat_map(|field| match columns(field.dtype()) {
+            within if within.is_empty() => vec![field.name().to_owned()],
+            within => within.iter().map(|name| format!("{}.{name}", field.name())).collect(),
+        })
+        .collect()
+}
+
+/// The elements as text, in C order.
+fn texts_of(array: &DynArray) -> Result<Vec<String>, Failure> {
+    if let Some(objects) = array.objects() {
+        let text =
+            |object: &ndarray_io::PyValue| object.as_str().map_or_else(|| object.to_string(), str::to_owned);
+        return Ok(objects.iter().map(text).collect());
+    }
+    let kind = array.dtype().as_scalar().map(ndarray_io::Scalar::kind);
+    let flat = |texts: ndarray::ArrayD<String>| texts.iter().cloned().collect();
+    Ok(match kind {
+        Some(Kind::Bool) => flat(array.cast::<bool, _>(Casting::Unsafe)?.mapv(|bool| bool.to_string())),
+        Some(Kind::Int) => flat(array.cast::<i64, _>(Casting::Unsafe)?.mapv(|number| number.to_string())),
+        Some(Kind::Uint) => flat(array.cast::<u64, _>(Casting::Unsafe)?.mapv(|number| number.to_string())),
+        // As few digits as mean the same number of that size.
+        Some(Kind::Float) if array.dtype().item_size() <= 4 => {
+            flat(array.cast::<f32, _>(Casting::Unsafe)?.mapv(|number| format!("{number:?}")))
+        }
+        Some(Kind::Float) => {
+            flat(array.cast::<f64, _>(Casting::Unsafe)?.mapv(|number| format!("{number:?}")))
+        }
+        Some(Kind::Text) => flat(array.cast::<String, _>(Casting::Unsafe)?),
+        _ => {
+            let one = |index: usize| array.slice(&[ndarray::SliceInfoElem::Index(index as isize)][..]);
+            match array.shape() {
+                [length] => {
+                    (0..*length).map(|index| Ok(one(index)?.to_string())).collect::<Result<_, Failure>>()?
+                }
+                _ => {
+                    return Err(
+                        format!("elements of the dtype {} have no form in a table", array.dtype()).into()
+                    );
+                }
+            }
+        }
+    })
+}
+
+/// Reads a table of numbers, or of text if that is asked for: floats, if nothing is.
+pub(crate) fn read(
+    input: &mut dyn Read,
+    has_header: bool,
+    dtype: Option<DType>,
+    out: &mut File,
+) -> Result<(), Failure> {
+    let rows = ReaderBuilder::new().has_headers(has_header).trim(csv::Trim::All).from_reader(input);
+    let float = |text: &str| if text.is_empty() { Ok(f64::NAN) } else { text.parse::<f64>() };
+    let kind = dtype.as_ref().and_then(DType::as_scalar).map(ndarray_io::Scalar::kind);
+    let made = tempfile::Builder::new().tempfile()?;
+    match kind {
+        None if dtype.is_none() => return table(rows, out, float),
+        Some(Kind::Float) => table(rows, &mut made.reopen()?, float)?,
+        Some(Kind::Int) => table(rows, &mut made.reopen()?, str::parse::<i64>)?,
+        Some(Kind::Uint) => table(rows, &mut made.reopen()?, str::parse::<u64>)?,
+        Some(Kind::Bool) => table(rows, &mut made.reopen()?, |text| match text {
+            "true" | "True" | "1" => Ok(true),
+            "false" | "False" | "0" => Ok(false),
+            _ => Err("it is neither true nor false"),
+        })?,
+        Some(Kind::Text) => return texts(rows, dtype, out),
+        _ => return Err("CSV is read as numbers, bools or text".into()),
+    }
+    // The loop above has the widest type of its kind; this says what does not fit the one that is wanted.
+    let array: DynArray = ndarray_io::read_npy(made.path())?;
+    let wanted = dtype.ok_or("a dtype was asked for")?;
+    let cast = array.cast_to(&wanted, Casting::SameKind)?;
+    let back = cast.cast_to(array.dtype(), Casting::Unsafe)?;
+    if matches!(kind, Some(Kind::Int | Kind::Uint)) && back != array {
+        return Err(format!("some of the numbers do not fit {wanted}").into());
+    }
+    Ok(ndarray_io::WriteNpyExt::write_npy(&cast, out)?)
+}
+
+/// Row by row, so that a table of any size is converted.
+fn table<T, E>(
+    rows: csv::Reader<&mut dyn Read>,
+    out: &mut File,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<(), Failure>
+where
+    T: WritableElement + Clone,
+    E: std::fmt::Display,
+{
+    let mut writer: Option<NpyWriter<T, &mut File>> = None;
+    let mut out = Some(out);
+    let mut record = StringRecord::new();
+    let mut rows = rows;
+    while rows.read_record(&mut record)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let row = record.iter().enumerate().map(|(column, text)| {
+            parse(text)
+                .map_err(|error| format!("line {line}, column {}: '{text}': {error}", column + 1).into())
+        });
+        let row = row.collect::<Result<Vec<T>, Failure>>()?;
+        if writer.is_none()
+            && let Some(out) = out.take()
+        {
+            // A table of one column is a list.
+            let within: &[usize] = if row.len() == 1 { &[] } else { &[row.len()] };
+            writer = Some(NpyWriter::new(out, within)?);
+        }
+        let Some(writer) = &mut writer else { continue };
+        writer.extend(row)?;
+    }
+    match writer {
+        Some(writer) => writer.finish().map(drop)?,
+        None => return Err("the table has no rows".into()),
+    }
+    Ok(())
+}
+
+/// Texts are as wide as the widest of them, which is known at the end.
+fn texts(mut rows: csv::Reader<&mut dyn Read>, dtype: Option<DType>, out: &mut File) -> Result<(), Failure> {
+    let rows = rows
+        .records()
+        .map(|row| Ok(row?.iter().map(str::to_owned).collect()))
+        .collect::<Result<Vec<Vec<String>>, csv::Error>>()?;
+    let width = rows.first().map_or(0, Vec::len);
+    let count = rows.len();
+    let cells: Vec<String> = rows.into_iter().flatten().collect();
+    let array = match width {
+        1 => DynArray::new(&ndarray::ArrayView::<_, Ix1>::from_shape(count, &cells)?)?,
+        _ => DynArray::new(&ndarray::ArrayView::<_, Ix2>::from_shape((count, width), &cells)?)?,
+    };
+    let wanted = dtype.filter(|dtype| dtype.item_size() > 0);
+    let array = wanted.map_or(Ok(array.clone()), |dtype| array.cast_to(&dtype, Casting::SameKind))?;
+    Ok(ndarray_io::WriteNpyExt::write_npy(&array, out)?)
+}

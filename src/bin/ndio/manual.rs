@@ -1,0 +1,45 @@
+//! `ndio completions`, `ndio man`: for shells, and for who asks `man`.
+
+use std::io::Write;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{Failure, Program};
+
+/// Print what a shell needs to complete the verbs and options
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print the manual page, for `man -l -`
+#[derive(Args)]
+pub(crate) struct Man {
+    /// That of a verb
+    verb: Option<String>,
+}
+
+pub(crate) fn completions(arguments: &Completions, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Program::command(), "ndio", &mut script);
+    out.write_all(&script)?;
+    Ok(0)
+}
+
+pub(crate) fn man(arguments: &Man, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut program = Program::command();
+    program.build();
+    let command = match &arguments.verb {
+        None => program,
+        Some(verb) => {
+            let found = program.find_subcommand(verb).cloned();
+            found.ok_or_else(|| format!("there is no verb '{verb}'; ndio --help lists them"))?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    out.write_all(&page)?;
+    Ok(0)
+}

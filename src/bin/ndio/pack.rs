@@ -1,0 +1,122 @@
+//! `ndio pack`, `ndio unpack`: archives made of files, and files of archives.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::{Compression, NpyReader, NpzFile, NpzOptions, NpzWriter};
+
+use super::Failure;
+use super::convert::{folder_of, replace};
+use super::progress::Progress;
+
+/// Make an archive of NPY files, which are its members by their names
+#[derive(Args)]
+pub(crate) struct Pack {
+    /// Deflate the members
+    #[arg(long, short)]
+    deflate: bool,
+    /// The archive, which replaces an old one
+    archive: PathBuf,
+    /// The files; NAME=FILE gives a member another name
+    #[arg(required = true)]
+    files: Vec<String>,
+}
+
+/// Make files of the members of an archive
+#[derive(Args)]
+pub(crate) struct Unpack {
+    /// The folder that they go to
+    #[arg(long, short, default_value = ".")]
+    output: PathBuf,
+    /// Files that are there are replaced
+    #[arg(long)]
+    replace: bool,
+    /// The archive
+    archive: PathBuf,
+    /// Only these members
+    members: Vec<String>,
+}
+
+pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
+    let compression = if arguments.deflate { Compression::deflated() } else { Compression::Stored };
+    let mut progress = Progress::new();
+    let mut inputs = Vec::new();
+    for argument in &arguments.files {
+        let (name, path) = match argument.split_once('=') {
+            Some((name, path)) if !Path::new(argument).exists() => {
+                (format!("{name}.npy"), PathBuf::from(path))
+            }
+            _ => {
+                let path = PathBuf::from(argument);
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+                (name.ok_or_else(|| format!("{argument}: it is no file"))?, path)
+            }
+        };
+        let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        // What NumPy could not read from the archive had better not get into it.
+        NpyReader::new(&file).map_err(|error| format!("{}: {error}", path.display()))?;
+        let len = file.metadata()?.len();
+        inputs.push((name, path, len));
+    }
+    let all = inputs.iter().map(|(_, _, len)| len).sum();
+    replace(&arguments.archive, &folder_of(&arguments.archive), |file| {
+        let mut archive = NpzWriter::new_with_options(file, NpzOptions::new().compression(compression));
+        for (name, path, len) in inputs {
+            archive.add_raw(name, File::open(path)?, len)?;
+            progress.add(len, all);
+        }
+        archive.finish()?;
+        Ok(())
+    })?;
+    Ok(0)
+}
+
+pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
+    let archive = NpzFile::open(&arguments.archive)?;
+    let all: u64 = archive.members().iter().map(ndarray_io::NpzMember::size).sum();
+    let mut progress = Progress::new();
+    for wanted in &arguments.members {
+        if !archive.members().iter().any(|member| is_named(member, wanted)) {
+            let names = archive.names().join(", ");
+            return Err(format!(
+                "{}: there is no member '{wanted}'; there are {names}",
+                arguments.archive.display()
+            )
+            .into());
+        }
+    }
+    for member in archive.members() {
+        if !arguments.members.is_empty() && !arguments.members.iter().any(|wanted| is_named(member, wanted)) {
+            continue;
+        }
+        let path = arguments.output.join(inside(member.file_name())?);
+        if path.exists() && !arguments.replace {
+            return Err(format!("{}: it is there already; --replace replaces it", path.display()).into());
+        }
+        let folder = folder_of(&path);
+        fs::create_dir_all(&folder)?;
+        replace(&path, &folder, |file| {
+            archive.copy_raw(member.file_name(), file)?;
+            Ok(())
+        })?;
+        progress.add(member.size(), all);
+        writeln!(out, "{}", path.display())?;
+    }
+    Ok(0)
+}
+
+fn is_named(member: &ndarray_io::NpzMember, wanted: &str) -> bool {
+    member.name() == wanted || member.file_name() == wanted
+}
+
+/// The path of a member, which may not lead out of the folder that it goes to.
+fn inside(name: &str) -> Result<PathBuf, Failure> {
+    let path = Path::new(name);
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+    match is_inside && !name.contains('\\') && !name.is_empty() && !name.ends_with('/') {
+        true => Ok(path.to_owned()),
+        false => Err(format!("the member '{}' would lie outside of the folder", name.escape_debug()).into()),
+    }
+}

@@ -1,0 +1,84 @@
+//! Colours and shades of numbers.
+
+/// Red, green, blue.
+pub(super) type Rgb = [u8; 3];
+
+/// The numbers that are shown darkest and brightest. What lies outside is shown as they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Limits {
+    /// Between all but one in a hundred at each end, so that single numbers far away do not hide all others.
+    pub(super) fn robust(numbers: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut finite: Vec<f64> = numbers.filter(|number| number.is_finite()).collect();
+        if finite.is_empty() {
+            return None;
+        }
+        finite.sort_by(f64::total_cmp);
+        let last = finite.len() - 1;
+        let (low, high) = (finite[last / 100], finite[last - last / 100]);
+        Some(if low < high { Self { low, high } } else { Self { low: finite[0], high: finite[last] } })
+    }
+
+    /// From 0 to 1.
+    pub(super) fn part(self, number: f64) -> f64 {
+        let part = (number - self.low) / (self.high - self.low);
+        if part.is_nan() { 0.5 } else { part.clamp(0.0, 1.0) }
+    }
+}
+
+/// The colour of a number from 0 to 1: viridis, as a polynomial that Matt Zucker has fitted to it.
+pub(super) fn viridis(part: f64) -> Rgb {
+    const TERMS: [[f64; 3]; 7] = [
+        [0.277_727_327_223_417_7, 0.005_407_344_544_966_578, 0.334_099_805_335_306_1],
+        [0.105_093_043_108_577_4, 1.404_613_529_898_575, 1.384_590_162_594_685],
+        [-0.330_861_828_725_556_3, 0.214_847_559_468_213, 0.095_095_163_028_236_59],
+        [-4.634_230_498_983_486, -5.799_100_973_351_585, -19.332_440_956_279_87],
+        [6.228_269_936_347_081, 14.179_933_366_805_09, 56.690_552_600_681_05],
+        [4.776_384_997_670_288, -13.745_145_377_746_01, -65.353_032_633_372_34],
+        [-5.435_455_855_934_631, 4.645_852_612_178_535, 26.312_435_249_583_2],
+    ];
+    let channel = |index: usize| {
+        let level = TERMS.iter().rev().fold(0.0, |sum, term| sum * part + term[index]);
+        (level * 255.0).round() as u8 // out of range is cut off
+    };
+    [channel(0), channel(1), channel(2)]
+}
+
+/// A character that is as bright as a number from 0 to 1.
+pub(super) fn shade(part: f64) -> char {
+    const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+    SHADES[((part * 5.0) as usize).min(4)]
+}
+
+/// How bright a colour is.
+pub(super) fn brightness([red, green, blue]: Rgb) -> f64 {
+    (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) / 255.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, viridis};
+
+    /// matplotlib's own table says (68, 1, 84), (33, 145, 140), (253, 231, 37).
+    #[test]
+    fn viridis_is_near_the_table() {
+        for (part, wanted) in [(0.0, [68, 1, 84]), (0.5, [33, 145, 140]), (1.0, [253, 231, 37])] {
+            let found: [u8; 3] = viridis(part);
+            assert!(
+                found.iter().zip(wanted).all(|(a, b): (&u8, u8)| a.abs_diff(b) < 6),
+                "{found:?} {wanted:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_number_far_away_changes_nothing() {
+        let numbers = (0..1000).map(f64::from).chain([1e300, f64::NAN, f64::INFINITY]);
+        assert_eq!(Limits::robust(numbers), Some(Limits { low: 10.0, high: 990.0 }));
+        assert_eq!(Limits::robust([f64::NAN].into_iter()), None);
+    }
+}

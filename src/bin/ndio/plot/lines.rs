@@ -1,0 +1,167 @@
+//! One axis as a line of dots, and how often which numbers occur as bars.
+
+use std::io::Write;
+
+use super::super::Failure;
+use super::super::stats;
+use super::Canvas;
+use super::plane::Plane;
+
+/// Dots in a character of Braille: two side by side, four one over another.
+const ACROSS: usize = 2;
+const DOWN: usize = 4;
+
+/// Draws the numbers of one axis; where several fall into a column, from the least to the largest of them.
+pub(super) fn line(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+    let length = plane.dims()[0];
+    let label = 12;
+    let columns = (canvas.columns - label - 2).max(4);
+    let (width, height) = (columns * ACROSS, canvas.lines * DOWN);
+    let mut spans = vec![None::<(f64, f64)>; width];
+    plane.each(|block, first| {
+        for (index, number) in block.iter().enumerate().filter(|(_, number)| number.is_finite()) {
+            let at = index + first[0];
+            // Few numbers are spread over the whole width.
+            let column = if length > 1 {
+                (at as u128 * (width - 1) as u128 / (length - 1) as u128) as usize
+            } else {
+                0
+            };
+            let (low, high) = spans[column].get_or_insert((*number, *number));
+            (*low, *high) = (low.min(*number), high.max(*number));
+        }
+    })?;
+    let finite = || spans.iter().flatten();
+    let low = finite().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
+    let high = finite().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
+    if low > high {
+        return Err("none of the numbers is finite".into());
+    }
+    let row = |number: f64| {
+        let part = if high > low { (number - low) / (high - low) } else { 0.5 };
+        height - 1 - ((part * (height - 1) as f64).round() as usize).min(height - 1)
+    };
+    let mut dots = vec![vec![false; width]; height];
+    let mut before: Option<(usize, usize)> = None;
+    for (column, span) in spans.iter().enumerate() {
+        let Some((low, high)) = span else { continue };
+        let (top, bottom) = (row(*high), row(*low));
+        dots.iter_mut().take(bottom + 1).skip(top).for_each(|line| line[column] = true);
+        // From the column before a straight line leads here, if there are numbers enough for that to mean something.
+        if let Some((from, level)) = before {
+            let to = (top + bottom) / 2;
+            let at = |between: usize| {
+                let part = (between - from) as f64 / (column - from) as f64;
+                (level as f64 + part * (to as f64 - level as f64)).round() as usize
+            };
+            (from + 1..column).for_each(|between| dots[at(between)][between] = true);
+            if column == from + 1 {
+                let (one, two) = (level.min(top), level.max(bottom));
+                if two - one > bottom - top {
+                    dots.iter_mut().take(two).skip(one + 1).for_each(|line| line[column] = true);
+                }
+            }
+        }
+        before = Some((column, (top + bottom) / 2));
+    }
+    for line in 0..canvas.lines {
+        let name = match line {
+            0 => short(high),
+            _ if line + 1 == canvas.lines => short(low),
+            _ => String::new(),
+        };
+        let text: String = (0..columns).map(|column| braille(&dots, line, column)).collect();
+        writeln!(out, "{name:>label$} ┤{}", text.trim_end_matches('\u{2800}'))?;
+    }
+    let last = (length - 1).to_string();
+    writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;
+    writeln!(out, "{:>label$}  0{:>width$}", "", last, width = columns - 1)?;
+    Ok(0)
+}
+
+fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
+    const BITS: [[u32; DOWN]; ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    let mut code = 0x2800;
+    for (across, bits) in BITS.iter().enumerate() {
+        for (down, bit) in bits.iter().enumerate() {
+            if dots[line * DOWN + down][column * ACROSS + across] {
+                code |= bit;
+            }
+        }
+    }
+    char::from_u32(code).unwrap_or(' ')
+}
+
+/// Draws how many of the numbers fall between which.
+pub(super) fn histogram(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let source = &plane.source;
+    let is_complex =
+        source.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == ndarray_io::Kind::Complex);
+    let (low, high) = if is_complex {
+        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+        plane.each(|block, _| {
+            for number in block.iter().filter(|number| number.is_finite()) {
+                range = (range.0.min(*number), range.1.max(*number));
+            }
+        })?;
+        range
+    } else {
+        let found = stats::of(source)?;
+        (found.min.float(), found.max.float())
+    };
+    if low.is_nan() || low > high {
+        return Err("none of the numbers is finite".into());
+    }
+    let label = 12;
+    let columns = canvas.columns - label - 2;
+    let mut counts = vec![0u64; columns];
+    let (mut outside, mut all) = (0u64, 0u64);
+    plane.each(|block, _| {
+        for number in block {
+            all += 1;
+            if !number.is_finite() {
+                outside += 1;
+                continue;
+            }
+            let part = if high > low { (number - low) / (high - low) } else { 0.5 };
+            counts[((part * columns as f64) as usize).min(columns - 1)] += 1;
+        }
+    })?;
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    for line in (0..canvas.lines).rev() {
+        let name = match line {
+            _ if line + 1 == canvas.lines => most.to_string(),
+            0 => "0".into(),
+            _ => String::new(),
+        };
+        let eighths = |count: u64| (count as f64 / most as f64 * (canvas.lines * 8) as f64).ceil() as usize;
+        let text: String =
+            counts.iter().map(|count| BARS[eighths(*count).saturating_sub(line * 8).min(8)]).collect();
+        writeln!(out, "{name:>label$} ┤{}", text.trim_end())?;
+    }
+    writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;
+    let (low, high) = (short(low), short(high));
+    writeln!(
+        out,
+        "{:>label$}  {low}{high:>width$}",
+        "",
+        width = columns.saturating_sub(low.chars().count())
+    )?;
+    if outside > 0 {
+        writeln!(out, "{outside} of {all} are not finite")?;
+    }
+    Ok(0)
+}
+
+/// A number in little room.
+pub(super) fn short(number: f64) -> String {
+    let shown = format!("{number:?}");
+    if shown.len() <= 10 {
+        return shown;
+    }
+    match number.abs() {
+        size if (1e-3..1e6).contains(&size) => format!("{number:.4}"),
+        _ => format!("{number:.3e}"),
+    }
+}

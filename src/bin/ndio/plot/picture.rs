@@ -1,0 +1,181 @@
+//! Two axes as a picture.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::super::Failure;
+use super::Canvas;
+use super::colour::{Limits, Rgb, brightness, shade, viridis};
+use super::lines::short;
+use super::plane::{Grid, Plane};
+
+/// A grid, and how its numbers are coloured.
+struct Painter {
+    grid: Grid,
+    channels: usize,
+    limits: Limits,
+}
+
+impl Painter {
+    fn new(
+        plane: &Plane,
+        channels: usize,
+        limits: Option<Limits>,
+        height: usize,
+        width: usize,
+    ) -> Result<Self, Failure> {
+        let grid = plane.grid(height, width, channels)?;
+        let none = "none of the numbers is finite";
+        let limits = match (limits, channels) {
+            (Some(limits), _) => limits,
+            (None, 1) => Limits::robust(grid.all()).ok_or(none)?,
+            // Colours are from 0 to 255, or from 0 to 1.
+            _ => Limits { low: 0.0, high: if grid.all().any(|number| number > 1.0) { 255.0 } else { 1.0 } },
+        };
+        Ok(Self { grid, channels, limits })
+    }
+
+    /// The colour of a point of a picture that may be larger than the grid; `None` where there is no number.
+    fn colour(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> Option<Rgb> {
+        let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
+        let number = |channel| self.grid.get(row, column, channel);
+        if self.channels == 1 {
+            let number = number(0);
+            return (!number.is_nan()).then(|| viridis(self.limits.part(number)));
+        }
+        let level = |channel: usize| (self.limits.part(number(channel)) * 255.0).round() as u8;
+        let is_clear = self.channels == 4 && level(3) == 0;
+        (!number(0).is_nan() && !is_clear).then(|| [level(0), level(1), level(2)])
+    }
+}
+
+impl Painter {
+    /// How bright a point is, where there are no colours.
+    fn brightness(&self, row: (usize, usize), column: (usize, usize)) -> Option<f64> {
+        let colour = self.colour(row, column)?;
+        let number =
+            || self.grid.get(row.0 * self.grid.height / row.1, column.0 * self.grid.width / column.1, 0);
+        Some(if self.channels == 1 { self.limits.part(number()) } else { brightness(colour) })
+    }
+}
+
+/// Draws in the terminal: two points one over the other in a character, of which one is its background.
+pub(super) fn draw(
+    plane: &Plane,
+    channels: usize,
+    limits: Option<Limits>,
+    canvas: &Canvas,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
+    let (height, width) = size(rows, columns, 2 * canvas.lines, canvas.columns);
+    let painter = Painter::new(plane, channels, limits, height, width)?;
+    let point = |row: usize, column: usize| painter.colour((row, height), (column, width));
+    let bright = |row: usize, column: usize| painter.brightness((row, height), (column, width));
+    for top in (0..height).step_by(2) {
+        let mut line = String::new();
+        for column in 0..width {
+            let has_lower = top + 1 < height;
+            if canvas.has_colours {
+                let lower = if has_lower { point(top + 1, column) } else { None };
+                line += &half_blocks(point(top, column), lower);
+            } else {
+                let lower = if has_lower { bright(top + 1, column) } else { None };
+                line.push(shaded(bright(top, column), lower));
+            }
+        }
+        if canvas.has_colours {
+            line += "\x1b[0m";
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    if !plane.lead.is_empty() {
+        let lead: Vec<String> = plane.lead.iter().map(usize::to_string).collect();
+        writeln!(out, "at [{}] of the axes before; --slice shows others", lead.join(", "))?;
+    }
+    if channels == 1 {
+        scale(painter.limits, canvas, out)?;
+    }
+    Ok(())
+}
+
+/// As large as there is room, in the array's own proportions; but what would be a thread gets some breadth.
+fn size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usize) {
+    const THIN: usize = 8;
+    let factor = (height as f64 / rows as f64).min(width as f64 / columns as f64);
+    let fit =
+        |length: usize, most: usize| ((length as f64 * factor).round() as usize).max(THIN).clamp(1, most);
+    (fit(rows, height), fit(columns, width))
+}
+
+fn half_blocks(upper: Option<Rgb>, lower: Option<Rgb>) -> String {
+    let front = |[red, green, blue]: Rgb| format!("\x1b[38;2;{red};{green};{blue}m");
+    let back = |[red, green, blue]: Rgb| format!("\x1b[48;2;{red};{green};{blue}m");
+    match (upper, lower) {
+        (None, None) => "\x1b[0m ".into(),
+        (Some(upper), None) => format!("\x1b[0m{}▀", front(upper)),
+        (None, Some(lower)) => format!("\x1b[0m{}▄", front(lower)),
+        (Some(upper), Some(lower)) => format!("{}{}▀", front(upper), back(lower)),
+    }
+}
+
+fn shaded(upper: Option<f64>, lower: Option<f64>) -> char {
+    let there: Vec<f64> = [upper, lower].into_iter().flatten().collect();
+    match there.len() {
+        0 => ' ',
+        count => shade(there.iter().sum::<f64>() / count as f64),
+    }
+}
+
+/// What the colours mean.
+fn scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
+    const WIDTH: usize = 32;
+    let cell = |index: usize| {
+        let part = index as f64 / (WIDTH - 1) as f64;
+        let colour = Some(viridis(part));
+        if canvas.has_colours { half_blocks(colour, colour) } else { shade(part).to_string() }
+    };
+    let bar: String = (0..WIDTH).map(cell).collect();
+    let end = if canvas.has_colours { "\x1b[0m" } else { "" };
+    Ok(writeln!(out, "{} {bar}{end} {}", short(limits.low), short(limits.high))?)
+}
+
+/// Writes a PNG file, a point for each element; larger arrays than 4096 are made smaller, and small ones larger.
+pub(super) fn png(
+    plane: &Plane,
+    channels: usize,
+    limits: Option<Limits>,
+    path: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    const MOST: usize = 4096;
+    const LEAST: usize = 512;
+    let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
+    let longer = rows.max(columns);
+    let resized = |length: usize| match longer {
+        longer if longer > MOST => (length as u128 * MOST as u128 / longer as u128).max(1) as usize,
+        longer => length * (LEAST / longer).max(1),
+    };
+    let (height, width) = (resized(rows), resized(columns));
+    let painter = Painter::new(plane, channels, limits, height, width)?;
+    let mut points = Vec::with_capacity(height * width * 4);
+    for row in 0..height {
+        for column in 0..width {
+            match painter.colour((row, height), (column, width)) {
+                Some([red, green, blue]) => points.extend([red, green, blue, 255]),
+                None => points.extend([0; 4]),
+            }
+        }
+    }
+    let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut encoder = png::Encoder::new(BufWriter::new(file), u32::try_from(width)?, u32::try_from(height)?);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&points)?;
+    writer.finish()?;
+    let Limits { low, high } = painter.limits;
+    writeln!(out, "{}: {width} × {height} points, from {} to {}", path.display(), short(low), short(high))?;
+    Ok(())
+}

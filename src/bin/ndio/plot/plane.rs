@@ -1,0 +1,109 @@
+//! What is to be seen of an array, made smaller while it is read, so that its size does not matter.
+
+use ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
+use ndarray_io::{Casting, DynArray, Kind};
+use num_complex::Complex;
+
+use super::super::Failure;
+use super::super::blocks::Source;
+use super::super::progress::Progress;
+
+/// An array, of which all axes but the last few are at one index.
+pub(super) struct Plane {
+    pub(super) source: Source,
+    /// The indices of the axes before.
+    pub(super) lead: Vec<usize>,
+}
+
+/// Means of the numbers that fall into cells side by side.
+pub(super) struct Grid {
+    pub(super) height: usize,
+    pub(super) width: usize,
+    channels: usize,
+    sums: Vec<f64>,
+    counts: Vec<u32>,
+}
+
+impl Plane {
+    /// The last `axes` of an array, in the middle of the others.
+    pub(super) fn new(source: Source, axes: usize) -> Self {
+        let others = source.shape().len().saturating_sub(axes);
+        let lead = source.shape()[..others].iter().map(|length| length / 2).collect();
+        Self { source, lead }
+    }
+
+    pub(super) fn dims(&self) -> &[usize] {
+        &self.source.shape()[self.lead.len()..]
+    }
+
+    /// Calls with each block as numbers, and where its first element stands.
+    pub(super) fn each(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
+        const BLOCK: usize = 1 << 20;
+        let all = self.dims().iter().product::<usize>() * self.source.dtype().item_size();
+        let mut progress = Progress::new();
+        for (within, first) in self.source.blocks_of(self.dims(), self.source.order(), BLOCK) {
+            let lead = self.lead.iter().map(|index| SliceInfoElem::Index(*index as isize));
+            let slice: Vec<SliceInfoElem> = lead.chain(within).collect();
+            let block = self.source.slice(&slice)?;
+            call(&numbers(&block)?, &first);
+            progress.add(block.bytes().len() as u64, all as u64);
+        }
+        Ok(())
+    }
+
+    /// The plane in at most so many cells; of a picture in colours, with its channels.
+    pub(super) fn grid(
+        &self,
+        most_height: usize,
+        most_width: usize,
+        channels: usize,
+    ) -> Result<Grid, Failure> {
+        let (rows, columns) = (self.dims()[0], self.dims()[1]);
+        let (height, width) = (most_height.min(rows), most_width.min(columns));
+        let cells = height * width * channels;
+        let mut grid = Grid { height, width, channels, sums: vec![0.0; cells], counts: vec![0; cells] };
+        let place_of_column: Vec<usize> =
+            (0..columns).map(|column| column * width / columns * channels).collect();
+        self.each(|block, first| {
+            // Colours are an axis of their own; without them, one of a single index.
+            let cells = if channels > 1 { block.view() } else { block.view().insert_axis(Axis(2)) };
+            let first_channel = first.get(2).copied().unwrap_or(0);
+            for (row, line) in cells.outer_iter().enumerate() {
+                let from = (row + first[0]) * height / rows * width * channels + first_channel;
+                for (channel, numbers) in line.axis_iter(Axis(1)).enumerate() {
+                    for (number, place) in numbers.iter().zip(&place_of_column[first[1]..]) {
+                        let is_some = number.is_finite();
+                        grid.sums[from + place + channel] += if is_some { *number } else { 0.0 };
+                        grid.counts[from + place + channel] += u32::from(is_some);
+                    }
+                }
+            }
+        })?;
+        Ok(grid)
+    }
+}
+
+impl Grid {
+    /// The mean of a cell; NaN if there is no number in it.
+    pub(super) fn get(&self, row: usize, column: usize, channel: usize) -> f64 {
+        let cell = (row * self.width + column) * self.channels + channel;
+        self.sums[cell] / f64::from(self.counts[cell])
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = f64> {
+        self.sums.iter().zip(&self.counts).map(|(sum, count)| sum / f64::from(*count))
+    }
+}
+
+/// Numbers of whatever type; of complex ones their magnitudes.
+fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
+    match array.dtype().as_scalar().map(ndarray_io::Scalar::kind) {
+        Some(Kind::Complex) => {
+            Ok(array.cast::<Complex<f64>, IxDyn>(Casting::Unsafe)?.mapv(num_complex::Complex::norm))
+        }
+        Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float) => Ok(array.cast(Casting::Unsafe)?),
+        _ => {
+            Err(format!("elements of the dtype {} are no numbers that could be drawn", array.dtype()).into())
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A bar on standard error for work that takes longer than a second, if somebody is there to see it.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Says how far a work is.
+pub(crate) struct Progress {
+    began: Instant,
+    bar: Option<ProgressBar>,
+    is_seen: bool,
+    done: u64,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now(), bar: None, is_seen: stderr().is_terminal(), done: 0 }
+    }
+
+    /// So many bytes of all are done.
+    pub(crate) fn set(&mut self, done: u64, all: u64) {
+        self.done = done;
+        if !self.is_seen || self.began.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template(
+                "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            );
+            let bar = ProgressBar::new(all);
+            match style {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        bar.set_position(done);
+    }
+
+    /// So many bytes more are done.
+    pub(crate) fn add(&mut self, bytes: u64, all: u64) {
+        self.set(self.done + bytes, all);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

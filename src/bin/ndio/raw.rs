@@ -1,0 +1,78 @@
+//! Elements without a header.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use ndarray_io::{DType, DynArray, Order, ReadOptions, Shape};
+
+use super::Failure;
+use super::blocks::Source;
+use super::convert::write_header;
+
+/// Writes the elements of an array, in the order of its file or another.
+pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {
+    const BLOCK: usize = 4 << 20;
+    let source = Source::open(path, None, &ReadOptions::new())?;
+    if source.dtype().has_object() {
+        return Err("Python objects have no bytes of their own".into());
+    }
+    let order = order.unwrap_or(source.order());
+    for (slice, _) in source.blocks(order, BLOCK) {
+        put(&source.slice(&slice)?, order, out)?;
+    }
+    Ok(())
+}
+
+/// Writes the elements in this order. What lies so is copied; all else has to be gathered.
+pub(crate) fn put(array: &DynArray, order: Order, out: &mut dyn Write) -> Result<(), Failure> {
+    let is_same = array.order() == order || array.shape().iter().filter(|length| **length != 1).count() < 2;
+    match is_same {
+        true => out.write_all(array.bytes())?,
+        false => out.write_all(turned(array, order)?.bytes())?,
+    }
+    Ok(())
+}
+
+/// The array whose bytes lie in the other order.
+fn turned(array: &DynArray, order: Order) -> Result<DynArray, Failure> {
+    let mut file = Vec::new();
+    ndarray_io::WriteNpyExt::write_npy_with(array, &mut file, &ndarray_io::WriteOptions::new().order(order))?;
+    Ok(ndarray_io::ReadNpyExt::read_npy(&file[..])?)
+}
+
+/// Puts the header before elements that have none.
+pub(crate) fn read(
+    input: &mut dyn Read,
+    offset: u64,
+    dtype: DType,
+    shape: &str,
+    order: Order,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let lengths = shape.split([',', 'x']).map(str::trim).filter(|length| !length.is_empty());
+    let lengths = lengths
+        .map(|length| length.parse::<usize>().map_err(|_| format!("'{length}' is no length of an axis")));
+    let dims = lengths.collect::<Result<Vec<_>, _>>()?;
+    let shape = Shape::from(dims.clone());
+    let wanted = shape
+        .byte_len(dtype.item_size())
+        .ok_or_else(|| format!("an array of shape {shape} has no room anywhere"))?;
+    if dtype.has_object() {
+        return Err("Python objects have no bytes of their own".into());
+    }
+    write_header(dtype.clone(), order, dims, out)?;
+    io::copy(&mut input.take(offset), &mut io::sink())?;
+    let copied = io::copy(&mut input.take(wanted as u64), out)?;
+    if copied < wanted as u64 {
+        return Err(format!(
+            "an array of shape {shape} and dtype {dtype} has {wanted} bytes, and {copied} came"
+        )
+        .into());
+    }
+    let mut more = [0];
+    match input.read(&mut more)? {
+        0 => Ok(()),
+        _ => Err(format!("more bytes came than the {wanted} of an array of shape {shape} and dtype {dtype}")
+            .into()),
+    }
+}

@@ -1,0 +1,285 @@
+//! Minimum, maximum, mean and the like of an array, in one pass over its blocks, on all cores.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, Kind, Scalar, with_numbers};
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::blocks::Source;
+use super::progress::Progress;
+
+/// What is found of numbers. The floats among them that are none, or endless, are counted and left out of all else.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stats {
+    pub(crate) count: u64,
+    nan: u64,
+    inf: u64,
+    zero: u64,
+    pub(crate) min: Bound,
+    pub(crate) max: Bound,
+    mean: f64,
+    /// The sum of the squares of the distances from the mean.
+    squares: f64,
+}
+
+/// A float, or an integer that need not fit one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
+    Float(f64),
+    Int(i128),
+}
+
+impl Bound {
+    pub(crate) fn float(self) -> f64 {
+        match self {
+            Self::Float(number) => number,
+            Self::Int(number) => number as f64,
+        }
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Self::Float(number) => json!(number),
+            Self::Int(number) => match i64::try_from(number) {
+                Ok(number) => json!(number),
+                Err(_) => json!(number as u64), // integers have at most 64 bits
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Float(number) => write!(f, "{number:?}"),
+            Self::Int(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl Stats {
+    /// Those of both.
+    fn and(self, other: Self) -> Self {
+        if self.finite() == 0 || other.finite() == 0 {
+            let (some, none) = if self.finite() == 0 { (other, self) } else { (self, other) };
+            let (count, nan, inf) = (some.count + none.count, some.nan + none.nan, some.inf + none.inf);
+            return Self { count, nan, inf, ..some };
+        }
+        let pick = |one: Bound, two: Bound, less: bool| match (one, two) {
+            (Bound::Int(one), Bound::Int(two)) => Bound::Int(if less { one.min(two) } else { one.max(two) }),
+            (one, two) => {
+                Bound::Float(if less { one.float().min(two.float()) } else { one.float().max(two.float()) })
+            }
+        };
+        let (n, m) = (self.finite() as f64, other.finite() as f64);
+        let apart = other.mean - self.mean;
+        Self {
+            count: self.count + other.count,
+            nan: self.nan + other.nan,
+            inf: self.inf + other.inf,
+            zero: self.zero + other.zero,
+            min: pick(self.min, other.min, true),
+            max: pick(self.max, other.max, false),
+            mean: self.mean + apart * (m / (n + m)),
+            squares: self.squares + other.squares + apart * apart * (n * m / (n + m)),
+        }
+    }
+
+    pub(crate) fn finite(&self) -> u64 {
+        self.count - self.nan - self.inf
+    }
+
+    pub(crate) fn std(&self) -> f64 {
+        (self.squares / self.finite() as f64).sqrt()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let is_any = self.finite() > 0;
+        let some = |value: Value| if is_any { value } else { Value::Null };
+        json!({"count": self.count, "min": some(self.min.json()), "max": some(self.max.json()), "mean": some(json!(self.mean)),
+            "std": some(json!(self.std())), "nan": self.nan, "inf": self.inf, "zero": self.zero})
+    }
+}
+
+trait Number: Copy + Send + Sync {
+    fn float(self) -> f64;
+    fn bound(self) -> Bound;
+    fn least(self, other: Self) -> Self;
+    fn most(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($type:ty, $bound:ident, $as:ty;)*) => {$(
+        impl Number for $type {
+            #[inline(always)]
+            fn float(self) -> f64 {
+                self as f64
+            }
+            fn bound(self) -> Bound {
+                Bound::$bound(self as $as)
+            }
+            // Unlike `min`, compiled to one instruction: of numbers that are none another loop takes care.
+            #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                if other < self { other } else { self }
+            }
+            #[inline(always)]
+            fn most(self, other: Self) -> Self {
+                if other > self { other } else { self }
+            }
+        }
+    )*};
+}
+
+numbers! {
+    i8, Int, i128; i16, Int, i128; i32, Int, i128; i64, Int, i128;
+    u8, Int, i128; u16, Int, i128; u32, Int, i128; u64, Int, i128;
+    f32, Float, f64; f64, Float, f64;
+}
+
+/// Numbers of a block. Sums run in lanes side by side, which the compiler can make vectors of.
+fn of_items<T: Number>(items: &[T]) -> Stats {
+    const LANES: usize = 16;
+    let none = Bound::Float(f64::NAN);
+    let mut found = Stats {
+        count: items.len() as u64,
+        nan: 0,
+        inf: 0,
+        zero: 0,
+        min: none,
+        max: none,
+        mean: 0.0,
+        squares: 0.0,
+    };
+    let Some(first) = items.first() else { return found };
+    let (rows, rest) = items.as_chunks::<LANES>();
+    let (mut sums, mut zeros) = ([0.0f64; LANES], [0u64; LANES]);
+    let (mut least, mut most) = ([*first; LANES], [*first; LANES]);
+    for row in rows {
+        for lane in 0..LANES {
+            let item = row[lane];
+            sums[lane] += item.float();
+            zeros[lane] += u64::from(item.float() == 0.0);
+            least[lane] = least[lane].least(item);
+            most[lane] = most[lane].most(item);
+        }
+    }
+    for item in rest {
+        sums[0] += item.float();
+        zeros[0] += u64::from(item.float() == 0.0);
+        least[0] = least[0].least(*item);
+        most[0] = most[0].most(*item);
+    }
+    let sum: f64 = sums.iter().sum();
+    if !sum.is_finite() {
+        return of_odd_items(items, found);
+    }
+    found.zero = zeros.iter().sum();
+    found.min = least.iter().copied().fold(*first, T::least).bound();
+    found.max = most.iter().copied().fold(*first, T::most).bound();
+    found.mean = sum / items.len() as f64;
+    let mut squares = [0.0f64; LANES];
+    for row in rows {
+        for lane in 0..LANES {
+            let apart = row[lane].float() - found.mean;
+            squares[lane] += apart * apart;
+        }
+    }
+    let rest = rest.iter().map(|item| (item.float() - found.mean).powi(2));
+    found.squares = squares.iter().sum::<f64>() + rest.sum::<f64>();
+    found
+}
+
+/// The same of items among which some are no number, or endless, or so large that their sum is.
+fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
+    let mut seen = 0.0;
+    for item in items.iter().copied() {
+        let number = item.float();
+        if number.is_nan() {
+            found.nan += 1;
+            continue;
+        }
+        if number.is_infinite() {
+            found.inf += 1;
+            continue;
+        }
+        if seen == 0.0 {
+            (found.min, found.max) = (item.bound(), item.bound());
+        }
+        seen += 1.0;
+        found.zero += u64::from(number == 0.0);
+        if number < found.min.float() {
+            found.min = item.bound();
+        }
+        if number > found.max.float() {
+            found.max = item.bound();
+        }
+        let apart = number - found.mean;
+        found.mean += apart / seen;
+        found.squares += apart * (number - found.mean);
+    }
+    found
+}
+
+/// Numbers that there are loops for: this machine's byte order, and floats of 32 bits for those of 16.
+fn plain(array: DynArray) -> Result<DynArray, Failure> {
+    let no_numbers = || format!("elements of the dtype {} have no minimum or mean", array.dtype());
+    let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
+    let wanted = match (scalar.kind(), scalar.size()) {
+        (Kind::Bool, _) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
+        (Kind::Float, 2) => Scalar::new(Kind::Float, 4, ByteOrder::NATIVE),
+        (Kind::Int | Kind::Uint | Kind::Float, size) => Scalar::new(scalar.kind(), size, ByteOrder::NATIVE),
+        _ => None,
+    };
+    let wanted = DType::from(wanted.ok_or_else(no_numbers)?);
+    if array.dtype() == &wanted { Ok(array) } else { Ok(array.cast_to(&wanted, Casting::Unsafe)?) }
+}
+
+pub(crate) fn of_array(array: DynArray) -> Result<Stats, Failure> {
+    let array = plain(array)?;
+    Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
+        Some(items) => of_items(items),
+        None => of_items(&view.iter().copied().collect::<Vec<_>>()),
+    })?)
+}
+
+/// Those of a whole array, by as many threads as there are cores.
+pub(crate) fn of(source: &Source) -> Result<Stats, Failure> {
+    /// What fits a core's own cache.
+    const BLOCK: usize = 512 << 10;
+    let all = source.len().saturating_mul(source.dtype().item_size()) as u64;
+    let queue = Mutex::new((source.blocks(source.order(), BLOCK), Progress::new()));
+    let work = || -> Result<Option<Stats>, String> {
+        let mut found: Option<Stats> = None;
+        loop {
+            let block = queue.lock().unwrap_or_else(PoisonError::into_inner).0.next();
+            let Some((slice, _)) = block else { return Ok(found) };
+            let array = source.slice(&slice).map_err(|failure| failure.to_string())?;
+            let bytes = array.bytes().len() as u64;
+            let stats = of_array(array).map_err(|failure| failure.to_string())?;
+            found = Some(match found {
+                Some(found) => found.and(stats),
+                None => stats,
+            });
+            queue.lock().unwrap_or_else(PoisonError::into_inner).1.add(bytes, all);
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let parts = thread::scope(|scope| {
+        let helpers: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let join = |helper: thread::ScopedJoinHandle<'_, _>| match helper.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        helpers.into_iter().map(join).chain([own]).collect::<Result<Vec<_>, String>>()
+    })?;
+    let found = parts.into_iter().flatten().reduce(Stats::and);
+    Ok(match found {
+        Some(found) => found,
+        // No elements: but it is an error if they could not be looked at.
+        None => of_array(source.slice(&[])?)?,
+    })
+}
