@@ -69,6 +69,11 @@ impl Source {
         self.shape().iter().product()
     }
 
+    /// The slice that is the whole array.
+    pub(crate) fn all(&self) -> Vec<SliceInfoElem> {
+        vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; self.shape().len()]
+    }
+
     pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> Result<DynArray, Failure> {
         Ok(match self {
             Self::Npy(file) => file.slice_any(slice)?,

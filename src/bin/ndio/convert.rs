@@ -163,7 +163,31 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let near =
         if is_standard(&arguments.output) { std::env::temp_dir() } else { folder_of(&arguments.output) };
     let input = Input::of(arguments, from, &near)?;
-    let changed = changed(arguments, &input, from, to, &near)?;
+    let done = finish(arguments, &input, from, to, &near, out);
+    // Who asked knows nothing of files in between.
+    let between = match &input {
+        Input::Made(path) => path.display().to_string(),
+        Input::Given(_) => return done,
+    };
+    done.map_err(|failure| match failure.to_string() {
+        text if text.contains(&between) => {
+            text.replace(&between, &arguments.input.display().to_string()).into()
+        }
+        _ => failure,
+    })
+}
+
+/// Makes the output of an NPY file.
+fn finish(
+    arguments: &Arguments,
+    input: &Input,
+    from: Kind,
+    to: Kind,
+    near: &Path,
+    out: &mut dyn Write,
+) -> Result<u8, Failure> {
+    let is_standard = |path: &Path| path == Path::new("-");
+    let changed = changed(arguments, input, from, to, near)?;
     let npy = changed.as_deref().unwrap_or(input.path());
     match to {
         Kind::Csv => return with_output(&arguments.output, out, |out| csv::write(npy, out)),
@@ -174,12 +198,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         _ => {}
     }
     // The other formats are written to a file, and from there to standard output.
-    let passing = is_standard(&arguments.output).then(|| temporary(&near)).transpose()?;
+    let passing = is_standard(&arguments.output).then(|| temporary(near)).transpose()?;
     let output = passing.as_deref().unwrap_or(&arguments.output);
     match to {
         Kind::Npz => {
             let options = NpzOptions::new().compression(arguments.packed()?);
-            replace(output, &near, |file| {
+            replace(output, near, |file| {
                 let mut archive = NpzWriter::new_with_options(file, options);
                 let npy = File::open(npy)?;
                 let len = npy.metadata()?.len();
@@ -199,11 +223,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             }
         }
         _ if changed.is_some() => {
-            replace(output, &near, |file| Ok(io::copy(&mut File::open(npy)?, file).map(drop)?))?
+            replace(output, near, |file| Ok(io::copy(&mut File::open(npy)?, file).map(drop)?))?
         }
         _ => {
             let mut progress = Progress::new();
-            convert(input.path(), output, arguments, &mut progress)?;
+            convert(input.path(), output, arguments, from, &mut progress)?;
         }
     }
     if let Some(path) = passing {
@@ -356,12 +380,18 @@ fn changed(
     }
     let made = temporary(near)?;
     let mut progress = Progress::new();
-    convert(input.path(), &made, arguments, &mut progress)?;
+    convert(input.path(), &made, arguments, from, &mut progress)?;
     Ok(Some(made))
 }
 
 /// From NPY to NPY.
-fn convert(from: &Path, to: &Path, arguments: &Arguments, progress: &mut Progress) -> Result<(), Failure> {
+fn convert(
+    from: &Path,
+    to: &Path,
+    arguments: &Arguments,
+    kind: Kind,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
     let options = ReadOptions::new().allow_objects(arguments.allow_objects);
     if NpyReader::new(File::open(from)?)?.dtype().has_object() {
         let array: ndarray_io::DynArray = ndarray_io::read_npy_with(from, &options)?;
@@ -372,13 +402,14 @@ fn convert(from: &Path, to: &Path, arguments: &Arguments, progress: &mut Progres
         return Ok(ndarray_io::write_npy_with(to, &array, &write)?);
     }
     let mut conversion = arguments.conversion(progress)?;
-    if let Some(order) = arguments.order() {
+    if let Some(order) = arguments.order().filter(|_| kind != Kind::Raw) {
         conversion = conversion.order(order);
     }
     if let Some(order) = arguments.byte_order() {
         conversion = conversion.byte_order(order);
     }
-    if let Some(dtype) = arguments.dtype()? {
+    // Of a table and of raw bytes it is the type that they have been read with.
+    if let Some(dtype) = arguments.dtype()?.filter(|_| !matches!(kind, Kind::Csv | Kind::Raw)) {
         conversion = conversion.dtype(dtype, arguments.casting.into());
     }
     Ok(convert_npy(from, to, conversion)?)

@@ -36,8 +36,11 @@ pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
             end: Some((from + step).min(count) as isize),
             step: 1,
         };
-        let all = [rows];
-        let array = source.slice(if source.shape().is_empty() { &[] } else { &all })?;
+        let mut slice = source.all();
+        if let Some(first) = slice.first_mut() {
+            *first = rows;
+        }
+        let array = source.slice(&slice)?;
         let texts = match names.len() {
             0 | 1 => texts_of(&array)?,
             _ => {
@@ -161,8 +164,14 @@ where
     while rows.read_record(&mut record)? {
         let line = record.position().map_or(0, csv::Position::line);
         let row = record.iter().enumerate().map(|(column, text)| {
-            parse(text)
-                .map_err(|error| format!("line {line}, column {}: '{text}': {error}", column + 1).into())
+            parse(text).map_err(|error| {
+                let advice = if line == 1 {
+                    "; if the line has the names of the columns, --header leaves it out"
+                } else {
+                    ""
+                };
+                format!("line {line}, column {}: '{text}': {error}{advice}", column + 1).into()
+            })
         });
         let row = row.collect::<Result<Vec<T>, Failure>>()?;
         if writer.is_none()

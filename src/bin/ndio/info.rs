@@ -8,10 +8,10 @@ use clap::Args;
 use ndarray_io::{Compression, DType, NpyReader, NpzFile, Order, ReadOptions, Shape};
 use serde_json::{Value, json};
 
-use super::Failure;
 use super::blocks::Source;
 use super::open::{Format, format_of, ra};
 use super::stats;
+use super::{Failure, at, told};
 
 /// Show what files are: type, shape, order, sizes, members
 #[derive(Args)]
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Err(failure) => {
                 code = 2;
                 out.flush()?;
-                eprintln!("ndio: {}", named(&path, &failure));
+                eprintln!("ndio: {}", told(&at(&path, failure)));
                 continue;
             }
         };
@@ -47,12 +47,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         }
     }
     Ok(code)
-}
-
-/// An error that names its file, once.
-fn named(path: &Path, failure: &Failure) -> String {
-    let (text, name) = (failure.to_string(), path.display().to_string());
-    if text.starts_with(&name) { text } else { format!("{name}: {text}") }
 }
 
 /// The files, and those of the folders among them.
@@ -113,6 +107,9 @@ fn npy(path: &Path) -> Result<Value, Failure> {
     facts["data_offset"] = json!(reader.data_offset());
     let trailing = reader.trailing_len();
     facts["trailing"] = json!(trailing);
+    if reader.dtype().has_object() {
+        facts["bytes"] = Value::Null; // the elements are a pickle, which says itself where it ends
+    }
     let is_whole = trailing.is_some() || reader.payload_len().is_none();
     facts["is_whole"] = json!(is_whole);
     facts["can_be_mapped"] = json!(is_whole && is_native(reader.dtype()) && !reader.dtype().has_object());
@@ -197,7 +194,9 @@ fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let offset = facts["data_offset"].as_u64().unwrap_or_default();
     let align = 1u64 << offset.trailing_zeros().min(12);
-    writeln!(out, "  data    {} bytes, at byte {offset} (a multiple of {align})", facts["bytes"])?;
+    let size =
+        facts["bytes"].as_u64().map_or_else(|| "a pickle".to_owned(), |bytes| format!("{bytes} bytes"));
+    writeln!(out, "  data    {size}, at byte {offset} (a multiple of {align})")?;
     match facts["trailing"].as_u64() {
         Some(0) | None => {}
         Some(bytes) => writeln!(out, "  behind  {bytes} bytes that are no part of the array")?,

@@ -20,6 +20,7 @@ mod stats;
 mod verify;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -80,12 +81,45 @@ fn main() -> ExitCode {
         // Who reads has seen enough: `ndio show x.npy | head`.
         Err(failure) if is_closed(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "ndio: {failure}"); // there is nobody else to tell
+            let _ = writeln!(io::stderr(), "ndio: {}", told(&failure)); // there is nobody else to tell
             ExitCode::from(2)
         }
     }
 }
 
+/// An error that names its file, once.
+fn at(path: &Path, failure: Failure) -> Failure {
+    let (text, name) = (failure.to_string(), path.display().to_string());
+    if text.starts_with(&name) { failure } else { format!("{name}: {text}").into() }
+}
+
+/// An error as who uses the program wants it: the library's advice is that of options here.
+fn told(failure: &Failure) -> String {
+    const ADVICE: [(&str, &str); 9] = [
+        (
+            "the file has '|O', but the type to read holds '|O'; its Python objects are read as PyValue; DynArray takes them with \
+             ReadOptions::allow_objects(true)",
+            "it holds Python objects; --allow-objects takes them, as data",
+        ),
+        (
+            "its Python objects are read as PyValue; DynArray takes them with ReadOptions::allow_objects(true)",
+            "--allow-objects takes its objects, as data",
+        ),
+        ("the type to read holds", "what is asked for is"),
+        ("; Casting::Unsafe does, by the rules of `as`", "; --casting unsafe does"),
+        ("Casting::SameKind does", "--casting same-kind does"),
+        ("Casting::Safe does", "--casting safe does"),
+        ("; NpzUpdate::replace puts another in its place", ""),
+        ("; u8 reads it as it is", ""),
+        (", where it should end; ReadOptions::allow_trailing(true) passes over them", ""),
+    ];
+    let text = ADVICE.iter().fold(failure.to_string(), |text, (from, to)| text.replace(from, to));
+    text.replace('\n', " ")
+}
+
 fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
-    failure.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
+    failure.downcast_ref::<io::Error>().is_some_and(is_pipe)
+        || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_pipe(error))
 }

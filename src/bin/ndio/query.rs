@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ndarray_io::{ByteOrder, DType, Kind, NpyReader, Order, ReadOptions, ra as format};
 
-use super::Failure;
 use super::open::{Format, format_of, ra};
+use super::{Failure, at};
 
 /// Print a header as YAML, as RA's own query does
 #[derive(Args)]
@@ -22,11 +22,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         let name = path.display();
         match format_of(path)? {
             Format::Ra => {
-                let reader = ra(path, &ReadOptions::new())?;
+                let reader = ra(path, &ReadOptions::new()).map_err(|failure| at(path, failure))?;
                 write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?;
             }
             Format::Npy => {
-                let reader = NpyReader::new(File::open(path)?)?;
+                let reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
                 let endian = match order(reader.dtype()) {
                     Some(ByteOrder::Big) => "big",
                     _ => "little",

@@ -280,6 +280,6 @@ pub(crate) fn of(source: &Source) -> Result<Stats, Failure> {
     Ok(match found {
         Some(found) => found,
         // No elements: but it is an error if they could not be looked at.
-        None => of_array(source.slice(&[])?)?,
+        None => of_array(source.slice(&source.all())?)?,
     })
 }

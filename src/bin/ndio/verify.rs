@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ndarray_io::{DType, DynArray, Kind, NpyFile, NpzFile, RaFile, ReadOptions};
 
-use super::Failure;
 use super::blocks::Source;
 use super::open::{Format, format_of, ra};
+use super::{Failure, at, told};
 
 /// Check files: structure, length, checksums, bools and text
 #[derive(Args)]
@@ -28,11 +28,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Ok(()) => writeln!(out, "{}: sound", path.display())?,
             Err(failure) => {
                 code = 1;
-                let (text, name) = (failure.to_string(), path.display().to_string());
-                match text.strip_prefix(&name) {
-                    Some(_) => writeln!(out, "{text}")?,
-                    None => writeln!(out, "{name}: {text}")?,
-                }
+                writeln!(out, "{}", told(&at(path, failure)))?;
             }
         }
     }
@@ -42,15 +38,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
     match format_of(path)? {
         Format::Npy => {
-            let file = NpyFile::open_with(path, options);
-            match file {
-                Ok(file) if !file.dtype().has_object() => {
-                    if let Some(bytes) = file.trailing_len()?.filter(|bytes| *bytes > 0) {
-                        return Err(format!("{bytes} bytes follow the array").into());
-                    }
-                    check_blocks(&Source::Npy(file))
-                }
-                _ => ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop).map_err(Into::into),
+            // What is missing or too much is said as any reader says it; objects are a pickle, read in one go.
+            match NpyFile::open_with(path, options) {
+                Ok(file) if file.trailing_len()? == Some(0) => check_blocks(&Source::Npy(file)),
+                _ => Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?),
             }
         }
         Format::Ra => match RaFile::open_with(path, options) {

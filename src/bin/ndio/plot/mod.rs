@@ -134,12 +134,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 /// Three or four, if the last axis is that of a picture's colours.
 fn channels(source: &Source) -> usize {
-    let is_colour = source
-        .dtype()
-        .as_scalar()
-        .is_some_and(|scalar| matches!((scalar.kind(), scalar.size()), (Kind::Uint, 1) | (Kind::Float, _)));
+    /// What has fewer numbers a side is hardly a picture.
+    const PICTURE: usize = 16;
+    let kind = source.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
     match source.shape() {
-        [.., channels @ (3 | 4)] if source.shape().len() >= 3 && is_colour => *channels,
+        [.., _, _, channels @ (3 | 4)] if kind == Some((Kind::Uint, 1)) => *channels,
+        [.., height, width, channels @ (3 | 4)]
+            if matches!(kind, Some((Kind::Float, _))) && *height.min(width) >= PICTURE =>
+        {
+            *channels
+        }
         _ => 1,
     }
 }

@@ -1,0 +1,78 @@
+//! The program as a user runs it: each `*.console` file beside this one is a session in a shell, in a folder of its own, where
+//! `data` leads to `testdata`. A line that begins with `$ ` is a command, what follows is what it prints on both outputs, and
+//! `[exit 2]` is its code if that is not 0. With NDARRAY_IO_UPDATE set, the files are written anew, to be looked at.
+#![cfg(unix)]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ndio");
+
+fn play(session: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root.join("testdata"), folder.path().join("data")).unwrap();
+    let bin = Path::new(PROGRAM).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let mut played = String::new();
+    for line in session.lines() {
+        let Some(command) = line.strip_prefix("$ ") else {
+            if let Some(comment) = line.strip_prefix('#') {
+                writeln!(played, "#{comment}").unwrap();
+            }
+            continue;
+        };
+        let done = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .env_remove("COLORTERM")
+            .env_remove("COLUMNS")
+            .output()
+            .unwrap();
+        writeln!(played, "{line}\n{}", String::from_utf8_lossy(&done.stdout).trim_end()).unwrap();
+        if played.ends_with("\n\n") {
+            played.pop();
+        }
+        match done.status.code() {
+            Some(0) => {}
+            code => writeln!(played, "[exit {}]", code.unwrap_or(-1)).unwrap(),
+        }
+    }
+    played
+}
+
+fn check(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ndio").join(name).with_extension("console");
+    let session = fs::read_to_string(&path).unwrap();
+    let played = play(&session);
+    if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+        fs::write(&path, played).unwrap();
+    } else if played != session {
+        let differing = played.lines().zip(session.lines()).position(|(one, two)| one != two);
+        panic!("{name}.console differs from line {} on:\n{played}", differing.map_or(0, |line| line + 1));
+    }
+}
+
+macro_rules! sessions {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            check(stringify!($name));
+        }
+    )*};
+}
+
+sessions!(info show verify convert tables diff join pack query json plot hostile manual);
+
+/// Every session is played by one of the tests above.
+#[test]
+fn no_session_is_forgotten() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ndio");
+    let sessions = fs::read_dir(folder).unwrap().filter(|entry| {
+        entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "console")
+    });
+    assert_eq!(sessions.count(), 13);
+}
