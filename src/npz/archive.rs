@@ -212,20 +212,36 @@ pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &
     open(place, member, options, |source| io::read_whole(source, options))
 }
 
-/// Reads a member's header, and nothing behind it.
-pub(super) fn peek(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
-    let peek = |mut place: Place<'_>| {
-        let content = content(&mut place, member)?;
-        let unpacker = unpacker(member)?;
-        place.with(content..content + member.packed, |mut source| match unpacker {
-            Some(unpacker) => {
-                let mut unpack = Unpack::new(source, unpacker);
-                io::read_header::<Npy>(&mut Source::of(&mut unpack), options.the_limits())
-            }
-            None => io::read_header::<Npy>(&mut source, options.the_limits()),
-        })
-    };
-    peek(place).map(|(found, _)| found).map_err(|error| error.at_member(&member.name))
+/// Reads a member's header, and nothing behind it but what comes with it.
+pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+    /// In so many bytes nearly every header ends, with the record in front of it: one read and not several.
+    const HEAD: u64 = 1024;
+    let end = member.limit.min(member.offset.saturating_add(HEAD));
+    if !matches!(place, Place::Bytes(..))
+        && let Ok(bytes) = place.read(member.offset..end)
+        && let Ok(found) = peek_before(end, Place::Bytes(&bytes, member.offset), member, options)
+    {
+        return Ok(found);
+    }
+    peek_before(u64::MAX, place, member, options).map_err(|error| error.at_member(&member.name))
+}
+
+/// The same of the bytes before a place.
+fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+    let content = content(&mut place, member)?;
+    let unpacker = unpacker(member)?;
+    let packed = content..(content + member.packed).min(end);
+    if packed.is_empty() && member.packed > 0 {
+        return Err(cut());
+    }
+    let found = place.with(packed, |mut source| match unpacker {
+        Some(unpacker) => {
+            let mut unpack = Unpack::new(source, unpacker);
+            io::read_header::<Npy>(&mut Source::of(&mut unpack), options.the_limits())
+        }
+        None => io::read_header::<Npy>(&mut source, options.the_limits()),
+    });
+    found.map(|(found, _)| found)
 }
 
 /// Reads all bytes of a member, whatever they are.

@@ -1,5 +1,5 @@
 //! The program as a user runs it: each `*.console` file beside this one is a session in a shell, in a folder of its own, where
-//! `data` leads to `testdata`. A line that begins with `$ ` is a command, what follows is what it prints on both outputs, and
+//! `data` leads to `testdata`. A line that begins with `$ ` is a command, one that begins with `## ` a comment, what follows is what it prints on both outputs, and
 //! `[exit 2]` is its code if that is not 0. With NDARRAY_IO_UPDATE set, the files are written anew, to be looked at.
 #![cfg(unix)]
 
@@ -19,8 +19,8 @@ fn play(session: &str) -> String {
     let mut played = String::new();
     for line in session.lines() {
         let Some(command) = line.strip_prefix("$ ") else {
-            if let Some(comment) = line.strip_prefix('#') {
-                writeln!(played, "#{comment}").unwrap();
+            if let Some(comment) = line.strip_prefix("## ") {
+                writeln!(played, "## {comment}").unwrap();
             }
             continue;
         };

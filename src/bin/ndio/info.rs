@@ -5,13 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::{Compression, DType, NpyReader, NpzFile, Order, ReadOptions, Shape};
+use ndarray_io::npy::NpyHeader;
+use ndarray_io::{Compression, DType, NpyReader, NpzFile, NpzMember, Order, ReadOptions, Shape};
 use serde_json::{Value, json};
 
 use super::blocks::Source;
 use super::open::{Format, format_of, ra};
 use super::stats;
-use super::{Failure, at, told};
+use super::{Failure, at, is_closed, told};
 
 /// Show what files are: type, shape, order, sizes, members
 #[derive(Args)]
@@ -30,23 +31,29 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     for path in all(&arguments.files)? {
-        let facts = match facts(&path, arguments.stats) {
-            Ok(facts) => facts,
-            Err(failure) => {
-                code = 2;
-                out.flush()?;
-                eprintln!("ndio: {}", told(&at(&path, failure)));
-                continue;
+        if let Err(failure) = tell(&path, arguments, out) {
+            // Who does not listen any more is no fault of the file.
+            if is_closed(&*failure) {
+                return Err(failure);
             }
-        };
-        if arguments.json {
-            serde_json::to_writer(&mut *out, &facts)?;
-            writeln!(out)?;
-        } else {
-            print(&facts, out)?;
+            code = 2;
+            out.flush()?;
+            eprintln!("ndio: {}", told(&at(&path, failure)));
         }
     }
     Ok(code)
+}
+
+fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if !arguments.json && format_of(path)? == Format::Npz {
+        return print_npz(path, arguments.stats, out);
+    }
+    let facts = facts(path, arguments.stats)?;
+    if arguments.json {
+        serde_json::to_writer(&mut *out, &facts)?;
+        return Ok(writeln!(out)?);
+    }
+    print(&facts, out)
 }
 
 /// The files, and those of the folders among them.
@@ -121,33 +128,89 @@ fn stats_of(source: &Source) -> Value {
     stats::of(source).map_or_else(|failure| json!({"error": failure.to_string()}), |stats| stats.json())
 }
 
-fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
-    let archive = NpzFile::open(path)?;
-    let members = archive.members().iter().enumerate().map(|(index, member)| {
+/// What is known of a member of an archive.
+struct Known<'a> {
+    member: &'a NpzMember,
+    packed: &'static str,
+    found: Option<Result<NpyHeader, String>>,
+    stats: Value,
+}
+
+fn known<'a>(archive: &'a NpzFile, stats: bool) -> impl Iterator<Item = Known<'a>> {
+    archive.members().iter().enumerate().map(move |(index, member)| {
         let packed = match member.compression() {
             Some(Compression::Stored) => "stored",
             Some(Compression::Deflated(_)) => "deflated",
             Some(_) => "zstd",
             None => "unknown",
         };
-        let mut facts = match member.is_array().then(|| archive.peek_index(index)) {
-            Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
-            Some(Err(error)) => json!({"error": error.to_string()}),
-            None => json!({}),
-        };
-        if stats && facts["dtype"].is_string() {
-            facts["stats"] = match Source::member(&archive, index) {
+        let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| error.to_string()));
+        let stats = match &found {
+            Some(Ok(_)) if stats => match Source::member(archive, index) {
                 Ok(source) => stats_of(&source),
                 Err(failure) => json!({"error": failure.to_string()}),
-            };
+            },
+            _ => Value::Null,
+        };
+        Known { member, packed, found, stats }
+    })
+}
+
+fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
+    let archive = NpzFile::open(path)?;
+    let members = known(&archive, stats).map(|known| {
+        let mut facts = match &known.found {
+            Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
+            Some(Err(error)) => json!({"error": error}),
+            None => json!({}),
+        };
+        if !known.stats.is_null() {
+            facts["stats"] = known.stats;
         }
-        facts["member"] = json!(member.file_name());
-        facts["size"] = json!(member.size());
-        facts["packed_size"] = json!(member.packed_size());
-        facts["packed"] = json!(packed);
+        facts["member"] = json!(known.member.file_name());
+        facts["size"] = json!(known.member.size());
+        facts["packed_size"] = json!(known.member.packed_size());
+        facts["packed"] = json!(known.packed);
         facts
     });
     Ok(json!({"members": members.collect::<Vec<_>>()}))
+}
+
+/// The same as a table, which may have very many rows.
+fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let archive = NpzFile::open(path)?;
+    writeln!(out, "{}: NPZ, {} bytes", path.display(), fs::metadata(path)?.len())?;
+    let mut all_stats = Vec::new();
+    let rows = known(&archive, stats).map(|known| {
+        let what = match known.found {
+            Some(Ok(found)) => format!("{} {}", found.header.dtype(), found.header.shape()),
+            Some(Err(error)) => error,
+            None => "no array".to_owned(),
+        };
+        let name = known.member.file_name().to_owned();
+        if !known.stats.is_null() {
+            all_stats.push((name.clone(), known.stats));
+        }
+        [
+            name,
+            what,
+            known.member.size().to_string(),
+            known.member.packed_size().to_string(),
+            known.packed.to_owned(),
+        ]
+    });
+    let head = ["member", "array", "bytes", "packed", "how"].map(str::to_owned);
+    let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count().min(60)).max().unwrap_or(0);
+    let [a, b, c, d] = [0, 1, 2, 3].map(width);
+    for [name, what, size, packed, how] in &rows {
+        writeln!(out, "  {name:<a$}  {what:<b$}  {size:>c$}  {packed:>d$}  {how}")?;
+    }
+    for (name, stats) in all_stats {
+        writeln!(out, "  {name}")?;
+        print_stats(&stats, out)?;
+    }
+    Ok(())
 }
 
 fn array(dtype: &DType, order: Order, shape: &Shape) -> Value {
@@ -177,9 +240,6 @@ fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
         write!(out, " {version}")?;
     }
     writeln!(out, ", {} bytes", facts["file_size"])?;
-    if let Some(members) = facts["members"].as_array() {
-        return print_members(members, out);
-    }
     writeln!(out, "  dtype   {}", text(&facts["dtype"]))?;
     for field in facts["fields"].as_array().into_iter().flatten() {
         writeln!(out, "    {:>6}  {}  {}", field["offset"], text(&field["name"]), text(&field["dtype"]))?;
@@ -222,31 +282,6 @@ fn print_stats(stats: &Value, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "  mean    {}, standard deviation {}", stats["mean"], stats["std"])?;
     }
     writeln!(out, "  counts  {} NaN, {} infinite, {} zero", stats["nan"], stats["inf"], stats["zero"])?;
-    Ok(())
-}
-
-fn print_members(members: &[Value], out: &mut dyn Write) -> Result<(), Failure> {
-    let row = |member: &Value| {
-        let text = |name: &str| member[name].as_str().unwrap_or_default().to_owned();
-        let what = match member["error"].as_str() {
-            Some(error) => error.to_owned(),
-            None if member["dtype"].is_null() => "no array".to_owned(),
-            None => format!("{} {}", text("dtype"), shape(&member["shape"])),
-        };
-        [text("member"), what, member["size"].to_string(), member["packed_size"].to_string(), text("packed")]
-    };
-    let head = ["member", "array", "bytes", "packed", "how"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = std::iter::once(head).chain(members.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count().min(60)).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4].map(width);
-    for [name, what, size, packed, how] in &rows {
-        let [a, b, c, d, _] = widths;
-        writeln!(out, "  {name:<a$}  {what:<b$}  {size:>c$}  {packed:>d$}  {how}")?;
-    }
-    for member in members.iter().filter(|member| !member["stats"].is_null()) {
-        writeln!(out, "  {}", member["member"].as_str().unwrap_or_default())?;
-        print_stats(&member["stats"], out)?;
-    }
     Ok(())
 }
 

@@ -139,9 +139,16 @@ numbers! {
     f32, Float, f64; f64, Float, f64;
 }
 
-/// Numbers of a block. Sums run in lanes side by side, which the compiler can make vectors of.
+/// Numbers of a block, in pieces that stay in the innermost cache while they are passed over twice.
+fn of_block<T: Number>(items: &[T]) -> Stats {
+    const PIECE: usize = 16 << 10;
+    let pieces = items.chunks((PIECE / size_of::<T>()).max(1)).map(of_items);
+    pieces.reduce(Stats::and).unwrap_or_else(|| of_items::<T>(&[]))
+}
+
+/// Numbers of a piece. Sums run in lanes side by side, which the compiler can make vectors of.
 fn of_items<T: Number>(items: &[T]) -> Stats {
-    const LANES: usize = 16;
+    const LANES: usize = 8;
     let none = Bound::Float(f64::NAN);
     let mut found = Stats {
         count: items.len() as u64,
@@ -159,11 +166,15 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     let (mut least, mut most) = ([*first; LANES], [*first; LANES]);
     for row in rows {
         for lane in 0..LANES {
-            let item = row[lane];
-            sums[lane] += item.float();
-            zeros[lane] += u64::from(item.float() == 0.0);
-            least[lane] = least[lane].least(item);
-            most[lane] = most[lane].most(item);
+            sums[lane] += row[lane].float();
+            zeros[lane] += u64::from(row[lane].float() == 0.0);
+        }
+    }
+    // In a loop of its own, because there are not registers for both.
+    for row in rows {
+        for lane in 0..LANES {
+            least[lane] = least[lane].least(row[lane]);
+            most[lane] = most[lane].most(row[lane]);
         }
     }
     for item in rest {
@@ -240,8 +251,8 @@ fn plain(array: DynArray) -> Result<DynArray, Failure> {
 pub(crate) fn of_array(array: DynArray) -> Result<Stats, Failure> {
     let array = plain(array)?;
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
-        Some(items) => of_items(items),
-        None => of_items(&view.iter().copied().collect::<Vec<_>>()),
+        Some(items) => of_block(items),
+        None => of_block(&view.iter().copied().collect::<Vec<_>>()),
     })?)
 }
 

@@ -1,0 +1,106 @@
+//! The program `ndio` against NumPy in a new Python process: `cargo build --release --features cli`, then `cargo bench -p
+//! ndarray-io-benches --bench ndio`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ndarray::{Array1, Array2};
+use ndarray_io::{NpzWriter, write_npy};
+use ndarray_io_benches::{Race, print_head, timed};
+
+const ROUNDS: usize = 11;
+
+fn main() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/ndio");
+    assert!(program.exists(), "cargo build --release --features cli makes it");
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let folder = std::env::temp_dir().join(format!("ndarray-io-ndio-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    print_head(None);
+    let run = |program: &Path, arguments: &[&str]| {
+        timed(|| {
+            let done = Command::new(program).args(arguments).stdout(Stdio::null()).status().unwrap();
+            assert!(done.success());
+        })
+    };
+    let ndio = |arguments: &[&str]| run(&program, arguments);
+    let numpy = |code: &str| run(Path::new(&python), &["-c", &format!("import numpy as np\n{code}")]);
+
+    // 10 GiB, of which nothing is on the disk but the header.
+    let large = folder.join("large.npy");
+    ndarray_io::write_zeroed_npy::<f64, _>(&File::create(&large).unwrap(), (1 << 17, 1 << 13 | 1 << 11))
+        .unwrap();
+    let name = large.to_str().unwrap();
+    Race::new("what a file of 10 GiB is")
+        .runner("ndio info", || ndio(&["info", name]))
+        .runner("numpy", || numpy(&format!("a = np.load({name:?}, mmap_mode='r'); print(a.dtype, a.shape)")))
+        .run(ROUNDS);
+    Race::new("ten numbers of it")
+        .runner("ndio show", || ndio(&["show", name, "--slice", "5, :10"]))
+        .runner("numpy", || numpy(&format!("print(np.load({name:?}, mmap_mode='r')[5, :10])")))
+        .run(ROUNDS);
+
+    let many = folder.join("many.npz");
+    let mut archive = NpzWriter::new(File::create(&many).unwrap());
+    (0..10_000).for_each(|index| archive.add_array(format!("a{index}"), &Array1::<f64>::zeros(3)).unwrap());
+    archive.finish().unwrap();
+    let name = many.to_str().unwrap();
+    Race::new("what 10,000 members are")
+        .runner("ndio info", || ndio(&["info", name]))
+        .runner("numpy", || {
+            numpy(&format!("z = np.load({name:?})\nfor n in z.files: print(n, z[n].dtype, z[n].shape)"))
+        })
+        .run(5);
+
+    let numbers = folder.join("numbers.npy");
+    write_npy(
+        &numbers,
+        &Array2::from_shape_fn((1 << 13, 1 << 14), |(row, column)| ((row * 31 + column) % 1000) as f64),
+    )
+    .unwrap();
+    let name = numbers.to_str().unwrap();
+    // Each core copies its half of the file into memory that stays in its cache: what reading costs at least.
+    let read = || {
+        timed(|| {
+            std::thread::scope(|scope| {
+                for half in 0..2u64 {
+                    let file = File::open(&numbers).unwrap();
+                    scope.spawn(move || {
+                        let mut block = vec![0; 512 << 10];
+                        (0..1024).for_each(|index| {
+                            file.read_exact_at(&mut block, half << 29 | index << 19).unwrap()
+                        });
+                    });
+                }
+            });
+        })
+    };
+    Race::new("statistics of 1 GiB of f64")
+        .runner("ndio info --stats", || ndio(&["info", "--stats", name]))
+        .runner("reads alone", read)
+        .runner("numpy", || {
+            numpy(&format!(
+                "a = np.load({name:?}, mmap_mode='r')\nprint(a.min(), a.max(), a.mean(), a.std(), np.isnan(a).sum(), np.isinf(a).sum(), (a == 0).sum())"
+            ))
+        })
+        .run(5);
+    let copy = folder.join("copy.npy");
+    fs::copy(&numbers, &copy).unwrap();
+    let other = copy.to_str().unwrap();
+    Race::new("whether 1 GiB is equal")
+        .runner("ndio diff", || ndio(&["diff", name, other]))
+        .runner("cmp", || run(Path::new("cmp"), &[name, other]))
+        .run(5);
+    Race::new("1 GiB from C to Fortran order")
+        .runner("ndio convert", || {
+            ndio(&["convert", name, folder.join("f.npy").to_str().unwrap(), "--order", "fortran"])
+        })
+        .runner("numpy", || {
+            let out = folder.join("g.npy");
+            numpy(&format!("np.save({out:?}, np.asfortranarray(np.load({name:?}, mmap_mode='r')))"))
+        })
+        .run(3);
+    fs::remove_dir_all(&folder).unwrap();
+}
