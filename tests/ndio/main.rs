@@ -13,7 +13,9 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_ndio");
 fn play(session: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(root.join("testdata"), folder.path().join("data")).unwrap();
+    for (name, target) in [("data", "testdata"), ("docs", "docs")] {
+        std::os::unix::fs::symlink(root.join(target), folder.path().join(name)).unwrap();
+    }
     let bin = Path::new(PROGRAM).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
     let mut played = String::new();
@@ -66,6 +68,18 @@ macro_rules! sessions {
 }
 
 sessions!(info show verify convert tables diff join pack query json plot hostile manual);
+
+/// What the README shows in blocks of `console`.
+#[test]
+fn the_readme_is_true() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let blocks: Vec<&str> =
+        readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        assert_eq!(play(block), block);
+    }
+}
 
 /// Every session is played by one of the tests above.
 #[test]

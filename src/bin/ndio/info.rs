@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use clap::Args;
 use ndarray_io::npy::NpyHeader;
@@ -136,29 +137,51 @@ struct Known<'a> {
     stats: Value,
 }
 
-fn known<'a>(archive: &'a NpzFile, stats: bool) -> impl Iterator<Item = Known<'a>> {
-    archive.members().iter().enumerate().map(move |(index, member)| {
-        let packed = match member.compression() {
-            Some(Compression::Stored) => "stored",
-            Some(Compression::Deflated(_)) => "deflated",
-            Some(_) => "zstd",
-            None => "unknown",
+fn known(archive: &NpzFile, stats: bool) -> Vec<Known<'_>> {
+    /// To start a thread for fewer members takes longer than to look at them.
+    const LEAST: usize = 500;
+    let members = archive.members();
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
+    let part = members.len().div_ceil(cores).max(LEAST);
+    thread::scope(|scope| {
+        let parts = members.chunks(part).enumerate().map(|(number, members)| {
+            let look = move || {
+                let members = members.iter().enumerate();
+                members
+                    .map(|(index, member)| known_at(archive, number * part + index, member, stats))
+                    .collect()
+            };
+            scope.spawn(look)
+        });
+        let join = |part: thread::ScopedJoinHandle<'_, Vec<_>>| match part.join() {
+            Ok(known) => known,
+            Err(panic) => std::panic::resume_unwind(panic),
         };
-        let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| error.to_string()));
-        let stats = match &found {
-            Some(Ok(_)) if stats => match Source::member(archive, index) {
-                Ok(source) => stats_of(&source),
-                Err(failure) => json!({"error": failure.to_string()}),
-            },
-            _ => Value::Null,
-        };
-        Known { member, packed, found, stats }
+        parts.collect::<Vec<_>>().into_iter().flat_map(join).collect()
     })
+}
+
+fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
+    let packed = match member.compression() {
+        Some(Compression::Stored) => "stored",
+        Some(Compression::Deflated(_)) => "deflated",
+        Some(_) => "zstd",
+        None => "unknown",
+    };
+    let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| error.to_string()));
+    let stats = match &found {
+        Some(Ok(_)) if stats => match Source::member(archive, index) {
+            Ok(source) => stats_of(&source),
+            Err(failure) => json!({"error": failure.to_string()}),
+        },
+        _ => Value::Null,
+    };
+    Known { member, packed, found, stats }
 }
 
 fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
     let archive = NpzFile::open(path)?;
-    let members = known(&archive, stats).map(|known| {
+    let members = known(&archive, stats).into_iter().map(|known| {
         let mut facts = match &known.found {
             Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
             Some(Err(error)) => json!({"error": error}),
@@ -181,7 +204,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
     let archive = NpzFile::open(path)?;
     writeln!(out, "{}: NPZ, {} bytes", path.display(), fs::metadata(path)?.len())?;
     let mut all_stats = Vec::new();
-    let rows = known(&archive, stats).map(|known| {
+    let rows = known(&archive, stats).into_iter().map(|known| {
         let what = match known.found {
             Some(Ok(found)) => format!("{} {}", found.header.dtype(), found.header.shape()),
             Some(Err(error)) => error,

@@ -1,192 +1,16 @@
-//! `ndio json --exact`: all that is in a file, bit for bit, for programs to compare.
+//! What arrays hold, in the manifest's form.
 
-use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 use ndarray_io::{
-    ByteOrder, DType, DynArray, Error, ErrorKind, Kind, Limited, NpyHeader, NpyReader, NpzFile, Order, Part,
-    PyValue, RaHeader, ReadNpyExt, ReadOptions, Scalar, Title, WriteNpyExt, WriteOptions, npy,
+    ByteOrder, DType, DynArray, Kind, Order, PyValue, ReadNpyExt, ReadOptions, Scalar, Title, WriteNpyExt,
+    WriteOptions,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Failure;
-use super::open::{Format, format_of, ra};
-
-/// Print the whole content, one line of JSON a file
-#[derive(Args)]
-pub(crate) struct Arguments {
-    /// Bit for bit: floats and raw bytes as hex, integers as text
-    #[arg(long, required = true)]
-    exact: bool,
-    /// Read Python objects, as data
-    #[arg(long)]
-    allow_objects: bool,
-    /// Where in the file the array begins, in bytes
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    offset: u64,
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
-}
-
-pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
-    let mut code = 0;
-    for path in &arguments.files {
-        let line = match content(path, arguments.offset, &options) {
-            Ok(line) => line,
-            Err(fault) => {
-                code = 1;
-                fault.json()
-            }
-        };
-        serde_json::to_writer(&mut *out, &line)?;
-        writeln!(out)?;
-    }
-    Ok(code)
-}
-
-/// What keeps a file or a member from being shown.
-struct Fault {
-    class: &'static str,
-    message: String,
-}
-
-impl Fault {
-    fn json(&self) -> Value {
-        json!({"error": self.class, "message": self.message})
-    }
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self { class: class(&error), message: error.to_string() }
-    }
-}
-
-impl From<std::io::Error> for Fault {
-    fn from(error: std::io::Error) -> Self {
-        Error::from(error).into()
-    }
-}
-
-fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
-    // Programs compare: a file has to be what its name says, if that says anything.
-    let format = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => Format::Npy,
-        Some("npz") => Format::Npz,
-        Some("ra") => Format::Ra,
-        _ => format_of(path).map_err(|failure| Fault { class: "io", message: failure.to_string() })?,
-    };
-    let arrays = match format {
-        _ if offset > 0 => stream(path, offset, options)?,
-        Format::Npy => stream(path, 0, options)?,
-        Format::Ra => {
-            let mut reader = ra(path, options).map_err(|failure| match failure.downcast::<Error>() {
-                Ok(error) => Fault::from(*error),
-                Err(failure) => Fault { class: "io", message: failure.to_string() },
-            })?;
-            let header: RaHeader = reader.ra_header().clone();
-            let mut array = described(&reader.read()?)?;
-            let start = reader.data_offset();
-            array["start"] = json!(0);
-            array["data_start"] = json!(start);
-            array["fortran_order"] = json!(true);
-            for (name, number) in
-                [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]
-            {
-                array[name] = json!(number);
-            }
-            array["trailing"] = json!(reader.trailing()?.len());
-            vec![array]
-        }
-        Format::Npz => return archive(path, options),
-    };
-    Ok(json!({"file": path.display().to_string(), "kind": format.name(), "arrays": arrays}))
-}
-
-/// The arrays that a file has one behind the other.
-fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(offset))?;
-    let mut reader = NpyReader::with_options(file, options)?;
-    let (mut arrays, mut start) = (Vec::new(), 0);
-    loop {
-        let head = (reader.version().numbers(), reader.descr_text().to_owned());
-        let data_start = start + reader.data_offset() as u64;
-        let mut array = described(&reader.read()?)?;
-        array["version"] = json!([head.0.0, head.0.1]);
-        array["descr"] = json!(head.1);
-        array["start"] = json!(offset + start);
-        array["data_start"] = json!(offset + data_start);
-        arrays.push(array);
-        let left = reader.trailing_len().unwrap_or(0);
-        match reader.next() {
-            Ok(true) => {
-                // What is left now is that without the header that has just been read.
-                let all =
-                    reader.payload_len().unwrap_or_default() as u64 + reader.trailing_len().unwrap_or(0);
-                start = file_len(path)? - offset - all - reader.data_offset() as u64;
-            }
-            Ok(false) => return Ok(arrays),
-            Err(error) => {
-                let message = format!("{left} bytes follow the array, which are no other: {error}");
-                return Err(Fault { class: "extra_data", message });
-            }
-        }
-    }
-}
-
-fn file_len(path: &Path) -> Result<u64, Fault> {
-    Ok(std::fs::metadata(path)?.len())
-}
-
-fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
-    let archive = NpzFile::open_with(path, options)?;
-    let mut names: Vec<_> = archive.members().iter().map(|member| member.file_name()).collect();
-    names.sort();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        let message = format!("the archive has several members named '{}'", pair[0].escape_debug());
-        return Err(Fault { class: "bad_zip", message });
-    }
-    let (mut arrays, mut others) = (Vec::new(), Vec::new());
-    for (index, member) in archive.members().iter().enumerate() {
-        let raw = archive.read_raw_index(index);
-        if !member.is_array() {
-            let raw = raw?;
-            others.push(json!({"member": member.file_name(), "size": raw.len(), "sha256": sha256(&raw)}));
-            continue;
-        }
-        let method = match member.compression() {
-            Some(ndarray_io::Compression::Stored) => "stored",
-            Some(ndarray_io::Compression::Deflated(_)) => "deflated",
-            _ => "other",
-        };
-        let show = || -> Result<Value, Fault> {
-            let mut array = described(&archive.read_index::<DynArray>(index)?)?;
-            let npy::Parsed::Done(NpyHeader { version, descr, .. }, used) = npy::parse(&raw?)? else {
-                unreachable!("the array has been read")
-            };
-            array["version"] = json!([version.numbers().0, version.numbers().1]);
-            array["descr"] = json!(descr);
-            array["start"] = json!(0);
-            array["data_start"] = json!(used);
-            Ok(array)
-        };
-        let mut array = show().unwrap_or_else(|fault| fault.json());
-        array["name"] = json!(member.name());
-        array["member"] = json!(member.file_name());
-        array["method"] = json!(method);
-        arrays.push(array);
-    }
-    let file = path.display().to_string();
-    Ok(json!({"file": file, "kind": "npz", "arrays": arrays, "other_members": others}))
-}
+use super::Fault;
 
 /// What an array is and holds.
-fn described(array: &DynArray) -> Result<Value, Fault> {
+pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
     let mut line = json!({
         "fortran_order": array.order() == Order::Fortran,
         "shape": array.shape(),
@@ -427,43 +251,10 @@ fn neutral(dtype: &DType) -> Value {
     }
 }
 
-/// The name of an error's class, as the corpus of the oracle has it.
-pub(crate) fn class(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",
-        ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::BadVersion { .. } => "bad_version",
-        ErrorKind::Truncated { part: Part::Payload { .. }, .. } => "truncated_data",
-        ErrorKind::Truncated { .. } => "truncated_header",
-        ErrorKind::BadHeader { .. } => "bad_header",
-        ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
-        ErrorKind::Overflow { .. } => "overflow",
-        ErrorKind::Trailing { .. } => "extra_data",
-        ErrorKind::BadBool { .. } => "bad_bool",
-        ErrorKind::BadUnicode { .. } => "bad_unicode",
-        ErrorKind::BadZip { .. } => "bad_zip",
-        ErrorKind::UnsupportedZip { .. } => "unsupported_zip",
-        ErrorKind::BadCrc { .. } => "crc_mismatch",
-        ErrorKind::BadDeflate { .. } => "bad_deflate",
-        ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
-        ErrorKind::UnsupportedPickle { .. } => "unsupported_pickle",
-        ErrorKind::BadPickle { .. } => "bad_pickle",
-        ErrorKind::Limit { limited: Limited::ObjectNesting | Limited::Objects | Limited::Digits, .. } => {
-            "bad_pickle"
-        }
-        ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
-        ErrorKind::Limit { .. } => "header_too_large",
-        ErrorKind::UnknownFlags { .. } => "unknown_flags",
-        ErrorKind::BadPacking { .. } => "bad_packing",
-        ErrorKind::UnsupportedPacking { .. } => "unsupported_packing",
-        _ => "other",
-    }
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn sha256(bytes: &[u8]) -> String {
+pub(super) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

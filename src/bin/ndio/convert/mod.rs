@@ -1,16 +1,16 @@
 //! `ndio convert`: from one file to another, of any size in bounded memory. Whatever comes becomes an NPY file beside the output
 //! (or is one), and whatever is wanted is made of that: so each format is one step to and one from NPY.
 
+mod options;
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use ndarray_io::npy;
 use ndarray_io::{
-    ByteOrder, Casting, Compression, Conversion, DType, NpyReader, NpzFile, NpzOptions, NpzWriter, Order,
-    RaOptions, ReadOptions, Version, WriteOptions, convert_npy, convert_npy_to_ra, convert_ra_to_npy,
+    Conversion, DType, NpyReader, NpzFile, NpzOptions, NpzWriter, Order, RaOptions, ReadOptions,
+    WriteOptions, convert_npy, convert_npy_to_ra, convert_ra_to_npy, npy,
 };
 use tempfile::TempPath;
 
@@ -18,128 +18,8 @@ use super::Failure;
 use super::open::{Format, format_of};
 use super::progress::Progress;
 use super::{csv, raw};
-
-/// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
-#[derive(Args)]
-pub(crate) struct Arguments {
-    /// The order of the elements
-    #[arg(long, value_enum)]
-    order: Option<OrderName>,
-    /// The byte order
-    #[arg(long, value_enum)]
-    byte_order: Option<ByteOrderName>,
-    /// The type of the elements, as NumPy writes it: f4, '<i8', U10. Of CSV and raw bytes, the type that they have
-    #[arg(long, value_name = "DTYPE")]
-    dtype: Option<String>,
-    /// Which casts are allowed
-    #[arg(long, value_enum, default_value = "same-kind")]
-    casting: CastingName,
-    /// The version of the NPY format: 1.0, 2.0 or 3.0
-    #[arg(long, value_name = "VERSION", value_parser = version)]
-    version: Option<Version>,
-    /// Pack the members of an archive, or an RA file
-    #[arg(long, value_enum)]
-    compression: Option<CompressionName>,
-    /// Which array of an archive is read
-    #[arg(long, value_name = "NAME")]
-    member: Option<String>,
-    /// The name of the array in the archive that is written
-    #[arg(long, value_name = "NAME", default_value = "arr_0")]
-    name: String,
-    /// The shape of raw bytes: 100,3
-    #[arg(long, value_name = "LENGTHS")]
-    shape: Option<String>,
-    /// So many bytes of raw input come before the elements
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    offset: u64,
-    /// What the first line of CSV is: names of columns, which are left out
-    #[arg(long)]
-    header: bool,
-    /// What comes is of this format, whatever it is called
-    #[arg(long, value_enum)]
-    from: Option<Kind>,
-    /// What goes is of this format, whatever it is called
-    #[arg(long, value_enum)]
-    to: Option<Kind>,
-    /// Leave away what stands behind the array in an RA file
-    #[arg(long)]
-    drop_trailing: bool,
-    /// Convert Python objects, as data
-    #[arg(long)]
-    allow_objects: bool,
-    /// The file; - is standard input
-    input: PathBuf,
-    /// The new file, which replaces an old one; - is standard output
-    output: PathBuf,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Npy,
-    Npz,
-    Ra,
-    Csv,
-    Raw,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum OrderName {
-    C,
-    Fortran,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ByteOrderName {
-    Little,
-    Big,
-    Native,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum CastingName {
-    Safe,
-    SameKind,
-    Unsafe,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CompressionName {
-    None,
-    Deflate,
-    Zstd,
-    Lz4,
-}
-
-fn version(text: &str) -> Result<Version, String> {
-    match text {
-        "1.0" | "1" => Ok(Version::V1),
-        "2.0" | "2" => Ok(Version::V2),
-        "3.0" | "3" => Ok(Version::V3),
-        _ => Err("there are 1.0, 2.0 and 3.0".into()),
-    }
-}
-
-impl From<CastingName> for Casting {
-    fn from(name: CastingName) -> Self {
-        match name {
-            CastingName::Safe => Self::Safe,
-            CastingName::SameKind => Self::SameKind,
-            CastingName::Unsafe => Self::Unsafe,
-        }
-    }
-}
-
-/// The format that a file is to have by its name.
-fn kind_of_name(path: &Path) -> Option<Kind> {
-    match path.extension()?.to_str()? {
-        "npy" => Some(Kind::Npy),
-        "npz" => Some(Kind::Npz),
-        "ra" => Some(Kind::Ra),
-        "csv" => Some(Kind::Csv),
-        "raw" | "bin" | "dat" => Some(Kind::Raw),
-        _ => None,
-    }
-}
+pub(crate) use options::Arguments;
+use options::{CompressionName, Kind, kind_of_name};
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let is_standard = |path: &Path| path == Path::new("-");
@@ -234,65 +114,6 @@ fn finish(
         io::copy(&mut File::open(path)?, out)?;
     }
     Ok(0)
-}
-
-impl Arguments {
-    fn order(&self) -> Option<Order> {
-        self.order.map(|order| match order {
-            OrderName::C => Order::C,
-            OrderName::Fortran => Order::Fortran,
-        })
-    }
-
-    fn byte_order(&self) -> Option<ByteOrder> {
-        self.byte_order.map(|order| match order {
-            ByteOrderName::Little => ByteOrder::Little,
-            ByteOrderName::Big => ByteOrder::Big,
-            ByteOrderName::Native => ByteOrder::NATIVE,
-        })
-    }
-
-    fn packed(&self) -> Result<Compression, Failure> {
-        Ok(match self.compression {
-            None | Some(CompressionName::None) => Compression::Stored,
-            Some(CompressionName::Deflate) => Compression::deflated(),
-            Some(CompressionName::Zstd) => Compression::Zstd(3),
-            Some(CompressionName::Lz4) => return Err("archives have no LZ4; RA files have".into()),
-        })
-    }
-
-    /// The type that is asked for, and its byte order.
-    fn dtype(&self) -> Result<Option<DType>, Failure> {
-        self.dtype.as_deref().map(dtype).transpose()
-    }
-
-    fn conversion<'a>(&self, progress: &'a mut Progress) -> Result<Conversion<'a>, Failure> {
-        let mut write = WriteOptions::new();
-        if let Some(version) = self.version {
-            write = write.version(version);
-        }
-        let conversion = Conversion::new().write(write).progress(|done, all| {
-            progress.set(done, all);
-            ControlFlow::Continue(())
-        });
-        Ok(conversion)
-    }
-}
-
-/// A dtype as NumPy's users write it: with its byte order or without, in quotes or not.
-pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
-    let descr = if text.starts_with(['[', '{', '(', '\'']) { text.to_owned() } else { format!("'{text}'") };
-    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (), }}");
-    let mut file = b"\x93NUMPY\x02\x00".to_vec();
-    file.extend((header.len() as u32 + 1).to_le_bytes());
-    file.extend(header.bytes().chain([b'\n']));
-    match npy::parse(&file) {
-        Ok(npy::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
-        _ => Err(format!(
-            "'{text}' is no dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
-        )
-        .into()),
-    }
 }
 
 /// What is to be converted, as an NPY file.

@@ -1,0 +1,191 @@
+//! What `ndio convert` can be asked for.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ndarray_io::{ByteOrder, Casting, Compression, Conversion, DType, Order, Version, WriteOptions, npy};
+
+use super::super::Failure;
+use super::super::progress::Progress;
+
+/// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The order of the elements
+    #[arg(long, value_enum)]
+    pub(super) order: Option<OrderName>,
+    /// The byte order
+    #[arg(long, value_enum)]
+    pub(super) byte_order: Option<ByteOrderName>,
+    /// The type of the elements, as NumPy writes it: f4, '<i8', U10. Of CSV and raw bytes, the type that they have
+    #[arg(long, value_name = "DTYPE")]
+    pub(super) dtype: Option<String>,
+    /// Which casts are allowed
+    #[arg(long, value_enum, default_value = "same-kind")]
+    pub(super) casting: CastingName,
+    /// The version of the NPY format: 1.0, 2.0 or 3.0
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub(super) version: Option<Version>,
+    /// Pack the members of an archive, or an RA file
+    #[arg(long, value_enum)]
+    pub(super) compression: Option<CompressionName>,
+    /// Which array of an archive is read
+    #[arg(long, value_name = "NAME")]
+    pub(super) member: Option<String>,
+    /// The name of the array in the archive that is written
+    #[arg(long, value_name = "NAME", default_value = "arr_0")]
+    pub(super) name: String,
+    /// The shape of raw bytes: 100,3
+    #[arg(long, value_name = "LENGTHS")]
+    pub(super) shape: Option<String>,
+    /// So many bytes of raw input come before the elements
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub(super) offset: u64,
+    /// What the first line of CSV is: names of columns, which are left out
+    #[arg(long)]
+    pub(super) header: bool,
+    /// What comes is of this format, whatever it is called
+    #[arg(long, value_enum)]
+    pub(super) from: Option<Kind>,
+    /// What goes is of this format, whatever it is called
+    #[arg(long, value_enum)]
+    pub(super) to: Option<Kind>,
+    /// Leave away what stands behind the array in an RA file
+    #[arg(long)]
+    pub(super) drop_trailing: bool,
+    /// Convert Python objects, as data
+    #[arg(long)]
+    pub(super) allow_objects: bool,
+    /// The file; - is standard input
+    pub(super) input: PathBuf,
+    /// The new file, which replaces an old one; - is standard output
+    pub(super) output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    Npy,
+    Npz,
+    Ra,
+    Csv,
+    Raw,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum OrderName {
+    C,
+    Fortran,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum ByteOrderName {
+    Little,
+    Big,
+    Native,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum CastingName {
+    Safe,
+    SameKind,
+    Unsafe,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum CompressionName {
+    None,
+    Deflate,
+    Zstd,
+    Lz4,
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    match text {
+        "1.0" | "1" => Ok(Version::V1),
+        "2.0" | "2" => Ok(Version::V2),
+        "3.0" | "3" => Ok(Version::V3),
+        _ => Err("there are 1.0, 2.0 and 3.0".into()),
+    }
+}
+
+impl From<CastingName> for Casting {
+    fn from(name: CastingName) -> Self {
+        match name {
+            CastingName::Safe => Self::Safe,
+            CastingName::SameKind => Self::SameKind,
+            CastingName::Unsafe => Self::Unsafe,
+        }
+    }
+}
+
+/// The format that a file is to have by its name.
+pub(super) fn kind_of_name(path: &Path) -> Option<Kind> {
+    match path.extension()?.to_str()? {
+        "npy" => Some(Kind::Npy),
+        "npz" => Some(Kind::Npz),
+        "ra" => Some(Kind::Ra),
+        "csv" => Some(Kind::Csv),
+        "raw" | "bin" | "dat" => Some(Kind::Raw),
+        _ => None,
+    }
+}
+
+impl Arguments {
+    pub(super) fn order(&self) -> Option<Order> {
+        self.order.map(|order| match order {
+            OrderName::C => Order::C,
+            OrderName::Fortran => Order::Fortran,
+        })
+    }
+
+    pub(super) fn byte_order(&self) -> Option<ByteOrder> {
+        self.byte_order.map(|order| match order {
+            ByteOrderName::Little => ByteOrder::Little,
+            ByteOrderName::Big => ByteOrder::Big,
+            ByteOrderName::Native => ByteOrder::NATIVE,
+        })
+    }
+
+    pub(super) fn packed(&self) -> Result<Compression, Failure> {
+        Ok(match self.compression {
+            None | Some(CompressionName::None) => Compression::Stored,
+            Some(CompressionName::Deflate) => Compression::deflated(),
+            Some(CompressionName::Zstd) => Compression::Zstd(3),
+            Some(CompressionName::Lz4) => return Err("archives have no LZ4; RA files have".into()),
+        })
+    }
+
+    /// The type that is asked for, and its byte order.
+    pub(super) fn dtype(&self) -> Result<Option<DType>, Failure> {
+        self.dtype.as_deref().map(dtype).transpose()
+    }
+
+    pub(super) fn conversion<'a>(&self, progress: &'a mut Progress) -> Result<Conversion<'a>, Failure> {
+        let mut write = WriteOptions::new();
+        if let Some(version) = self.version {
+            write = write.version(version);
+        }
+        let conversion = Conversion::new().write(write).progress(|done, all| {
+            progress.set(done, all);
+            ControlFlow::Continue(())
+        });
+        Ok(conversion)
+    }
+}
+
+/// A dtype as NumPy's users write it: with its byte order or without, in quotes or not.
+pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
+    let descr = if text.starts_with(['[', '{', '(', '\'']) { text.to_owned() } else { format!("'{text}'") };
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (), }}");
+    let mut file = b"\x93NUMPY\x02\x00".to_vec();
+    file.extend((header.len() as u32 + 1).to_le_bytes());
+    file.extend(header.bytes().chain([b'\n']));
+    match npy::parse(&file) {
+        Ok(npy::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
+        _ => Err(format!(
+            "'{text}' is no dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
+        )
+        .into()),
+    }
+}
