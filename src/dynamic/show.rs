@@ -3,11 +3,17 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::ops::Range;
+
+use ndarray::SliceInfoElem;
 
 use super::DynArray;
 use super::dates::date;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::element::trimmed;
+use crate::error::Result;
+use crate::io::ArrayFormat;
+use crate::parts::ArrayFile;
 
 /// Arrays of more elements show their edges only,
 const MOST: usize = 1000;
@@ -30,30 +36,110 @@ const LONGEST: usize = 1000;
 /// ```
 impl fmt::Display for DynArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.len() == 0 {
-            return f.write_str("[]"); // the other axes may be endless
-        }
-        let strides = self.header.shape().strides(self.order());
-        let sheet = Sheet { array: self, strides, left: Cell::new(LAST) };
-        let mut width = 0;
-        sheet.each(0, 0, &mut |item| width = width.max(sheet.item(item).chars().count()));
-        sheet.left.set(LAST);
-        sheet.write(f, 0, 0, width)
+        Sheet::new(self.shape(), self).fmt(f)
     }
 }
 
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// What the array looks like: as [`DynArray`]'s `Display` shows it. Of a large one only the edges are read.
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::<u8>::zeros((1000, 2)))?;
+    /// assert_eq!(NpyFile::open(&path)?.preview()?, "[[0, 0],\n [0, 0],\n [0, 0],\n …,\n [0, 0],\n [0, 0],\n [0, 0]]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn preview(&self) -> Result<String> {
+        let dims = self.shape().dims();
+        if self.shape().len() == Some(0) {
+            return Ok("[]".to_owned());
+        }
+        let (mut ranges, mut shown) = (Vec::new(), 1usize);
+        for length in dims.iter().rev() {
+            let (head, tail) = match is_cut(dims, *length) {
+                // So many are shown of the axes behind that of this one the first index alone is.
+                _ if shown >= LAST => (0..1, None),
+                true => (0..EDGE, Some(length - EDGE..*length)),
+                false => (0..*length, None),
+            };
+            shown = shown.saturating_mul(head.len() + tail.as_ref().map_or(0, Range::len));
+            ranges.push((head, tail));
+        }
+        ranges.reverse();
+        let edges = self.edges(&ranges, &mut Vec::new())?;
+        Ok(Sheet::new(dims, &edges).to_string())
+    }
+
+    /// The parts that lie in one of the ranges of each axis, as one array.
+    fn edges(&self, ranges: &[Edges], chosen: &mut Vec<SliceInfoElem>) -> Result<DynArray> {
+        let axis = chosen.len();
+        let Some((head, tail)) = ranges.get(axis) else { return self.slice_any(&chosen[..]) };
+        let mut read = Vec::new();
+        for range in [Some(head), tail.as_ref()].into_iter().flatten() {
+            // An axis is no longer than half the address space.
+            let (start, end) = (range.start as isize, Some(range.end as isize));
+            chosen.push(SliceInfoElem::Slice { start, end, step: 1 });
+            read.push(self.edges(ranges, chosen)?);
+            chosen.pop();
+        }
+        match read.len() {
+            1 => Ok(read.swap_remove(0)),
+            _ => DynArray::join(&read, axis),
+        }
+    }
+}
+
+/// What is shown of an axis: its beginning, which may be all of it, and its end.
+type Edges = (Range<usize>, Option<Range<usize>>);
+
+/// Whether an axis of this length is shown by its edges alone.
+fn is_cut(dims: &[usize], length: usize) -> bool {
+    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > MOST && length > 2 * EDGE + 1
+}
+
 struct Sheet<'a> {
+    /// The lengths of the axes of what is shown,
+    dims: &'a [usize],
+    /// of which this may be the edges alone.
     array: &'a DynArray,
     strides: Vec<usize>,
     /// How many elements may still be shown.
     left: Cell<usize>,
 }
 
-impl Sheet<'_> {
+impl fmt::Display for Sheet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.dims.contains(&0) {
+            return f.write_str("[]"); // the other axes may be endless
+        }
+        let mut width = 0;
+        self.left.set(LAST);
+        self.each(0, 0, &mut |item| width = width.max(self.item(item).chars().count()));
+        self.left.set(LAST);
+        self.write(f, 0, 0, width)
+    }
+}
+
+impl<'a> Sheet<'a> {
+    fn new(dims: &'a [usize], array: &'a DynArray) -> Self {
+        let strides = array.header.shape().strides(array.order());
+        Self { dims, array, strides, left: Cell::new(LAST) }
+    }
+
+    /// Where an index of an axis stands in the array, which may be the edges.
+    fn place(&self, axis: usize, index: usize) -> usize {
+        let (length, there) = (self.dims[axis], self.array.shape()[axis]);
+        let place = if index < EDGE { index } else { (index + there).saturating_sub(length) };
+        place.min(there - 1) * self.strides[axis]
+    }
+
     /// The indices of an axis that are shown; `None` stands for those that are not.
     fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
-        let length = self.array.shape()[axis];
-        let is_cut = self.array.len() > MOST && length > 2 * EDGE + 1;
+        let length = self.dims[axis];
+        let is_cut = is_cut(self.dims, length);
         let head = if is_cut { EDGE } else { length };
         let tail = if is_cut { length - EDGE } else { length };
         (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
@@ -66,7 +152,7 @@ impl Sheet<'_> {
             return call(from);
         }
         for index in self.indices(axis).flatten().take_while(|_| self.left.get() > 0) {
-            self.each(axis + 1, from + index * self.strides[axis], call);
+            self.each(axis + 1, from + self.place(axis, index), call);
         }
     }
 
@@ -93,7 +179,7 @@ impl Sheet<'_> {
                     break;
                 }
                 None => f.write_str("…")?,
-                Some(index) => self.write(f, axis + 1, from + index * self.strides[axis], width)?,
+                Some(index) => self.write(f, axis + 1, from + self.place(axis, index), width)?,
             }
         }
         f.write_str("]")

@@ -147,6 +147,33 @@ fn large_arrays_show_their_edges() {
     assert_eq!(cube.to_string(), "[[[1, 2]],\n\n [[3, 4]]]");
 }
 
+/// Of a file the edges alone are read, and look as those of the whole array.
+#[test]
+fn a_file_shows_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let shapes: [&[usize]; 9] = [
+        &[],
+        &[5],
+        &[2000],
+        &[0, 9],
+        &[100, 100],
+        &[3, 2000],
+        &[400, 3],
+        &[9, 10, 11, 8],
+        &[8, 9, 8, 9, 8, 9],
+    ];
+    for shape in shapes {
+        let len: usize = shape.iter().product();
+        let array = ndarray::Array::from_iter(0..len as i32).into_shape_with_order(shape).unwrap();
+        for order in [Order::C, Order::Fortran] {
+            ndarray_io::write_npy_with(&path, &array, &WriteOptions::new().order(order)).unwrap();
+            let shown = ndarray_io::NpyFile::open(&path).unwrap().preview().unwrap();
+            assert_eq!(shown, read_npy::<_, DynArray>(&path).unwrap().to_string(), "{shape:?} {order:?}");
+        }
+    }
+}
+
 /// What is shown, and how long it takes, does not depend on what a file claims.
 #[test]
 fn no_file_takes_for_ever_to_show() {

@@ -14,24 +14,10 @@ use super::blocks::Source;
 use super::convert::{folder_of, replace, temporary, write_header};
 use super::progress::Progress;
 
-/// Put NPY files one behind the other, along an axis that they have
+/// Files that become one, along an axis.
 #[derive(Args)]
-pub(crate) struct Cat {
-    /// The axis; a negative one counts from the last
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
-    axis: isize,
-    /// The new file
-    #[arg(long, short)]
-    output: PathBuf,
-    /// The files
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
-}
-
-/// Put NPY files of one shape one behind the other, along a new axis
-#[derive(Args)]
-pub(crate) struct Stack {
-    /// Where the new axis stands among those of the new array
+pub(crate) struct Files {
+    /// The axis of the new array; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
     /// The new file
@@ -79,12 +65,12 @@ fn concatenate(files: &[PathBuf], output: &Path, axis: usize) -> Result<u8, Fail
     Ok(0)
 }
 
-pub(crate) fn cat(arguments: &Cat) -> Result<u8, Failure> {
+pub(crate) fn cat(arguments: &Files) -> Result<u8, Failure> {
     let shape = NpyReader::new(open(&arguments.files[0])?)?.shape().clone();
     concatenate(&arguments.files, &arguments.output, axis_of(arguments.axis, shape.dims().len())?)
 }
 
-pub(crate) fn stack(arguments: &Stack) -> Result<u8, Failure> {
+pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
     let near = folder_of(&arguments.output);
     let mut made = Vec::new();
     let mut axis = 0;

@@ -38,8 +38,10 @@ enum Verb {
     Info(info::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
-    Cat(join::Cat),
-    Stack(join::Stack),
+    /// Put NPY files one behind the other, along an axis that they have
+    Cat(join::Files),
+    /// Put NPY files of one shape one behind the other, along a new axis
+    Stack(join::Files),
     Split(join::Split),
     Pack(pack::Pack),
     Unpack(pack::Unpack),

@@ -8,39 +8,53 @@ use ndarray::{Slice, SliceInfoElem};
 use ndarray_io::{DynArray, NpyFile, RaFile, ReadOptions};
 
 use super::Failure;
+use super::blocks::Source;
 use super::open::{Format, format_of, read};
 
 /// Print the values of an array
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Which array of an archive
-    #[arg(long, value_name = "NAME")]
-    member: Option<String>,
-    /// A part, as NumPy writes it: '0:10, ..., ::2'
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
-    slice: Option<String>,
     /// Show Python objects, as data
     #[arg(long)]
     allow_objects: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// An array, or a part of it.
+#[derive(Args)]
+pub(crate) struct Which {
+    /// Which array of an archive
+    #[arg(long, value_name = "NAME")]
+    pub(crate) member: Option<String>,
+    /// A part, as NumPy writes it: '0:10, ..., ::2'
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    pub(crate) slice: Option<String>,
     /// The file; - is standard input
-    file: PathBuf,
+    pub(crate) file: PathBuf,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = ReadOptions::new().allow_objects(arguments.allow_objects);
-    let array = part(&arguments.file, arguments.member.as_deref(), arguments.slice.as_deref(), &options)?;
-    writeln!(out, "{array}")?;
+    let which = &arguments.which;
+    if which.slice.is_none() {
+        // Of a file only what is shown is read.
+        let shown = match Source::open(&which.file, which.member.as_deref(), &options)? {
+            Source::Npy(file) => file.preview()?,
+            Source::Ra(file) => file.preview()?,
+            Source::Memory(array) => array.to_string(),
+        };
+        writeln!(out, "{shown}")?;
+        return Ok(0);
+    }
+    writeln!(out, "{}", part(which, &options)?)?;
     Ok(0)
 }
 
 /// An array, or the part of it that a slice says; of a file only what is needed is read.
-pub(crate) fn part(
-    path: &Path,
-    member: Option<&str>,
-    slice: Option<&str>,
-    options: &ReadOptions,
-) -> Result<DynArray, Failure> {
-    let Some(slice) = slice else { return read(path, member, options) };
+pub(crate) fn part(which: &Which, options: &ReadOptions) -> Result<DynArray, Failure> {
+    let (path, member) = (&*which.file, which.member.as_deref());
+    let Some(slice) = &which.slice else { return read(path, member, options) };
     let is_file = path != Path::new("-") && member.is_none();
     match if is_file { Some(format_of(path)?) } else { None } {
         Some(Format::Npy) => {

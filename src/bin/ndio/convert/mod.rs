@@ -3,7 +3,7 @@
 
 mod options;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             return Err(format!("{name}: its name does not say which format it is to have; --to does").into());
         }
     };
-    let near =
-        if is_standard(&arguments.output) { std::env::temp_dir() } else { folder_of(&arguments.output) };
+    let is_file = fs::metadata(&arguments.output).map_or(true, |metadata| metadata.is_file());
+    let near = match is_standard(&arguments.output) || !is_file {
+        true => std::env::temp_dir(),
+        false => folder_of(&arguments.output),
+    };
     let input = Input::of(arguments, from, &near)?;
     let done = finish(arguments, &input, from, to, &near, out);
     // Who asked knows nothing of files in between.
@@ -249,12 +252,19 @@ pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
     Ok(made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path())
 }
 
-/// Writes a file, which replaces an old one when it is whole.
+/// Writes a file, which replaces an old one when it is whole. What is no file, as a device or a pipe, is written to as it is.
 pub(crate) fn replace(
     path: &Path,
     near: &Path,
     write: impl FnOnce(&mut File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        let file = File::options().write(true).open(path);
+        return write(&mut file.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    // A link stays one, and what it leads to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let near = if target == *path { near.to_owned() } else { folder_of(&target) };
     let made = tempfile::Builder::new()
         .prefix(".ndio-")
         .suffix(".tmp")
@@ -262,7 +272,7 @@ pub(crate) fn replace(
         .tempfile_in(near)?;
     let (mut file, made) = made.into_parts();
     write(&mut file)?;
-    made.persist(path).map_err(|error| format!("{}: {}", path.display(), error.error))?;
+    made.persist(&target).map_err(|error| format!("{}: {}", path.display(), error.error))?;
     Ok(())
 }
 

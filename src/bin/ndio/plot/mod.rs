@@ -13,18 +13,12 @@ use ndarray_io::{Kind, ReadOptions};
 
 use super::Failure;
 use super::blocks::Source;
-use super::show::part;
+use super::show::{Which, part};
 use plane::Plane;
 
-/// Draw an array: pictures of two axes, lines of one, histograms of anything
+/// Draw an array: pictures of two axes, lines of one, histograms of anything. Without --slice, of more axes the middle is drawn
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Which array of an archive
-    #[arg(long, value_name = "NAME")]
-    member: Option<String>,
-    /// A part, as NumPy writes it: '0, ..., ::2'. Without it, the middle of all axes but the last two
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
-    slice: Option<String>,
     /// How often which numbers occur
     #[arg(long)]
     histogram: bool,
@@ -43,8 +37,8 @@ pub(crate) struct Arguments {
     /// Whether there are colours; without it, in a terminal that has them if NO_COLOR is not set
     #[arg(long, value_enum, default_value = "auto")]
     color: Color,
-    /// The file; - is standard input
-    file: PathBuf,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -94,20 +88,16 @@ impl Canvas {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = ReadOptions::new();
-    let source = match &arguments.slice {
-        Some(slice) => {
-            let array = part(&arguments.file, arguments.member.as_deref(), Some(slice), &options)?;
-            Source::Memory(Box::new(array))
-        }
-        None => Source::open(&arguments.file, arguments.member.as_deref(), &options)?,
+    let which = &arguments.which;
+    let source = match &which.slice {
+        Some(_) => Source::Memory(Box::new(part(which, &options)?)),
+        None => Source::open(&which.file, which.member.as_deref(), &options)?,
     };
     if source.len() == 0 {
         let shape = ndarray_io::Shape::from(source.shape().to_vec());
-        return Err(format!(
-            "{}: an array of shape {shape} has nothing to be drawn",
-            arguments.file.display()
-        )
-        .into());
+        return Err(
+            format!("{}: an array of shape {shape} has nothing to be drawn", which.file.display()).into()
+        );
     }
     let canvas = Canvas::of(arguments);
     let ndim = source.shape().len();
