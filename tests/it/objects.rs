@@ -302,6 +302,17 @@ fn a_struct_has_no_objects() {
     assert!(error.to_string().contains("PyValue"), "{error}");
 }
 
+/// What two objects of different kinds have in common is no object itself.
+#[test]
+fn a_list_and_a_tuple_of_the_same_items_are_two() {
+    let items = Arc::new(vec![PyValue::from(1)]);
+    let both = arr1(&[PyValue::List(Arc::clone(&items)), PyValue::Tuple(items)]);
+    let mut file = Vec::new();
+    both.write_npy(&mut file).unwrap();
+    let back = Array1::<PyValue>::read_npy(&file[..]).unwrap();
+    assert_eq!((back[0].to_string(), back[1].to_string()), ("[1]".into(), "(1,)".into()));
+}
+
 /// A name with a line end would end there in the old protocols, and what follows would be opcodes.
 #[test]
 fn nothing_is_slipped_into_a_pickle() {

@@ -66,7 +66,8 @@ impl Source {
 
     /// The number of elements, which is that of an array that has been opened: it does not overflow.
     pub(crate) fn len(&self) -> usize {
-        self.shape().iter().product()
+        // The axes of an empty array may be endless.
+        if self.shape().contains(&0) { 0 } else { self.shape().iter().product() }
     }
 
     /// The slice that is the whole array.
@@ -113,16 +114,18 @@ impl Blocks {
         if order == Order::Fortran {
             dims.reverse();
         }
-        let is_empty = dims.contains(&0);
+        if dims.contains(&0) {
+            return Self { dims, order, cut: 0, step: 1, next: None };
+        }
         let mut cut = dims.len().saturating_sub(1);
         let mut within = 1;
-        while cut > 0 && within * dims[cut] <= most {
+        while cut > 0 && dims[cut] <= most / within {
             within *= dims[cut];
             cut -= 1;
         }
         let step = (most / within).max(1);
-        let next = (!is_empty).then(|| vec![0; if dims.is_empty() { 0 } else { cut + 1 }]);
-        Self { dims, order, cut, step, next }
+        let first = vec![0; if dims.is_empty() { 0 } else { cut + 1 }];
+        Self { dims, order, cut, step, next: Some(first) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Writer};
 use ndarray::{Ix1, Ix2, SliceInfoElem};
-use ndarray_io::{Casting, DType, DynArray, Kind, NpyWriter, ReadOptions, WritableElement};
+use ndarray_io::{Casting, DType, DynArray, Kind, NpyWriter, PyValue, ReadOptions, WritableElement};
 
 use super::Failure;
 use super::blocks::Source;
@@ -78,9 +78,7 @@ fn columns(dtype: &DType) -> Vec<String> {
 /// The elements as text, in C order.
 fn texts_of(array: &DynArray) -> Result<Vec<String>, Failure> {
     if let Some(objects) = array.objects() {
-        let text =
-            |object: &ndarray_io::PyValue| object.as_str().map_or_else(|| object.to_string(), str::to_owned);
-        return Ok(objects.iter().map(text).collect());
+        return objects.iter().map(text_of).collect();
     }
     let kind = array.dtype().as_scalar().map(ndarray_io::Scalar::kind);
     let flat = |texts: ndarray::ArrayD<String>| texts.iter().cloned().collect();
@@ -110,6 +108,18 @@ fn texts_of(array: &DynArray) -> Result<Vec<String>, Failure> {
             }
         }
     })
+}
+
+/// An object that has a form in a table.
+fn text_of(object: &PyValue) -> Result<String, Failure> {
+    match object {
+        PyValue::None => Ok(String::new()),
+        PyValue::Str(text) if text.as_str().is_some() => Ok(text.as_str().unwrap_or_default().to_owned()),
+        PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_) => Ok(object.to_string()),
+        PyValue::Decimal(digits) => Ok(digits.to_string()),
+        PyValue::Date(date) => Ok(format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)),
+        _ => Err("tables have texts and numbers, and among the objects are others".into()),
+    }
 }
 
 /// Reads a table of numbers, or of text if that is asked for: floats, if nothing is.

@@ -10,6 +10,7 @@ use ndarray_io::{Casting, DType, DynArray, Kind, NpzFile, Order, ReadOptions};
 use super::Failure;
 use super::blocks::Source;
 use super::open::{Format, format_of};
+use super::progress::Progress;
 
 /// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
@@ -119,10 +120,14 @@ fn arrays(
     const BLOCK: usize = 4 << 20;
     let mut found = Found::default();
     let wide = if a.item_size() < b.item_size() { two } else { one };
+    let all_bytes = (wide.len() * wide.dtype().item_size()) as u64;
+    let mut progress = Progress::new();
     for (slice, first) in wide.blocks(Order::C, BLOCK) {
         let (one, two) = (one.slice(&slice)?, two.slice(&slice)?);
         compare(&one, &two, &first, arguments, &mut found)?;
+        progress.add(one.bytes().len().max(two.bytes().len()) as u64, all_bytes);
     }
+    drop(progress);
     if found.differing == 0 {
         return Ok(!has_other_dtype);
     }

@@ -63,8 +63,15 @@ fn all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
     while let Some((path, is_asked_for)) = open.pop() {
         if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
-            let mut entries =
-                fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, Failure>>()?;
+            let mut entries = Vec::new();
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                // A link to a folder may lead back to where we are.
+                if !entry.file_type()?.is_symlink() || fs::metadata(entry.path()).is_ok_and(|to| to.is_file())
+                {
+                    entries.push(entry.path());
+                }
+            }
             entries.sort();
             open.extend(entries.into_iter().rev().map(|path| (path, false)));
         } else if is_asked_for || is_array_file(&path) {

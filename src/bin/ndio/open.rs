@@ -29,6 +29,15 @@ impl Format {
 /// Which format a file has, by its first bytes. Where they are cut or none of these, it is taken for what its name says, so that
 /// the reader of that format can say what is wrong with it.
 pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
+    Ok(by_content(path)?.unwrap_or(match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npz") => Format::Npz,
+        Some("ra") => Format::Ra,
+        _ => Format::Npy,
+    }))
+}
+
+/// The format that the first bytes tell.
+pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
     let mut file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut first = [0; 8];
     let mut have = 0;
@@ -41,14 +50,10 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
         }
     }
     Ok(match &first[..have] {
-        [0x93, b'N', ..] => Format::Npy,
-        b"rawarray" | b"yarrawar" => Format::Ra,
-        [b'P', b'K', ..] => Format::Npz,
-        _ => match path.extension().and_then(|extension| extension.to_str()) {
-            Some("npz") => Format::Npz,
-            Some("ra") => Format::Ra,
-            _ => Format::Npy,
-        },
+        [0x93, b'N', ..] => Some(Format::Npy),
+        b"rawarray" | b"yarrawar" => Some(Format::Ra),
+        [b'P', b'K', ..] => Some(Format::Npz),
+        _ => None,
     })
 }
 

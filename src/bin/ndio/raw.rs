@@ -8,6 +8,7 @@ use ndarray_io::{DType, DynArray, Order, ReadOptions, Shape};
 use super::Failure;
 use super::blocks::Source;
 use super::convert::write_header;
+use super::progress::Progress;
 
 /// Writes the elements of an array, in the order of its file or another.
 pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {
@@ -17,8 +18,12 @@ pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> R
         return Err("Python objects have no bytes of their own".into());
     }
     let order = order.unwrap_or(source.order());
+    let all = (source.len() * source.dtype().item_size()) as u64;
+    let mut progress = Progress::new();
     for (slice, _) in source.blocks(order, BLOCK) {
-        put(&source.slice(&slice)?, order, out)?;
+        let array = source.slice(&slice)?;
+        put(&array, order, out)?;
+        progress.add(array.bytes().len() as u64, all);
     }
     Ok(())
 }

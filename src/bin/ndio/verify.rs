@@ -8,6 +8,7 @@ use ndarray_io::{DType, DynArray, Kind, NpyFile, NpzFile, RaFile, ReadOptions};
 
 use super::blocks::Source;
 use super::open::{Format, format_of, ra};
+use super::progress::Progress;
 use super::{Failure, at, told};
 
 /// Check files: structure, length, checksums, bools and text
@@ -67,11 +68,14 @@ fn check_blocks(source: &Source) -> Result<(), Failure> {
     if !needs_a_look(source.dtype()) {
         return Ok(());
     }
+    let all = (source.len() * source.dtype().item_size()) as u64;
+    let mut progress = Progress::new();
     let mut done = 0;
     for (slice, _) in source.blocks(source.order(), BLOCK) {
         let array = source.slice(&slice)?;
         check_from(&array, done)?;
         done += array.len();
+        progress.add(array.bytes().len() as u64, all);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::mem::{self, Discriminant};
 use std::sync::Arc;
 
 use super::read::MOST_NESTED;
@@ -17,8 +18,8 @@ use crate::shape::Order;
 /// Writes objects; those that are shared once, and from then on by their number.
 pub(super) struct PickleWriter {
     out: Writer,
-    /// The numbers of shared objects, by where they are.
-    shared: HashMap<*const (), u32>,
+    /// The numbers of shared objects, by where they are and which kind of object they are the parts of.
+    shared: HashMap<(*const (), Discriminant<PyValue>), u32>,
     depth: usize,
 }
 
@@ -172,19 +173,19 @@ impl PickleWriter {
             PyValue::Bool(value) => self.out.bool(*value),
             PyValue::Int(number) => self.int(number),
             PyValue::Float(number) => self.out.float(*number),
-            PyValue::Str(text) => self.text(text),
-            PyValue::Bytes(bytes) => self.sharing(bytes, |writer| {
+            PyValue::Str(text) => self.text(value, text),
+            PyValue::Bytes(bytes) => self.sharing(value, bytes, |writer| {
                 writer.out.bytes(bytes);
                 Ok(())
             })?,
-            PyValue::List(items) => self.sharing(items, |writer| writer.list(&mut items.iter()))?,
-            PyValue::Tuple(items) => self.sharing(items, |writer| writer.tuple(items))?,
-            PyValue::Dict(pairs) => self.sharing(pairs, |writer| {
+            PyValue::List(items) => self.sharing(value, items, |writer| writer.list(&mut items.iter()))?,
+            PyValue::Tuple(items) => self.sharing(value, items, |writer| writer.tuple(items))?,
+            PyValue::Dict(pairs) => self.sharing(value, pairs, |writer| {
                 writer.out.empty_dict();
                 writer.pairs(pairs)
             })?,
-            PyValue::Array(array) => self.sharing(array, |writer| writer.dyn_array(array))?,
-            PyValue::Object(object) => self.sharing(object, |writer| writer.object(object))?,
+            PyValue::Array(array) => self.sharing(value, array, |writer| writer.dyn_array(array))?,
+            PyValue::Object(object) => self.sharing(value, object, |writer| writer.object(object))?,
             other => self.further(other)?,
         }
         Ok(())
@@ -200,16 +201,18 @@ impl PickleWriter {
                 self.out.tuple_of(2);
                 self.out.reduce();
             }
-            PyValue::ByteArray(bytes) => self.sharing(bytes, |writer| {
+            PyValue::ByteArray(bytes) => self.sharing(value, bytes, |writer| {
                 writer.global(writer.builtins(), "bytearray")?;
                 writer.out.bytes(bytes);
                 writer.out.tuple_of(1);
                 writer.out.reduce();
                 Ok(())
             })?,
-            PyValue::Set(items) => self.sharing(items, |writer| writer.set(items, "set"))?,
-            PyValue::FrozenSet(items) => self.sharing(items, |writer| writer.set(items, "frozenset"))?,
-            PyValue::Scalar(array) => self.sharing(array, |writer| {
+            PyValue::Set(items) => self.sharing(value, items, |writer| writer.set(items, "set"))?,
+            PyValue::FrozenSet(items) => {
+                self.sharing(value, items, |writer| writer.set(items, "frozenset"))?
+            }
+            PyValue::Scalar(array) => self.sharing(value, array, |writer| {
                 writer.global(writer.multiarray(), "scalar")?;
                 writer.dtype(array.dtype())?;
                 writer.out.bytes(array.bytes());
@@ -257,13 +260,13 @@ impl PickleWriter {
         }
     }
 
-    fn text(&mut self, text: &PyStr) {
+    fn text(&mut self, value: &PyValue, text: &PyStr) {
         /// What is shorter is not worth a number; and may stand in the object itself.
         const LONG: usize = 64;
         match text.as_str() {
             Some(text) if text.len() > LONG => {
                 // Copies of a long text stand at the same place; whether there are any, nobody says.
-                match self.shared.entry(text.as_ptr().cast()) {
+                match self.shared.entry((text.as_ptr().cast(), mem::discriminant(value))) {
                     Entry::Occupied(number) => self.out.get(*number.get()),
                     Entry::Vacant(place) => {
                         self.out.str(text);
@@ -350,11 +353,12 @@ impl PickleWriter {
     /// Writes what may be shared: once, and from then on its number.
     fn sharing<T: ?Sized>(
         &mut self,
+        value: &PyValue,
         object: &Arc<T>,
         write: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let is_shared = Arc::strong_count(object) > 1;
-        let place = Arc::as_ptr(object).cast::<()>();
+        let place = (Arc::as_ptr(object).cast::<()>(), mem::discriminant(value));
         if is_shared && let Some(number) = self.shared.get(&place) {
             self.out.get(*number);
             return Ok(());

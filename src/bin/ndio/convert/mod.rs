@@ -15,7 +15,7 @@ use ndarray_io::{
 use tempfile::TempPath;
 
 use super::Failure;
-use super::open::{Format, format_of};
+use super::open::{Format, by_content, format_of};
 use super::progress::Progress;
 use super::{csv, raw};
 pub(crate) use options::Arguments;
@@ -23,14 +23,17 @@ use options::{CompressionName, Kind, kind_of_name};
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let is_standard = |path: &Path| path == Path::new("-");
+    let of = |format| match format {
+        Format::Npy => Kind::Npy,
+        Format::Npz => Kind::Npz,
+        Format::Ra => Kind::Ra,
+    };
     let from = match (arguments.from, kind_of_name(&arguments.input)) {
-        (Some(kind), _) | (None, Some(kind @ (Kind::Csv | Kind::Raw))) => kind,
+        (Some(kind), _) => kind,
         _ if is_standard(&arguments.input) => Kind::Npy,
-        _ => match format_of(&arguments.input)? {
-            Format::Npy => Kind::Npy,
-            Format::Npz => Kind::Npz,
-            Format::Ra => Kind::Ra,
-        },
+        // An array in a file of another name is an array still.
+        (None, Some(kind @ (Kind::Csv | Kind::Raw))) => by_content(&arguments.input)?.map_or(kind, of),
+        _ => of(format_of(&arguments.input)?),
     };
     let to = match arguments.to.or_else(|| kind_of_name(&arguments.output)) {
         Some(kind) => kind,

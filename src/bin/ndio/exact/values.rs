@@ -1,5 +1,7 @@
 //! What arrays hold, in the manifest's form.
 
+use std::cell::Cell;
+
 use ndarray_io::{
     ByteOrder, DType, DynArray, Kind, Order, PyValue, ReadNpyExt, ReadOptions, Scalar, Title, WriteNpyExt,
     WriteOptions,
@@ -18,8 +20,9 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
     });
     let ordered = in_c_order(array)?;
     if let Some(objects) = ordered.objects() {
+        let left = &Left(Cell::new(64 << 20));
         let values: Result<Vec<Value>, Fault> =
-            objects.iter().map(|object| object_value(ordered.dtype(), object)).collect();
+            objects.iter().map(|object| object_value(ordered.dtype(), object, left)).collect();
         line["object_values"] = json!(values?);
         return Ok(line);
     }
@@ -145,25 +148,46 @@ fn text(codes: &[u32]) -> Value {
 }
 
 /// An element that is an object, or a record that has some: of a record only the objects are tagged.
-fn object_value(dtype: &DType, object: &PyValue) -> Result<Value, Fault> {
+/// How much may still be told of objects: those that several refer to are told each time, which may be more often than a file
+/// that means harm has bytes.
+struct Left(Cell<usize>);
+
+impl Left {
+    fn take(&self, count: usize) -> Result<(), Fault> {
+        let left = self.0.get().checked_sub(count);
+        self.0.set(left.ok_or_else(|| Fault {
+            class: "unsupported_pickle",
+            message: "told without sharing, the objects are more than 64 million".into(),
+        })?);
+        Ok(())
+    }
+
+    fn hex(&self, bytes: &[u8]) -> Result<String, Fault> {
+        self.take(bytes.len())?;
+        Ok(hex(bytes))
+    }
+}
+
+fn object_value(dtype: &DType, object: &PyValue, left: &Left) -> Result<Value, Fault> {
     match (dtype, object) {
         (DType::Record(record), PyValue::Tuple(parts)) if parts.len() == record.fields().len() => record
             .fields()
             .iter()
             .zip(&**parts)
-            .map(|(field, part)| object_value(field.dtype(), part))
+            .map(|(field, part)| object_value(field.dtype(), part, left))
             .collect::<Result<Vec<_>, _>>()
             .map(Value::Array),
-        (DType::Object, object) => tagged(object),
-        (_, object) => Ok(match tagged(object)? {
+        (DType::Object, object) => tagged(object, left),
+        (_, object) => Ok(match tagged(object, left)? {
             Value::Object(mut tagged) => tagged.remove("v").unwrap_or(Value::Null),
             other => other,
         }),
     }
 }
 
-fn tagged(object: &PyValue) -> Result<Value, Fault> {
-    let all = |items: &[PyValue]| items.iter().map(tagged).collect::<Result<Vec<_>, _>>();
+fn tagged(object: &PyValue, left: &Left) -> Result<Value, Fault> {
+    left.take(1)?;
+    let all = |items: &[PyValue]| items.iter().map(|item| tagged(item, left)).collect::<Result<Vec<_>, _>>();
     let sorted = |items: &[PyValue]| {
         let mut items = all(items)?;
         items.sort_by_key(sort_key);
@@ -177,16 +201,21 @@ fn tagged(object: &PyValue) -> Result<Value, Fault> {
         PyValue::Complex(number) => {
             json!({"t": "complex", "v": [hex(&number.re.to_be_bytes()), hex(&number.im.to_be_bytes())]})
         }
-        PyValue::Str(string) => json!({"t": "str", "v": text(&string.code_points())}),
-        PyValue::Bytes(bytes) => json!({"t": "bytes", "v": hex(bytes)}),
-        PyValue::ByteArray(bytes) => json!({"t": "bytearray", "v": hex(bytes)}),
+        PyValue::Str(string) => {
+            let codes = string.code_points();
+            left.take(codes.len())?;
+            json!({"t": "str", "v": text(&codes)})
+        }
+        PyValue::Bytes(bytes) => json!({"t": "bytes", "v": left.hex(bytes)?}),
+        PyValue::ByteArray(bytes) => json!({"t": "bytearray", "v": left.hex(bytes)?}),
         PyValue::List(items) => json!({"t": "list", "v": all(items)?}),
         PyValue::Tuple(items) => json!({"t": "tuple", "v": all(items)?}),
         PyValue::Set(items) => json!({"t": "set", "v": sorted(items)?}),
         PyValue::FrozenSet(items) => json!({"t": "frozenset", "v": sorted(items)?}),
         PyValue::Dict(pairs) => {
-            let pair =
-                |(key, value): &(PyValue, PyValue)| Ok::<_, Fault>(json!([tagged(key)?, tagged(value)?]));
+            let pair = |(key, value): &(PyValue, PyValue)| {
+                Ok::<_, Fault>(json!([tagged(key, left)?, tagged(value, left)?]))
+            };
             json!({"t": "dict", "v": pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?})
         }
         PyValue::Scalar(array) => {
@@ -195,17 +224,19 @@ fn tagged(object: &PyValue) -> Result<Value, Fault> {
         }
         PyValue::Array(array) => {
             let ordered = in_c_order(array)?;
+            left.take(array.bytes().len())?;
             let values = match ordered.objects() {
                 Some(objects) => objects
                     .iter()
-                    .map(|object| object_value(ordered.dtype(), object))
+                    .map(|object| object_value(ordered.dtype(), object, left))
                     .collect::<Result<Vec<_>, _>>()?,
                 None => values(&ordered)?,
             };
             json!({"t": "ndarray", "descr": array.dtype().to_string(), "shape": array.shape(), "v": values})
         }
         other => {
-            let message = format!("the object {other} has no form here");
+            let shown: String = other.to_string().chars().take(200).collect();
+            let message = format!("the object {shown} has no form here");
             return Err(Fault { class: "unsupported_pickle", message });
         }
     })
