@@ -1,9 +1,12 @@
 //! An array that need not fit into memory, block by block: each is a stretch of the elements as they lie in the file.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use ndarray::SliceInfoElem;
-use ndarray_io::{DType, DynArray, NpyFile, NpzFile, Order, RaFile, ReadOptions};
+use ndarray_io::{
+    DType, DynArray, NpyFile, NpzFile, Order, RaFile, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
+};
 
 use super::Failure;
 use super::open::{Format, format_of, read};
@@ -92,6 +95,16 @@ impl Source {
     pub(crate) fn blocks_of(&self, shape: &[usize], order: Order, bytes: usize) -> Blocks {
         Blocks::new(shape, order, (bytes / self.dtype().item_size().max(1)).max(1))
     }
+}
+
+/// The array whose elements lie in this order. Where only one axis has a length, any order is the same.
+pub(crate) fn in_order(array: &DynArray, order: Order) -> Result<Cow<'_, DynArray>, ndarray_io::Error> {
+    if array.order() == order || array.shape().iter().filter(|length| **length != 1).count() < 2 {
+        return Ok(Cow::Borrowed(array));
+    }
+    let mut file = Vec::new();
+    array.write_npy_with(&mut file, &WriteOptions::new().order(order))?;
+    Ok(Cow::Owned(DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?))
 }
 
 /// Slices that cover an array, one stretch of elements behind the other.

@@ -8,7 +8,7 @@ use ndarray::IxDyn;
 use ndarray_io::{Casting, DType, DynArray, Kind, NpzFile, Order, ReadOptions};
 
 use super::Failure;
-use super::blocks::Source;
+use super::blocks::{Source, in_order};
 use super::open::{Format, format_of};
 use super::progress::Progress;
 
@@ -208,7 +208,7 @@ fn compare(
     }
     // All else is equal if its bytes are, in one byte order and one order of the elements.
     let native = one.dtype().with_byte_order(ndarray_io::ByteOrder::NATIVE);
-    let (a, b) = (in_order(one, &native)?, in_order(two, &native)?);
+    let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
     let size = native.item_size().max(1);
     for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {
         found.note(a == b, || place_of(first, one.shape(), index));
@@ -216,14 +216,9 @@ fn compare(
     Ok(())
 }
 
-fn in_order(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
+fn with_dtype(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
     let array = if array.dtype() == dtype { array.clone() } else { array.cast_to(dtype, Casting::Safe)? };
-    // A slice of everything is in C order.
-    Ok(if array.order() == Order::C {
-        array
-    } else {
-        array.slice(&vec![(..).into(); array.shape().len()][..])?
-    })
+    Ok(in_order(&array, Order::C)?.into_owned())
 }
 
 /// Integers and bools, in C order.

@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray_io::{DType, DynArray, Order, ReadOptions, Shape};
 
 use super::Failure;
-use super::blocks::Source;
+use super::blocks::{Source, in_order};
 use super::convert::write_header;
 use super::progress::Progress;
 
@@ -30,19 +30,7 @@ pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> R
 
 /// Writes the elements in this order. What lies so is copied; all else has to be gathered.
 pub(crate) fn put(array: &DynArray, order: Order, out: &mut dyn Write) -> Result<(), Failure> {
-    let is_same = array.order() == order || array.shape().iter().filter(|length| **length != 1).count() < 2;
-    match is_same {
-        true => out.write_all(array.bytes())?,
-        false => out.write_all(turned(array, order)?.bytes())?,
-    }
-    Ok(())
-}
-
-/// The array whose bytes lie in the other order.
-fn turned(array: &DynArray, order: Order) -> Result<DynArray, Failure> {
-    let mut file = Vec::new();
-    ndarray_io::WriteNpyExt::write_npy_with(array, &mut file, &ndarray_io::WriteOptions::new().order(order))?;
-    Ok(ndarray_io::ReadNpyExt::read_npy(&file[..])?)
+    Ok(out.write_all(in_order(array, order)?.bytes())?)
 }
 
 /// Puts the header before elements that have none.

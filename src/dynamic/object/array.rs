@@ -15,9 +15,9 @@ use crate::pickle::{self, Node};
 use crate::shape::{Order, Shape};
 use crate::transfer::make_each;
 
-/// The elements of the array that is pickled, in the order that the header says (in the pickle they are in C order, whatever it
-/// says of the array); and how many bytes the pickle takes, with the
-/// white space that some writers leave behind it. It has to be the array that the header says.
+/// The elements of the array that is pickled, in the order that the header says; and how many bytes the pickle takes, with the
+/// white space that some writers leave behind it. It has to be the array that the header says. In the pickle the elements are in
+/// C order, whatever it says of the array.
 pub(in super::super) fn decode(
     payload: &[u8],
     header: &Header,

@@ -2,13 +2,11 @@
 
 use std::cell::Cell;
 
-use ndarray_io::{
-    ByteOrder, DType, DynArray, Kind, Order, PyValue, ReadNpyExt, ReadOptions, Scalar, Title, WriteNpyExt,
-    WriteOptions,
-};
+use ndarray_io::{ByteOrder, DType, DynArray, Kind, Order, PyValue, Scalar, Title};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::super::blocks::in_order;
 use super::Fault;
 
 /// What an array is and holds.
@@ -18,7 +16,7 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
         "shape": array.shape(),
         "n": array.len(),
     });
-    let ordered = in_c_order(array)?;
+    let ordered = in_order(array, Order::C)?;
     if let Some(objects) = ordered.objects() {
         let left = &Left(Cell::new(64 << 20));
         let values: Result<Vec<Value>, Fault> =
@@ -50,15 +48,6 @@ fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
         return Ok(vec![Value::Null; MOST_VALUES + 1]);
     }
     (0..array.len()).map(|index| value(array.dtype(), &array.bytes()[index * size..][..size])).collect()
-}
-
-fn in_c_order(array: &DynArray) -> Result<DynArray, Fault> {
-    if array.order() == Order::C || array.shape().len() < 2 {
-        return Ok(array.clone());
-    }
-    let mut file = Vec::new();
-    array.write_npy_with(&mut file, &WriteOptions::new().order(Order::C))?;
-    Ok(DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?)
 }
 
 /// An error if an element is none.
@@ -223,7 +212,7 @@ fn tagged(object: &PyValue, left: &Left) -> Result<Value, Fault> {
             json!({"t": "npscalar", "descr": array.dtype().to_string(), "v": values.first()})
         }
         PyValue::Array(array) => {
-            let ordered = in_c_order(array)?;
+            let ordered = in_order(array, Order::C)?;
             left.take(array.bytes().len())?;
             let values = match ordered.objects() {
                 Some(objects) => objects
