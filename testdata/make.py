@@ -48,6 +48,7 @@ def main():
     by_hand()
     faults()
     archives()
+    expected()
     with open(HERE / "manifest.jsonl", "w", encoding="ascii", newline="\n") as manifest:
         for line in LINES:
             manifest.write(json.dumps(line) + "\n")
@@ -480,6 +481,37 @@ def archives():
                   for member, blob in members if not member.endswith(".npy")]
         LINES.append({"id": f"archive-{name}", "file": path.name, "kind": "npz", "expect": "ok", "also": [],
                       "other_members": others, "arrays": found})
+
+
+def expected():
+    """Checksums of the files that `np.save` writes for arrays that the tests make by the same formula."""
+    cube = np.fromfunction(lambda a, b, c: a * 100 + b * 10 + c, (6, 5, 4), dtype="<i4") - 300
+    joined = np.fromfunction(lambda a, b, c: a * 100 + b * 10 + c, (7, 6, 5), dtype="<u2")
+    large = np.fromfunction(lambda a, b: (a * b) % 1000, (700, 300), dtype="<i8").astype("<f8")
+    arrays = {
+        "cube-f4-big-fortran": np.asfortranarray(cube.astype(">f4")),
+        "cube-f4-little-c": cube.astype("<f4"),
+        "joined-c": joined,
+        "joined-fortran": np.asfortranarray(joined),
+        "words-big": np.array(["a", "bc"], ">U2"),
+        "names": np.array(["Ada", "Grace", "\u00c9mile"], "<U5"),
+        "big-appended": np.array([[1, 2], [3, 4]], ">i2"),
+        "small-appended": np.array([1, 2, 3], "u1"),
+        "events": np.zeros(1000, np.dtype([("kind", "u1"), ("time", "<f8")], align=True)),
+        "scalar": np.array(7, "u1"),
+        "large": large,
+        "strided": large[::-2, ::3],
+        "texts": np.array(["a", "bcd"], "<U3"),
+        "many": np.sqrt(np.arange(600_000, dtype="<f4")),
+        "option-array": np.asfortranarray(np.array([[1, 2], [3, 4]], ">i2")),
+    }
+    arrays["events"]["kind"], arrays["events"]["time"] = np.arange(1000) % 256, np.arange(1000)
+    for shape in [(), (0,), (3, 0, 2), (1, 1)]:
+        arrays["zeros-" + "x".join(map(str, shape))] = np.zeros(shape, ">f4")
+    for rows in (0, 1, 50, 40_000):
+        arrays[f"pieces-{rows}"] = np.arange(rows * 3, dtype="<u4").reshape(rows, 3)
+    sums = {name: hashlib.sha256(raw(array)).hexdigest() for name, array in arrays.items()}
+    (HERE / "expected.json").write_text(json.dumps(sums, indent=1) + "\n", encoding="ascii", newline="\n")
 
 
 def raw(array):

@@ -76,7 +76,7 @@ impl<'a, 's> Deflate<'a, 's> {
                 out,
             )
         };
-        pipeline::ordered(blocks, self.deflaters.threads, make, |block| {
+        pipeline::ordered(blocks, self.deflaters.threads, &make, &mut |block| {
             self.packed += block.len() as u64;
             self.sink.write(block)
         })

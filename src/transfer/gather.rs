@@ -164,35 +164,34 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &PlainOut<T>, i
 /// Gathers a plane whose first axis lies together; its rows stand `row` bytes apart in the file.
 fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &PlainOut<T>, into: &mut [u8], row: usize) {
     match size_of::<T>() {
-        1 => transpose_tiles::<T, 1>(plane, out, into, row),
-        2 => transpose_tiles::<T, 2>(plane, out, into, row),
-        4 => transpose_tiles::<T, 4>(plane, out, into, row),
-        8 => transpose_tiles::<T, 8>(plane, out, into, row),
-        16 => transpose_tiles::<T, 16>(plane, out, into, row),
-        _ => scatter(plane, out, into, row),
+        1 => transpose_tiles::<1>(out.units(&plane), into, row),
+        2 => transpose_tiles::<2>(out.units(&plane), into, row),
+        4 => transpose_tiles::<4>(out.units(&plane), into, row),
+        8 => transpose_tiles::<8>(out.units(&plane), into, row),
+        16 => transpose_tiles::<16>(out.units(&plane), into, row),
+        _ => {
+            for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
+                copy_each(line.iter(), out, into);
+            }
+        }
     }
 }
 
 /// Turns tiles round in registers and puts their rows in their places as long as they are: one element at a time, the
 /// rows would push one another out of the cache, because rows that far apart often share its lines.
-fn transpose_tiles<T, const SIZE: usize>(
-    plane: ArrayView2<'_, T>,
-    out: &PlainOut<T>,
-    into: &mut [u8],
-    row: usize,
-) {
+fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (number, columns) in plane.axis_chunks_iter(Axis(1), TILE).enumerate() {
         let into = &mut into[number * TILE * SIZE..];
         let mut lanes: [&[[u8; SIZE]]; TILE] = [&[]; TILE];
         let mut is_tiled = columns.ncols() == TILE;
         for (lane, items) in lanes.iter_mut().zip(columns.columns()) {
             match items.to_slice() {
-                Some(items) => *lane = out.bytes(items).as_chunks().0,
+                Some(items) => *lane = items,
                 None => is_tiled = false,
             }
         }
         if !is_tiled {
-            scatter(columns, out, into, row);
+            scatter(columns, into, row);
             continue;
         }
         let whole = columns.nrows() / TILE * TILE;
@@ -208,14 +207,16 @@ fn transpose_tiles<T, const SIZE: usize>(
             }
         }
         if whole < columns.nrows() {
-            scatter(columns.slice(s![whole.., ..]), out, &mut into[whole * row..], row);
+            scatter(columns.slice(s![whole.., ..]), &mut into[whole * row..], row);
         }
     }
 }
 
 /// Puts the elements of a plane in their places one by one.
-fn scatter<T>(plane: ArrayView2<'_, T>, out: &PlainOut<T>, into: &mut [u8], row: usize) {
+fn scatter<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
-        copy_each(line.iter(), out, into);
+        for (item, into) in line.iter().zip(into.as_chunks_mut().0) {
+            *into = *item;
+        }
     }
 }

@@ -10,12 +10,13 @@ use crate::error::{Error, Result};
 
 /// Makes the blocks `0..count` with `make`, on up to so many threads, and hands them to `take` in their order, on the
 /// calling thread, which makes blocks too while it has to wait. Memory is bounded: there are two blocks for each thread.
-/// Where the system gives no thread, the caller does all the work.
+/// Where the system gives no thread, the caller does all the work. (One function for all callers: a block is large enough
+/// that two calls through a pointer cost nothing, and threads take long to compile.)
 pub(super) fn ordered(
     count: usize,
     threads: usize,
-    make: impl Fn(usize, &mut Vec<u8>) -> Result<()> + Sync,
-    mut take: impl FnMut(&[u8]) -> Result<()>,
+    make: &(dyn Fn(usize, &mut Vec<u8>) -> Result<()> + Sync),
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let makers = threads.min(count).saturating_sub(1);
     if makers == 0 {
@@ -101,7 +102,7 @@ mod tests {
                     block.push(index as u8);
                     Ok(())
                 };
-                ordered(count, threads, make, |block| {
+                ordered(count, threads, &make, &mut |block| {
                     taken.extend_from_slice(block);
                     Ok(())
                 })
@@ -115,10 +116,10 @@ mod tests {
     fn an_error_of_either_side_ends_it() {
         let fail = || std::io::Error::other("full").into();
         for threads in 1..4 {
-            let taken = ordered(100, threads, |_, _| Ok(()), |_| Err(fail()));
+            let taken = ordered(100, threads, &|_, _| Ok(()), &mut |_| Err(fail()));
             assert_eq!(taken.unwrap_err().to_string(), "full");
-            let made =
-                ordered(100, threads, |index, _| if index == 50 { Err(fail()) } else { Ok(()) }, |_| Ok(()));
+            let make = |index, _: &mut Vec<u8>| if index == 50 { Err(fail()) } else { Ok(()) };
+            let made = ordered(100, threads, &make, &mut |_| Ok(()));
             assert_eq!(made.unwrap_err().to_string(), "full");
         }
     }
@@ -127,7 +128,7 @@ mod tests {
     fn a_panic_is_passed_on_and_nobody_waits_for_ever() {
         for threads in 1..4 {
             let make = |index, _: &mut Vec<u8>| if index == 50 { panic!("broken") } else { Ok(()) };
-            assert!(std::panic::catch_unwind(|| ordered(100, threads, make, |_| Ok(()))).is_err());
+            assert!(std::panic::catch_unwind(|| ordered(100, threads, &make, &mut |_| Ok(()))).is_err());
         }
     }
 }

@@ -130,5 +130,5 @@ fn write_blocks<T: Send + Sync>(
         fill(&block, bytes)
     };
     let threads = if plan.count() > 1 { options.thread_count() } else { 1 };
-    pipeline::ordered(plan.count(), threads, make, |bytes| sink.write(bytes))
+    pipeline::ordered(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
 }

@@ -11,7 +11,7 @@ use ndarray_io::{
     write_zeroed_npy,
 };
 
-use crate::routes::Aligned;
+use crate::support::routes::Aligned;
 
 #[test]
 fn paths() -> Result<(), Box<dyn std::error::Error>> {

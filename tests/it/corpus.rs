@@ -1,5 +1,5 @@
-//! NumPy's files, case by case: those of `testdata`, and the corpus that `NDARRAY_IO_CORPUS` names, if it does. What is
-//! read is written again into the folder `NDARRAY_IO_WRITTEN`, if that is set, for NumPy to check.
+//! NumPy's files, case by case: those of `testdata`, and the corpus that `NDARRAY_IO_CORPUS` names. What is read is
+//! written again into the folder `NDARRAY_IO_WRITTEN`, if that is set, for NumPy to check.
 
 use std::fmt::Debug;
 use std::fs;
@@ -11,8 +11,9 @@ use ndarray_io::{
     Version, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions,
 };
 
-use crate::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
-use crate::routes::{self, Route};
+use crate::support::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
+use crate::support::routes::{self, Route};
+use crate::support::{self, in_c_order};
 
 #[test]
 fn testdata_is_read_as_numpy_says() {
@@ -20,10 +21,9 @@ fn testdata_is_read_as_numpy_says() {
 }
 
 #[test]
+#[ignore = "needs NDARRAY_IO_CORPUS"]
 fn the_corpus_is_read_as_numpy_says() {
-    if let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") {
-        check_folder(Path::new(&folder));
-    }
+    check_folder(&support::folder_from("NDARRAY_IO_CORPUS"));
 }
 
 fn check_folder(folder: &Path) {
@@ -312,15 +312,4 @@ fn expect_error(case: &Case, read: Result<()>) -> Result<(), String> {
 
 fn numbers(json: &serde_json::Value) -> Vec<u8> {
     json.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as u8).collect()
-}
-
-/// The items of a payload in C order.
-pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortran: bool) -> Vec<u8> {
-    if !is_fortran || item == 0 || payload.is_empty() {
-        return payload.to_vec();
-    }
-    let numbers: Vec<usize> = (0..payload.len() / item).collect();
-    let reversed: Vec<usize> = shape.iter().rev().copied().collect();
-    let places = ArrayD::from_shape_vec(reversed, numbers).unwrap().reversed_axes();
-    places.iter().flat_map(|place| payload[place * item..][..item].iter().copied()).collect()
 }

@@ -6,7 +6,7 @@ use ndarray_io::{
     WriteNpyExt, WriteOptions, read_npy, with_numbers,
 };
 
-use crate::manifest::{self, with_type};
+use crate::support::manifest::{self, with_type};
 
 #[test]
 fn fields_are_numpys() {
@@ -179,7 +179,7 @@ fn a_file_shows_the_same() {
 fn no_file_takes_for_ever_to_show() {
     let claim = |descr: &str, shape: &str| {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
-        DynArray::read_npy(&crate::hostile::file(&header, &[])[..]).unwrap()
+        DynArray::read_npy(&crate::support::file(&header, &[])[..]).unwrap()
     };
     let many = claim("'|V0'", &format!("({})", "2, ".repeat(62)));
     assert!(many.to_string().len() < 1_000_000 && many.to_string().contains('…'));

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use ndarray::{Array2, ArrayD, ArrayView2, Axis, arr2};
 use ndarray_io::{ErrorKind, Part, ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
 
-use crate::routes::{Aligned, Chunks, temporary};
+use crate::support::routes::{Aligned, Chunks, temporary};
 
 fn file() -> (Array2<f64>, Vec<u8>) {
     let array = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);

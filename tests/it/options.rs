@@ -64,7 +64,7 @@ fn large_arrays_are_converted_block_by_block_on_every_way() {
     let options = ReadOptions::new().casting(Casting::Safe);
     assert_eq!(Array2::<f64>::read_npy_with(&file[..], &options).unwrap(), expected);
     assert_eq!(Array2::<f64>::read_npy_with(std::io::Cursor::new(&file), &options).unwrap(), expected);
-    let temporary = crate::routes::temporary(&file, 0);
+    let temporary = crate::support::routes::temporary(&file, 0);
     assert_eq!(Array2::<f64>::read_npy_with(temporary.reopen().unwrap(), &options).unwrap(), expected);
     for shape in [(1000, 301).f(), (1000, 301).set_f(false)] {
         let mut target = Array2::<f64>::zeros(shape);

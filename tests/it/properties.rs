@@ -6,8 +6,8 @@ use ndarray_io::{ByteOrder, NpyReader, Order, ViewMutElement, WritableElement, W
 use num_complex::Complex;
 use proptest::prelude::*;
 
-use crate::manifest::TestElement;
-use crate::routes;
+use crate::support::manifest::TestElement;
+use crate::support::routes;
 
 /// How an array is laid out: its shape, the permutation of its axes, and the step along each.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use ndarray_io::{
     ErrorKind, Limits, NpyReader, Order, Part, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Version, WriteNpyExt,
 };
 
-use crate::manifest;
-use crate::routes::Chunks;
+use crate::support::manifest;
+use crate::support::routes::Chunks;
 
 fn two_arrays() -> Vec<u8> {
     std::fs::read(manifest::testdata().join("hand-two_arrays.bin")).unwrap()

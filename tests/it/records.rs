@@ -9,8 +9,9 @@ use ndarray_io::{
 use num_complex::Complex;
 use serde_json::Value;
 
-use crate::manifest::{self, Case, TestElement};
-use crate::routes::{self, Aligned, Route};
+use crate::support;
+use crate::support::manifest::{self, Case, TestElement};
+use crate::support::routes::{self, Aligned, Route};
 
 /// Structs that derive `Record` and can be compared with the manifest.
 macro_rules! records {
@@ -246,10 +247,11 @@ fn records_are_viewed_as_they_lie() {
 }
 
 #[test]
+#[ignore = "needs NDARRAY_IO_CORPUS"]
 fn records_of_the_corpus_are_numpys() {
-    let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") else { return };
+    let folder = support::folder_from("NDARRAY_IO_CORPUS");
     let mut seen = 0;
-    for case in manifest::cases(std::path::Path::new(&folder)) {
+    for case in manifest::cases(&folder) {
         if case.expect != "ok" || case.arrays.len() != 1 {
             continue;
         }
@@ -277,6 +279,7 @@ fn records_of_the_corpus_are_numpys() {
 }
 
 #[test]
+#[ignore = "needs NDARRAY_IO_CORPUS"]
 fn bools_of_the_corpus_are_checked_within_records() {
     #[derive(Record)]
     struct InRecord {
@@ -296,9 +299,8 @@ fn bools_of_the_corpus_are_checked_within_records() {
         a: Inmost,
         c: Bytes<2>,
     }
-    let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") else { return };
-    let bytes =
-        |id: &str| std::fs::read(std::path::Path::new(&folder).join(format!("bad-bool-{id}.npy"))).unwrap();
+    let folder = support::folder_from("NDARRAY_IO_CORPUS");
+    let bytes = |id: &str| std::fs::read(folder.join(format!("bad-bool-{id}.npy"))).unwrap();
     for (error, field) in [
         (Array1::<InRecord>::read_npy(&bytes("in_record")[..]).err().unwrap(), "b"),
         (Array1::<InSubarray>::read_npy(&bytes("in_subarray")[..]).err().unwrap(), "b"),

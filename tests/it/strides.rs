@@ -3,7 +3,7 @@
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
 use ndarray_io::{ByteOrder, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
 
-use crate::manifest;
+use crate::support::manifest;
 
 /// The same views as in `testdata/make.py`.
 fn view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> ArrayViewD<'a, i32> {

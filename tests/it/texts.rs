@@ -8,8 +8,8 @@ use ndarray_io::{
     ViewNpyExt, Void, WriteNpyExt, WriteOptions, read_npy, units,
 };
 
-use crate::hostile::file;
-use crate::manifest;
+use crate::support::file;
+use crate::support::manifest;
 
 fn written<T: WriteNpyExt>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
@@ -103,7 +103,7 @@ fn many_items_of_no_bytes_are_no_bomb() {
     assert!(ArrayD::<Chars<3>>::read_npy(&claim("<U0")[..]).unwrap_err().is_limit());
     assert_eq!(ArrayD::<Void<0>>::read_npy(&claim("|V0")[..]).unwrap().len(), 1 << 40);
     let bytes = claim("|V0");
-    let stream = crate::routes::Chunks::new(&bytes, |_| 5);
+    let stream = crate::support::routes::Chunks::new(&bytes, |_| 5);
     assert_eq!(ArrayD::<Void<0>>::read_npy(stream).unwrap().len(), 1 << 40);
 }
 

@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 use std::slice;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+use ndarray::ArrayView2;
 pub(crate) use room::{Part, Room};
 pub(crate) use view::{Spread, view, view_mut, view_spread, view_spread_mut};
 
@@ -218,6 +219,18 @@ impl<T> PlainOut<T> {
     pub(crate) fn bytes<'a>(&self, items: &'a [T]) -> &'a [u8] {
         // SAFETY: T has no uninitialised bytes and no interior mutability (it is NoUninit, see `new`, or made of such).
         unsafe { slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) }
+    }
+
+    /// Elements as units of their size, so that moving them is compiled once for each size and not for each type.
+    pub(crate) fn units<'a, const SIZE: usize>(
+        &self,
+        plane: &ArrayView2<'a, T>,
+    ) -> ArrayView2<'a, [u8; SIZE]> {
+        assert_eq!(size_of::<T>(), SIZE);
+        let units = plane.raw_view().cast::<[u8; SIZE]>();
+        // SAFETY: the same elements at the same places, of the same size; as in `bytes`, each is SIZE initialised bytes,
+        // which need no alignment. They are borrowed for as long as the view that this one is made of.
+        unsafe { units.deref_into_view() }
     }
 
     /// Whether bytes have to be turned before they are written.

@@ -211,20 +211,21 @@ pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile 
     file
 }
 
-/// A reader that gives `size(call)` bytes at each call; 0 is an interruption.
-pub(crate) struct Chunks<'a, F> {
+/// A reader that gives `size(call)` bytes at each call; 0 is an interruption. One type for all callers: a closure's own type
+/// would make the compiler build the whole library anew for each of them.
+pub(crate) struct Chunks<'a> {
     bytes: &'a [u8],
-    size: F,
+    size: fn(usize) -> usize,
     call: usize,
 }
 
-impl<'a, F: FnMut(usize) -> usize> Chunks<'a, F> {
-    pub(crate) fn new(bytes: &'a [u8], size: F) -> Self {
+impl<'a> Chunks<'a> {
+    pub(crate) fn new(bytes: &'a [u8], size: fn(usize) -> usize) -> Self {
         Self { bytes, size, call: 0 }
     }
 }
 
-impl<F: FnMut(usize) -> usize> Read for Chunks<'_, F> {
+impl Read for Chunks<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.call += 1;
         match (self.size)(self.call) {

@@ -65,6 +65,15 @@ pub(crate) fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
 }
 
+/// Asserts that `file` has the bytes that `np.save` writes for the array that `testdata/make.py` calls `name`. The test data
+/// are little-endian; on other machines the test's options have to say so.
+pub(crate) fn assert_is_numpys(file: &[u8], name: &str) {
+    let sums = std::fs::read_to_string(testdata().join("expected.json")).unwrap();
+    let sums: Value = serde_json::from_str(&sums).unwrap();
+    let wanted = sums[name].as_str().unwrap_or_else(|| panic!("make.py has no array '{name}'"));
+    assert_eq!(sha256(file), wanted, "{name} is not NumPy's: {:.200}", file.escape_ascii().to_string());
+}
+
 fn case(folder: &Path, line: Value) -> Case {
     let path = folder.join(line["file"].as_str().expect("a file"));
     let bytes = std::fs::read(&path).expect("the case's file");

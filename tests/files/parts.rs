@@ -11,7 +11,7 @@ use ndarray_io::{
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::manifest;
+use crate::support::manifest;
 
 fn cube() -> Array3<u16> {
     Array3::from_shape_fn((7, 9, 11), |(a, b, c)| (a * 1000 + b * 100 + c) as u16)

@@ -7,7 +7,7 @@ use std::io::Write;
 use ndarray::{Array1, Array2, ArrayD, Ix0, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
 use ndarray_io::{ErrorKind, NpyMmap, NpyMmapMut, Order, Part, Version, WriteOptions, read_npy, write_npy};
 
-use crate::manifest;
+use crate::support::manifest;
 
 #[test]
 fn a_made_file_is_numpys() {

@@ -11,8 +11,8 @@ use ndarray_io::{
     NpzWriter, Order, ReadOptions, Result, Store, WriteOptions, read_npz, write_npz, write_npz_with,
 };
 
-use crate::corpus::in_c_order;
-use crate::manifest::{self, Case, class, neutral, sha256};
+use crate::support::manifest::{self, Case, assert_is_numpys, class, neutral, sha256};
+use crate::support::{self, in_c_order};
 
 /// The ways into an archive: each gives the members by their numbers.
 trait Route {
@@ -95,10 +95,9 @@ fn testdata_is_read_as_numpy_says() {
 }
 
 #[test]
+#[ignore = "needs NDARRAY_IO_CORPUS"]
 fn the_corpus_is_read_as_numpy_says() {
-    if let Some(folder) = std::env::var_os("NDARRAY_IO_CORPUS") {
-        check_folder(Path::new(&folder));
-    }
+    check_folder(&support::folder_from("NDARRAY_IO_CORPUS"));
 }
 
 fn check_folder(folder: &Path) {
@@ -196,10 +195,21 @@ fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
 #[cfg(feature = "mmap")]
 #[test]
 fn maps_show_what_reading_gives() {
-    let mut folders = vec![manifest::testdata()];
-    folders.extend(std::env::var_os("NDARRAY_IO_CORPUS").map(Into::into));
+    assert!(check_maps(&manifest::testdata()) > 3);
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+#[ignore = "needs NDARRAY_IO_CORPUS"]
+fn maps_of_the_corpus_show_what_reading_gives() {
+    assert!(check_maps(&support::folder_from("NDARRAY_IO_CORPUS")) > 3);
+}
+
+/// How many members were compared.
+#[cfg(feature = "mmap")]
+fn check_maps(folder: &Path) -> usize {
     let mut seen = 0;
-    for case in folders.iter().flat_map(|folder| manifest::cases_of(folder, "npz")) {
+    for case in manifest::cases_of(folder, "npz") {
         // SAFETY: the file is nobody's else.
         let Ok(npz) = (unsafe { ndarray_io::NpzMmap::open(&case.path) }) else { continue };
         let sound = npz.verify().is_ok();
@@ -221,7 +231,7 @@ fn maps_show_what_reading_gives() {
             seen += 1;
         }
     }
-    assert!(seen > 3);
+    seen
 }
 
 type Arrays = [(&'static str, Box<dyn Store>); 5];
@@ -233,7 +243,7 @@ fn arrays() -> Arrays {
         ("large", Box::new(large.clone())),
         ("strided", Box::new(large.slice_move(s![..;-2, ..;3]))),
         ("with/slash and space λ", Box::new(arr1(&["a".to_owned(), "bcd".into()]))),
-        ("many", Box::new(Array1::from_shape_fn(2_000_000, |index| (index as f32).sqrt()))),
+        ("many", Box::new(Array1::from_shape_fn(600_000, |index| (index as f32).sqrt()))),
     ]
 }
 
@@ -264,20 +274,19 @@ fn write_all<W: Write>(writer: W, options: &NpzOptions) -> W {
     npz.add_array("large", &large).unwrap();
     npz.add_array("strided", &large.slice(s![..;-2, ..;3])).unwrap();
     npz.add_array("with/slash and space λ", &arr1(&["a".to_owned(), "bcd".into()])).unwrap();
-    npz.add_array("many", &Array1::from_shape_fn(2_000_000, |index| (index as f32).sqrt())).unwrap();
+    npz.add_array("many", &Array1::from_shape_fn(600_000, |index| (index as f32).sqrt())).unwrap();
     npz.finish().unwrap()
 }
 
 fn check_all(bytes: Vec<u8>) {
     let mut npz = NpzReader::new(Cursor::new(bytes)).unwrap();
     assert_eq!(npz.names().unwrap(), ["scalar", "large", "strided", "with/slash and space λ", "many"]);
-    let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
-    assert_eq!(npz.read::<Array0<u8>>("scalar").unwrap(), arr0(7));
-    assert_eq!(npz.read::<Array2<f64>>("large").unwrap(), large);
-    assert_eq!(npz.read::<Array2<f64>>("strided").unwrap(), large.slice(s![..;-2, ..;3]));
+    for (index, name) in ["scalar", "large", "strided", "texts", "many"].into_iter().enumerate() {
+        assert_is_numpys(&npz.read_raw_index(index).unwrap(), name);
+    }
     let texts: Array1<String> = npz.read("with/slash and space λ").unwrap();
     assert_eq!(texts, arr1(&["a".to_owned(), "bcd".into()]));
-    assert_eq!(npz.read::<Array1<f32>>("many").unwrap()[1_999_999], (1_999_999f32).sqrt());
+    assert_eq!(npz.read::<Array1<f32>>("many").unwrap()[599_999], (599_999f32).sqrt());
 }
 
 /// The folder where `.ci/run` wants archives for other programs to look at.
@@ -288,21 +297,19 @@ fn keep(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Members that come piece by piece are those that come at once, byte for byte, and are NumPy's to judge.
+/// Members that come piece by piece are those that NumPy saves.
 #[test]
 fn members_may_be_written_in_pieces() {
     for options in options() {
         for rows in [0, 1, 50, 40_000] {
             let array = Array2::from_shape_fn((rows, 3), |(row, column)| (row * 3 + column) as u32);
             let mut npz = NpzWriter::new_with_options(Vec::new(), options.clone());
-            npz.add_array("a", &array).unwrap();
-            let at_once = npz.finish().unwrap();
-            let mut npz = NpzWriter::new_with_options(Vec::new(), options.clone());
             npz.add_pieces("a", (rows, 3), |pieces| {
                 array.rows().into_iter().try_for_each(|row| pieces.push(&row))
             })
             .unwrap();
-            assert_eq!(npz.finish().unwrap(), at_once, "{rows} rows, {options:?}");
+            let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
+            assert_is_numpys(&npz.read_raw("a.npy").unwrap(), &format!("pieces-{rows}"));
         }
     }
 }
@@ -334,13 +341,10 @@ fn archives_are_written_to_everything() {
         let all = arrays();
         let named: Vec<(&str, &dyn Store)> = all.iter().map(|(name, array)| (*name, &**array)).collect();
         write_npz_with(&path, &named, options).unwrap();
-        for (way, bytes) in [in_memory, from_file, fs::read(&path).unwrap()].into_iter().enumerate() {
+        // What has a position has the sizes in the record before each member.
+        assert_eq!(from_file, fs::read(&path).unwrap());
+        for (way, bytes) in [in_memory, from_file].into_iter().enumerate() {
             keep(&format!("options-{number}-way-{way}.npz"), &bytes);
-            assert_eq!(bytes, {
-                let mut again = NpzReader::new(Cursor::new(&bytes)).unwrap();
-                again.read::<DynArray>("large").unwrap();
-                bytes.clone()
-            });
             check_all(bytes);
         }
     }
@@ -615,6 +619,7 @@ fn options_of_arrays_hold_within_archives() {
     let mut npz = NpzWriter::new_with_options(Vec::new(), NpzOptions::new().write(write));
     npz.add_array("a", &arr2(&[[1i16, 2], [3, 4]])).unwrap();
     let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
+    assert_is_numpys(&npz.read_raw("a.npy").unwrap(), "option-array");
     let array: DynArray = npz.read("a").unwrap();
     assert_eq!((array.order(), array.bytes()), (Order::Fortran, &[0u8, 1, 0, 3, 0, 2, 0, 4][..]));
 }
@@ -640,10 +645,11 @@ fn many_members_need_large_records() {
     );
 }
 
-/// More than 4 GiB stored, and a member behind it: sizes and offsets of 64 bits. Zeros are not written, so that it takes
-/// no room on the disk; it takes a minute all the same, so that only `.ci/run` does it.
+/// More than 4 GiB stored, and another member after it: sizes and offsets of 64 bits. Zeros are not written, so that it
+/// takes no room on the disk; it takes a minute all the same.
 #[cfg(all(unix, target_pointer_width = "64"))]
 #[test]
+#[ignore = "needs NDARRAY_IO_ARCHIVES"]
 fn more_than_4_gib() {
     struct Sparse(File);
     impl Write for Sparse {
@@ -659,9 +665,9 @@ fn more_than_4_gib() {
             self.0.flush()
         }
     }
-    let Some(folder) = std::env::var_os("NDARRAY_IO_ARCHIVES") else { return };
+    let folder = support::folder_from("NDARRAY_IO_ARCHIVES");
     fs::create_dir_all(&folder).unwrap();
-    let path = Path::new(&folder).join("more-than-4-gib.npz");
+    let path = folder.join("more-than-4-gib.npz");
     let mut npz = NpzWriter::new(Sparse(File::create(&path).unwrap()));
     let zeros = Array1::<f64>::zeros((4 << 30) / 8 + 1000);
     npz.add_array("zeros", &zeros).unwrap();

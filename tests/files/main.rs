@@ -1,0 +1,16 @@
+//! Files by path, archives, parts, maps, conversions and several processes. `tests/it` has the formats and elements.
+#![allow(unsafe_code)] // opening a map is unsafe: the tests promise that their files are their own
+
+#[path = "../it/support/mod.rs"]
+mod support;
+
+mod convert;
+mod maps;
+#[cfg(feature = "npz")]
+mod npz;
+mod parts;
+mod paths;
+mod processes;
+mod progress;
+mod ra;
+mod writer;
