@@ -6,11 +6,12 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::array::store_npy;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, RaReader, replace};
+use crate::io::{ArrayFormat, RaReader, change};
 use crate::npy;
 use crate::options::{Casting, ReadOptions, WriteOptions};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
@@ -179,11 +180,13 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
+    let to = to.as_ref();
+    let locked = lock_if_input(to, from, &conversion)?;
     let files =
         from.iter().map(|from| NpyFile::open_with(from, &conversion.read)).collect::<Result<Vec<_>>>()?;
     let header = joined(&files, axis, &conversion)?;
     let head = npy::format(&header, conversion.write.the_version())?;
-    write_file(to.as_ref(), &files, axis, &header, &head, &mut conversion)
+    write_file(to, locked.as_ref(), &files, axis, (&header, &head), &mut conversion)
 }
 
 /// Makes an RA file out of an NPY file, of any size. The axes stay as they are, in RA's order; with
@@ -209,6 +212,7 @@ where
     Q: AsRef<Path>,
 {
     let to = to.as_ref();
+    let locked = lock_if_input(to, &[&from], &conversion)?;
     let file = NpyFile::open_with(from, &conversion.read)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
     let header = joined(std::slice::from_ref(&file), 0, &conversion)?;
@@ -219,7 +223,7 @@ where
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
     path::protect_trailing(to).map_err(|error| error.at_path(to))?;
-    write_file(to, &[file], 0, &header, &head, &mut conversion)
+    write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion)
 }
 
 /// Makes an NPY file out of an RA file, of any size; of one whose data are packed, all of them are in memory meanwhile. What
@@ -230,6 +234,7 @@ where
     Q: AsRef<Path>,
 {
     let (from, to) = (from.as_ref(), to.as_ref());
+    let locked = lock_if_input(to, &[from], &conversion)?;
     let mut reader = File::open(from)
         .map_err(Error::from)
         .and_then(|file| RaReader::with_options(file, &conversion.read))
@@ -237,7 +242,7 @@ where
     if !conversion.drop_trailing
         && let Some(bytes @ 1..) = reader.trailing_len()
     {
-        return Err(Error::from(ErrorKind::Trailing { bytes, at_least: false }).at_path(from));
+        return Err(Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 }).at_path(from));
     }
     if matches!(reader.eltype(), 1..=4)
         && reader.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void)
@@ -251,7 +256,7 @@ where
             let header = joined(std::slice::from_ref(&file), 0, &conversion)?;
             let head =
                 npy::format(&header, conversion.write.the_version()).map_err(|error| error.at_path(from))?;
-            write_file(to, &[file], 0, &header, &head, &mut conversion)
+            write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion)
         }
         Err(error) if matches!(error.kind(), ErrorKind::Packed) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
@@ -263,7 +268,7 @@ where
                 Some(order) => conversion.write.clone().order(order),
                 None => conversion.write.clone(),
             };
-            path::write_npy_with(to, &array, &options)
+            put(to, locked.as_ref(), &options, |file| store_npy(&array, file, &options))
         }
         Err(error) => Err(error),
     }
@@ -271,15 +276,32 @@ where
 
 fn write_file<F: ArrayFormat>(
     to: &Path,
+    locked: Option<&File>,
     files: &[ArrayFile<F>],
     axis: usize,
-    header: &Header,
-    head: &[u8],
+    (header, head): (&Header, &[u8]),
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
     let options = conversion.write.clone();
-    let write = |file: &File| write_joined(file, files, axis, header, head, conversion);
-    replace::replace(to, &options, write).map_err(|error: Error| error.at_path(to))
+    put(to, locked, &options, |file| write_joined(file, files, axis, header, head, conversion))
+}
+
+/// Puts a new file in its place, of which the old one may have been read.
+fn put(
+    to: &Path,
+    locked: Option<&File>,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
+    let put = match locked {
+        Some(old) => change::replace_locked(to, old, options, write),
+        None => change::replace(to, options, write),
+    };
+    put.map_err(|error| error.at_path(to))
+}
+
+fn lock_if_input<P: AsRef<Path>>(to: &Path, from: &[P], conversion: &Conversion<'_>) -> Result<Option<File>> {
+    change::lock_if_input(to, from, &conversion.write).map_err(|error| error.at_path(to))
 }
 
 /// The header of all files together.

@@ -79,6 +79,20 @@ impl Header {
         self.len
     }
 
+    /// How many bytes one index of the slowest axis takes; 0 if there is none, or it is not known.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        let slowest = match self.order {
+            Order::C => 0,
+            Order::Fortran => self.shape.ndim().saturating_sub(1),
+        };
+        let mut row = self.shape.dims().to_vec();
+        if row.is_empty() || self.payload_len().is_none() {
+            return 0;
+        }
+        row.remove(slowest);
+        Shape::from(row).byte_len(self.dtype.item_size()).unwrap_or(0) as u64
+    }
+
     /// How many bytes the elements take; `None` if the payload is one unit that says itself where it ends (objects).
     pub fn payload_len(&self) -> Option<usize> {
         match self.payload {

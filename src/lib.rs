@@ -146,8 +146,9 @@ pub use npz::{NpzMmap, NpzMmapMut};
 pub use options::{Casting, RaOptions, ReadOptions, Trailing, WriteOptions};
 pub use parts::{ArrayFile, Chunks, NpyFile, RaFile};
 pub use path::{
-    create_new_npy, create_new_npy_with, ra_query, read_npy, read_npy_with, read_ra, read_ra_with, write_npy,
-    write_npy_with, write_ra, write_ra_with, write_zeroed_npy, write_zeroed_npy_with,
+    create_new_npy, create_new_npy_with, ra_query, read_npy, read_npy_with, read_ra, read_ra_with,
+    replace_file_with, write_npy, write_npy_with, write_ra, write_ra_with, write_zeroed_npy,
+    write_zeroed_npy_with,
 };
 pub use ra::RaHeader;
 pub use shape::{Order, Shape};
@@ -159,6 +160,9 @@ pub use ndarray_io_derive::Record;
 /// What `derive(Record)` needs. It may change with every version.
 #[doc(hidden)]
 pub mod __private {
+    /// What the derive's code names: `::core` could be another crate there.
+    pub use ::core;
+
     pub use crate::element::record::*;
     pub use crate::element::{Emit, How};
 }

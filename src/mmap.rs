@@ -1,7 +1,7 @@
 //! Maps of files: arrays that are read from and written to the disk as they are touched.
 #![allow(unsafe_code)]
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Seek;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,7 +16,8 @@ use crate::element::cast;
 use crate::element::{ViewElement, ViewMutElement, WritableElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{self, ArrayFormat, Npy, Ra, replace};
+use crate::io::change::{self, Purpose};
+use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy::Version;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
@@ -47,7 +48,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     fn slab(file: &mut File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let mut source = Source::of(file);
-        let (found, start) = io::read_header::<F>(&mut source, options.the_limits())?;
+        let (found, start) = io::read_header_of_file::<F>(&mut source, options.the_limits())?;
         let header = F::header(&found);
         F::check_plain(&found, options)?;
         let plain = viewable(header.dtype(), &F::gate(&found, options))?;
@@ -79,6 +80,15 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     /// What a mapped slab still has to hold for: that its elements lie aligned and are valid.
     fn check_slab(&self, bytes: &[u8]) -> Result<()> {
         cast::view(&self.place.plain, bytes, self.place.len()).map(drop)
+    }
+
+    /// An error if changing elements would write bytes into the file that nobody has set. `IS_FULL` says so at compile time,
+    /// in words; what counts is what the token knows.
+    fn check_full(&self) -> Result<()> {
+        match self.place.plain.is_full() {
+            true => Ok(()),
+            false => Err(ErrorKind::NotViewable { found: self.place.header.dtype().clone() }.into()),
+        }
     }
 
     fn shape(&self) -> ndarray::Shape<D> {
@@ -176,10 +186,20 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
-            // SAFETY: the caller promises that the file does not change.
-            let map = unsafe { Mmap::map(&file)? };
-            let mapped = Mapped::check(&map, options)?;
-            Ok(Self { map, mapped })
+            let map = || -> Result<Self> {
+                // SAFETY: the caller promises that the file does not change.
+                let map = unsafe { Mmap::map(&file)? };
+                let mapped = Mapped::check(&map, options)?;
+                Ok(Self { map, mapped })
+            };
+            match map() {
+                // Another process may have been writing the header, or may have finished since the file was mapped.
+                Err(error) if error.is_format() => change::with_header_lock(&file, change::Mode::Shared, map),
+                Ok(found) if !F::HAS_TRAILING && found.trailing_len() > 0 => {
+                    change::with_header_lock(&file, change::Mode::Shared, map)
+                }
+                found => found,
+            }
         };
         map().map_err(|error: Error| error.at_path(path))
     }
@@ -236,6 +256,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     map: MmapMut,
     mapped: Mapped<A, D, F>,
+    /// Holds the lock of who changes some elements: see `io::change`. A private copy needs none.
+    _locked: Option<File>,
 }
 
 impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
@@ -258,10 +280,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
-            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(&file)? };
-            Self::over(map, options)
+            Self::over(map, Some(file), options)
         };
         map().map_err(|error| error.at_path(path))
     }
@@ -302,7 +324,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             let file = File::open(path)?;
             // SAFETY: the caller promises that the file does not change; what is changed here is private.
             let map = unsafe { MmapOptions::new().map_copy(&file)? };
-            Self::over(map, options)
+            Self::over(map, None, options)
         };
         map().map_err(|error| error.at_path(path))
     }
@@ -345,10 +367,12 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             io::write_zeroed::<A, D, F>(file, shape.into_shape_with_order(), options)?;
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(file)? };
-            made = Some(Self::over(map, &ReadOptions::new())?);
+            // The handle shares the lock that is taken before anybody else can open the file.
+            change::lock(file, Purpose::Map, options.lock_wait())?;
+            made = Some(Self::over(map, Some(file.try_clone()?), &ReadOptions::new())?);
             Ok(())
         };
-        replace::replace(path, options, make).map_err(|error| error.at_path(path))?;
+        change::replace(path, options, make).map_err(|error| error.at_path(path))?;
         // `replace` calls `make` once unless it fails.
         Ok(made.expect("the file was made"))
     }
@@ -380,21 +404,23 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         const { A::IS_FULL };
         let path = path.as_ref();
         let map = || {
-            let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+            let mut file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
             let mapped = Mapped::<A, D, F>::slab(&mut file, range, &ReadOptions::new())?;
             // SAFETY: the caller promises that nobody else uses these bytes.
             let map =
                 unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&file)? };
             mapped.check_slab(&map)?;
-            Ok(Self { map, mapped })
+            mapped.check_full()?;
+            Ok(Self { map, mapped, _locked: Some(file) })
         };
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    fn over(map: MmapMut, options: &ReadOptions) -> Result<Self> {
+    fn over(map: MmapMut, locked: Option<File>, options: &ReadOptions) -> Result<Self> {
         const { A::IS_FULL };
         let mapped = Mapped::check(&map, options)?;
-        Ok(Self { map, mapped })
+        mapped.check_full()?;
+        Ok(Self { map, mapped, _locked: locked })
     }
 
     /// The array, for reading. This costs nothing.

@@ -1,6 +1,7 @@
 //! Files by their paths. Errors name the file.
 
 use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use ndarray::ShapeBuilder;
@@ -8,8 +9,9 @@ use ndarray::ShapeBuilder;
 use crate::array::{ReadNpyExt, ReadRaExt, WriteNpyExt, WriteRaExt, store_npy, store_ra};
 use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
-use crate::io::{self, Npy, RaReader, replace};
+use crate::io::{self, Npy, RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing, WriteOptions};
+use crate::ra::MAGIC;
 use crate::transfer::Source;
 
 /// Reads an NPY file. Bytes behind the array are an error.
@@ -52,8 +54,7 @@ where
     let read = || {
         let mut file = File::open(path)?;
         let mut source = Source::of(&mut file);
-        let (found, _) = io::read_header_of_file::<Npy>(&mut source, options.the_limits())?;
-        io::read_last::<Npy, _>(&mut source, &found, options)
+        io::read_file::<Npy, _>(&mut source, options)
     };
     read().map_err(|error| error.at_path(path))
 }
@@ -98,7 +99,7 @@ where
     T: WriteNpyExt + ?Sized,
 {
     let path = path.as_ref();
-    replace::replace(path, options, |file| store_npy(array, file, options))
+    change::replace(path, options, |file| store_npy(array, file, options))
         .map_err(|error| error.at_path(path))
 }
 
@@ -138,7 +139,7 @@ where
     T: WriteNpyExt + ?Sized,
 {
     let path = path.as_ref();
-    replace::create_new(path, options, |file| store_npy(array, file, options))
+    change::create_new(path, options, |file| store_npy(array, file, options))
         .map_err(|error| error.at_path(path))
 }
 
@@ -181,6 +182,49 @@ where
     D: ShapeBuilder,
 {
     io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
+}
+
+/// Replaces any file atomically, as [`write_npy`] does with its own: `write` gets an empty file, which takes the place of an
+/// old one when it is complete. For formats that this library does not write.
+///
+/// # Errors
+///
+/// Whatever `write` returns, after which the old file is as it was; and the errors of [`write_npy`].
+///
+/// ```
+/// use ndarray_io::{WriteOptions, replace_file_with};
+/// use std::io::Write;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.txt");
+/// replace_file_with(&path, &WriteOptions::new(), |mut file| {
+///     writeln!(file, "1,2,3")?;
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "1,2,3\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn replace_file_with<P, E>(
+    path: P,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<(), E>,
+) -> Result<(), E>
+where
+    P: AsRef<Path>,
+    E: From<crate::Error>,
+{
+    let path = path.as_ref();
+    let mut failure = None;
+    let replaced = change::replace(path, options, |file| {
+        write(file).map_err(|error| {
+            failure = Some(error);
+            ErrorKind::Cancelled.into()
+        })
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => replaced.map_err(|error| error.at_path(path).into()),
+    }
 }
 
 /// Reads an RA file. What stands behind its array is no error: [`RaReader::trailing`] gives it.
@@ -240,40 +284,99 @@ where
 {
     let path = path.as_ref();
     let write = || {
-        let trailing = match options.the_trailing() {
-            Trailing::Write(bytes) => bytes.clone(),
-            Trailing::Keep => trailing_of(path)?,
-            Trailing::Protect => protect_trailing(path).map(|()| Vec::new())?,
+        let write = options.the_write();
+        let put = |trailing: &[u8], old: Option<&File>| match old {
+            Some(old) => {
+                change::replace_locked(path, old, &write, |file| store_ra(array, file, trailing, options))
+            }
+            None => change::replace(path, &write, |file| store_ra(array, file, trailing, options)),
         };
-        replace::replace(path, &options.the_write(), |file| store_ra(array, file, &trailing, options))
+        match options.the_trailing() {
+            Trailing::Write(bytes) => put(bytes, None),
+            Trailing::Keep if write.is_in_place() => put(&trailing_of(&mut File::open(path)?)?, None),
+            Trailing::Protect if write.is_in_place() => protect_trailing(path).and_then(|_| put(&[], None)),
+            Trailing::Keep => match lock_old(path, &write)? {
+                Some(mut old) => put(&trailing_of(&mut old)?, Some(&old)),
+                None => put(&[], None),
+            },
+            Trailing::Protect => match lock_old(path, &write)? {
+                Some(mut old) => refuse_trailing(&mut old).and_then(|()| put(&[], Some(&old))),
+                None => put(&[], None),
+            },
+        }
     };
     write().map_err(|error| error.at_path(path))
 }
 
-/// An error if something would be lost that stands behind the array of an RA file.
+/// An old file whose trailing bytes are looked at before it is replaced; `None` if there is none, or it has no such bytes by
+/// its kind.
+fn lock_old(path: &Path, options: &WriteOptions) -> Result<Option<File>> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            change::open_locked(path, change::Purpose::Change, options.lock_wait()).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// An error if something would be lost that follows the array of an RA file.
 pub(crate) fn protect_trailing(path: &Path) -> Result<()> {
-    match trailing_of(path)?.len() {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => refuse_trailing(&mut File::open(path).map_err(unread)?),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_trailing(old: &mut File) -> Result<()> {
+    match trailing_of(old)?.len() {
         0 => Ok(()),
         len => {
             let reason = format!(
-                "{len} bytes stand behind the array of the file that is there; RaOptions::trailing says whether to keep them"
+                "{len} bytes follow the array of the existing file; RaOptions::trailing says whether to keep them"
             );
             Err(ErrorKind::BadOption { reason }.into())
         }
     }
 }
 
-/// What stands behind the array of a file, if it is there and an RA file.
-fn trailing_of(path: &Path) -> Result<Vec<u8>> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        _ => return Ok(Vec::new()),
+/// What follows the array of an old file, if it is an RA file. One that is, and cannot be understood, may have something to
+/// lose.
+fn trailing_of(old: &mut File) -> Result<Vec<u8>> {
+    let len = old.metadata()?.len();
+    let mut magic = [0; 8];
+    old.rewind()?;
+    let has_magic = old.read_exact(&mut magic).is_ok();
+    old.rewind()?;
+    let other = {
+        let mut other = *MAGIC; // in the other byte order
+        other.reverse();
+        other
+    };
+    if !has_magic || ![*MAGIC, other].contains(&magic) {
+        return Ok(Vec::new());
     }
-    // Leave to write a file does not mean leave to read it; and what is no RA file has nothing of this kind.
-    match File::open(path).map_err(Into::into).and_then(RaReader::new) {
-        Ok(mut old) => old.trailing(),
-        Err(_) => Ok(Vec::new()),
-    }
+    let mut read = || {
+        let mut reader = RaReader::new(&mut *old)?;
+        // Some writers leave the unpacked size in the header of packed data: the data are what is left, then, and nobody
+        // knows where they end.
+        let size = reader.ra_header().size;
+        if reader.flags() & 2 != 0 && (size > len || reader.payload_len().map(|len| len as u64) == Some(size))
+        {
+            let reason = "its data are packed, and its header says a size that the file does not have".into();
+            return Err(ErrorKind::BadPacking { reason }.into());
+        }
+        reader.trailing()
+    };
+    read().map_err(|error: crate::Error| unread(std::io::Error::other(error.to_string())))
+}
+
+/// An old file that cannot be looked at is not replaced by accident.
+fn unread(error: std::io::Error) -> crate::Error {
+    let reason = format!(
+        "what follows the array of the existing file cannot be looked at ({error}); RaOptions::trailing with \
+         Trailing::Write replaces it all the same"
+    );
+    ErrorKind::BadOption { reason }.into()
 }
 
 /// The header of an RA file as YAML, as the page of the format shows it, ending in one newline.

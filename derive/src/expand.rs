@@ -1,7 +1,7 @@
 //! The code that a derive stands for. It names everything by its full path, and the library's part in it is the only one
 //! that knows what follows.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Index, parse_quote};
@@ -47,21 +47,21 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
     let locals: Vec<_> = (0..fields.len()).map(|index| format_ident!("column_{index}")).collect();
-    let (zipped, pattern) = side_by_side(&locals);
+    let (zipped, pattern) = side_by_side(&locals, &private);
     let specs = fields.iter().map(|Field { type_, name, title, len, offset, .. }| {
-        let (title, len, offset) = (option(title), option(len), option(offset));
+        let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
         quote_spanned! { type_.span() =>
             <#private::FieldSpec>::of::<#type_>(#name, #title, #len, #offset)
         }
     });
     let columns = fields.iter().map(|Field { ident, type_, .. }| {
         quote_spanned! { type_.span() =>
-            <#private::FieldsRead<'_>>::column::<#type_>(fields, ::core::mem::offset_of!(Self, #ident))?
+            <#private::FieldsRead<'_>>::column::<#type_>(fields, #private::core::mem::offset_of!(Self, #ident))?
         }
     });
     let slots = fields.iter().map(|Field { ident, type_, .. }| {
         quote_spanned! { type_.span() =>
-            <#private::FieldsWritten<'_>>::slot::<#type_>(fields, ::core::mem::offset_of!(Self, #ident))
+            <#private::FieldsWritten<'_>>::slot::<#type_>(fields, #private::core::mem::offset_of!(Self, #ident))
         }
     });
     // There is no reference to a field that may be misaligned: it is copied.
@@ -77,7 +77,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
         (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
         (false, ..) => (1, 1),
     };
-    let size = option(size);
+    let size = option(size, &private);
     let checks = (!parsed.generics.params.is_empty()).then(|| {
         let checks = checks(parsed);
         quote! { const { #checks }; }
@@ -94,49 +94,49 @@ fn record_type(parsed: &Struct) -> TokenStream {
 
             fn columns(fields: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
                 #checks
-                ::core::result::Result::Ok((#(#columns,)*))
+                #private::core::result::Result::Ok((#(#columns,)*))
             }
 
             fn decode(
                 columns: &Self::Columns,
-                records: &[::core::primitive::u8],
-                record: ::core::primitive::usize,
-                count: ::core::primitive::usize,
+                records: &[#private::core::primitive::u8],
+                record: #private::core::primitive::usize,
+                count: #private::core::primitive::usize,
                 out: &mut ::std::vec::Vec<Self>,
             ) -> #library::Result<()> {
                 #(let #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
                 let each = #zipped;
                 ::std::iter::Extend::extend(
                     out,
-                    ::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals),* }),
+                    #private::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals),* }),
                 );
-                ::core::result::Result::Ok(())
+                #private::core::result::Result::Ok(())
             }
 
             fn check(&self, options: &#library::WriteOptions) -> #library::Result<()> {
                 let item = self;
                 #(#private::check_field::<Self, #types>(#indices, #values, options)?;)*
-                ::core::result::Result::Ok(())
+                #private::core::result::Result::Ok(())
             }
 
             fn slots(fields: &mut #private::FieldsWritten<'_>) -> Self::Slots {
                 #checks
-                ::core::convert::identity((#(#slots,)*)) // of no fields, a bare `()` would be a lint
+                #private::core::convert::identity((#(#slots,)*)) // of no fields, a bare `()` would be a lint
             }
 
             fn encode(
                 items: &[Self],
                 slots: &Self::Slots,
-                record: ::core::primitive::usize,
-                into: &mut [::core::primitive::u8],
+                record: #private::core::primitive::usize,
+                into: &mut [#private::core::primitive::u8],
             ) -> #library::Result<()> {
                 #(
-                    let records = <[::core::primitive::u8]>::chunks_exact_mut(into, record);
-                    for (item, record) in ::core::iter::Iterator::zip(<[Self]>::iter(items), records) {
+                    let records = <[#private::core::primitive::u8]>::chunks_exact_mut(into, record);
+                    for (item, record) in #private::core::iter::Iterator::zip(<[Self]>::iter(items), records) {
                         <#private::Slot<#types>>::put(&slots.#indices, #values, record)?;
                     }
                 )*
-                ::core::result::Result::Ok(())
+                #private::core::result::Result::Ok(())
             }
         }
     }
@@ -144,23 +144,33 @@ fn record_type(parsed: &Struct) -> TokenStream {
 
 /// Columns side by side, and the pattern that takes one row of them apart. Zipped vectors know their length, so that no
 /// element is asked whether it is the last; and as a tree they are no deeper than the compiler likes.
-fn side_by_side(columns: &[syn::Ident]) -> (TokenStream, TokenStream) {
+fn side_by_side(columns: &[syn::Ident], private: &TokenStream) -> (TokenStream, TokenStream) {
     match columns {
         [] => (quote!(0..count), quote!(_)),
         [one] => (quote!(#one), quote!(#one)),
         many => {
             let (left, right) = many.split_at(many.len() / 2);
-            let ((left, left_row), (right, right_row)) = (side_by_side(left), side_by_side(right));
-            (quote!(::core::iter::Iterator::zip(#left, #right)), quote!((#left_row, #right_row)))
+            let ((left, left_row), (right, right_row)) =
+                (side_by_side(left, private), side_by_side(right, private));
+            (quote!(#private::core::iter::Iterator::zip(#left, #right)), quote!((#left_row, #right_row)))
         }
     }
 }
 
-fn option<T: quote::ToTokens>(value: &Option<T>) -> TokenStream {
+fn option<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> TokenStream {
     match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
+        Some(value) => quote!(#private::core::option::Option::Some(#value)),
+        None => quote!(#private::core::option::Option::None),
     }
+}
+
+/// A path that stands where an error should point at: the compiler shows the place of a macro's first word.
+fn at(path: &TokenStream, span: Span) -> TokenStream {
+    let moved = path.clone().into_iter().map(|mut token| {
+        token.set_span(span);
+        token
+    });
+    moved.collect()
 }
 
 /// What has to hold of the types, as code for the compiler to run.
@@ -172,16 +182,26 @@ fn checks(parsed: &Struct) -> TokenStream {
     let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, .. })| {
         let takes_len = quote!(<#type_ as #private::RecordField>::FILED.takes_len);
         let len = match len {
-            None => quote_spanned! { type_.span() =>
-                ::core::assert!(!#takes_len, "a text in a record needs a width: #[record(len = 16)]");
-            },
-            Some(len) => quote_spanned! { len.span() =>
-                ::core::assert!(#takes_len, "`len` is the width of a String or Vec<u8>; this type has its own size");
-            },
+            None => {
+                let private = at(&private, type_.span());
+                quote_spanned! { type_.span() =>
+                    #private::core::assert!(!#takes_len, "a text in a record needs a width: #[record(len = 16)]");
+                }
+            }
+            Some(len) => {
+                let private = at(&private, len.span());
+                quote_spanned! { len.span() =>
+                    #private::core::assert!(
+                        #takes_len,
+                        "`len` is the width of a String or Vec<u8>; this type has its own size"
+                    );
+                }
+            }
         };
         let offset = offset.as_ref().map(|offset| {
+            let private = at(&private, offset.span());
             quote_spanned! { offset.span() =>
-                ::core::assert!(
+                #private::core::assert!(
                     !<#private::RecordSpec>::overlaps(#spec, #index),
                     "the fields before this one reach beyond its offset"
                 );
@@ -190,8 +210,9 @@ fn checks(parsed: &Struct) -> TokenStream {
         quote!(#len #offset)
     });
     let of_size = size.as_ref().map(|size| {
+        let private = at(&private, size.span());
         quote_spanned! { size.span() =>
-            ::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields take more than this size");
+            #private::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields take more than this size");
         }
     });
     quote!(#(#of_fields)* #of_size)
@@ -219,7 +240,7 @@ fn elements(parsed: &Struct) -> TokenStream {
                 <#private::RecordSpec>::filed(<Self as #private::RecordType>::SPEC);
 
             fn dtype_for(
-                items: &mut dyn ::core::iter::Iterator<Item = &Self>,
+                items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
                 options: &#library::WriteOptions,
             ) -> #library::Result<#library::DType> {
                 #private::dtype_for(items, options)
@@ -256,9 +277,10 @@ fn views(parsed: &Struct) -> TokenStream {
     };
     let generics = with(quote!(ViewMutField));
     let (implemented, arguments, clause) = generics.split_for_impl();
+    let here = at(&private, ident.span());
     let is_full = quote_spanned! { ident.span() =>
-        ::core::assert!(
-            #private::fills::<Self>(&[#(::core::mem::size_of::<#types>()),*]),
+        #here::core::assert!(
+            #private::fills::<Self>(&[#(#private::core::mem::size_of::<#types>()),*]),
             "the struct has padding, so that it cannot be viewed mutably: changing it in place would write bytes into the \
              file that nobody has set; read it into an array, or give it #[repr(C, packed)] or a field for each byte of \
              the padding"
@@ -267,7 +289,7 @@ fn views(parsed: &Struct) -> TokenStream {
     quote! {
         #view
         #[automatically_derived]
-        impl #implemented #library::ViewMutElement for #ident #arguments #clause {
+        unsafe impl #implemented #library::ViewMutElement for #ident #arguments #clause {
             const IS_FULL: () = {
                 #is_full
                 #(<#private::Of<'static, #types> as #private::ViewMutField>::IS_FULL;)*

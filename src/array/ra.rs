@@ -10,7 +10,7 @@ use super::write::{Format, SinkRef, Store};
 use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{FromPayload, Ra, RaReader};
+use crate::io::{FromPayload, Ra, RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
 use crate::ra::RaHeader;
 use crate::transfer::Sink;
@@ -67,7 +67,7 @@ pub trait WriteRaExt: Store {
     }
 
     /// Writes the array with options and flushes the writer.
-    fn write_ra_with<W: Write>(&self, writer: W, options: &RaOptions) -> Result<()> {
+    fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
         let trailing = match options.the_trailing() {
             Trailing::Protect => &[],
             Trailing::Write(bytes) => &bytes[..],
@@ -78,7 +78,9 @@ pub trait WriteRaExt: Store {
                 return Err(ErrorKind::BadOption { reason }.into());
             }
         };
-        store_ra(self, writer, trailing, options)
+        change::check_syncs(&mut writer, &options.the_write())?;
+        store_ra(self, &mut writer, trailing, options)?;
+        change::sync_writer(&mut writer, &options.the_write())
     }
 }
 

@@ -150,7 +150,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let length = transfer::check_length(&source, header, options)?;
     source.advance(length as u64);
     if !F::HAS_TRAILING {
-        io::check_end(&mut source, options)?;
+        io::check_end(&mut source, header, options)?;
     }
     let is_fortran = header.order() == Order::Fortran;
     Ok(Place { dim, is_fortran, payload: start..start + length, plain, header: header.clone(), found })

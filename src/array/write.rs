@@ -9,7 +9,7 @@ use super::shape_of;
 use crate::element::WritableElement;
 use crate::error::Result;
 use crate::header::Header;
-use crate::io::{ArrayFormat, Npy, order_of};
+use crate::io::{ArrayFormat, Npy, change, order_of};
 use crate::options::WriteOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
@@ -46,8 +46,10 @@ pub trait WriteNpyExt: Store {
     /// assert!(file.ends_with(&[0, 1]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn write_npy_with<W: Write>(&self, writer: W, options: &WriteOptions) -> Result<()> {
-        store_npy(self, writer, options)
+    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
+        change::check_syncs(&mut writer, options)?;
+        store_npy(self, &mut writer, options)?;
+        change::sync_writer(&mut writer, options)
     }
 }
 

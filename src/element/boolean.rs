@@ -37,4 +37,6 @@ impl WritableElement for bool {
 }
 
 impl ViewElement for bool {}
-impl ViewMutElement for bool {}
+// SAFETY: a bool is one byte.
+#[allow(unsafe_code)]
+unsafe impl ViewMutElement for bool {}

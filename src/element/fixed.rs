@@ -60,7 +60,9 @@ macro_rules! elements {
         }
 
         impl<$($generics)*> $crate::element::ViewElement for $type {}
-        impl<$($generics)*> $crate::element::ViewMutElement for $type {}
+        // SAFETY: the types are `Pod`, as `cast` needs for `Plain::pod`: they have no padding.
+        #[allow(unsafe_code)]
+        unsafe impl<$($generics)*> $crate::element::ViewMutElement for $type {}
     )*};
 }
 pub(super) use elements;

@@ -132,7 +132,12 @@ pub trait ViewElement: ReadableElement {}
 /// }
 /// # assert!(clear::<u8>(&mut []).is_err());
 /// ```
-pub trait ViewMutElement: ViewElement {
+///
+/// # Safety
+///
+/// A value of the type has no padding: each of its bytes is initialised.
+#[allow(unsafe_code)]
+pub unsafe trait ViewMutElement: ViewElement {
     /// Compiles if the type has no padding.
     #[doc(hidden)]
     const IS_FULL: () = ();

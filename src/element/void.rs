@@ -84,5 +84,7 @@ mod bf16 {
     }
 
     impl ViewElement for bf16 {}
-    impl ViewMutElement for bf16 {}
+    // SAFETY: it is a u16.
+    #[allow(unsafe_code)]
+    unsafe impl ViewMutElement for bf16 {}
 }

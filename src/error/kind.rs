@@ -106,6 +106,8 @@ pub enum ErrorKind {
         bytes: u64,
         /// Whether there may be more: of a stream only the first ones are counted.
         at_least: bool,
+        /// How many whole rows of the array they would be.
+        rows: u64,
     },
     /// A bool that is neither 0 nor 1.
     #[non_exhaustive]
@@ -309,8 +311,24 @@ pub enum ErrorKind {
     },
     /// The caller cancelled it.
     Cancelled,
-    /// Somebody else is appending to the file.
+    /// Another writer has the file locked: it appends to it, updates it, or has mapped it.
     Locked,
+    /// A file is not as long as its writer has made it: something else has changed it.
+    #[non_exhaustive]
+    ChangedByOther {
+        /// How long the file is.
+        found: u64,
+        /// How long the writer has made it.
+        wanted: u64,
+    },
+    /// What is appended has another shape than a row of the array.
+    #[non_exhaustive]
+    RowMismatch {
+        /// The shape of what is appended.
+        found: Shape,
+        /// The shape of a row.
+        row: Shape,
+    },
     /// The file's header has no room for the length that the array might grow to.
     #[non_exhaustive]
     NoRoom {
@@ -431,6 +449,8 @@ impl ErrorKind {
             | Self::WrongCount { .. }
             | Self::Cancelled
             | Self::Locked
+            | Self::ChangedByOther { .. }
+            | Self::RowMismatch { .. }
             | Self::NoRoom { .. }
             | Self::Surplus { .. }
             | Self::BadOption { .. } => Class::Usage,

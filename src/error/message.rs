@@ -70,12 +70,22 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the header's dtype {} is none of NumPy's: {reason}", Short(descr))
             }
             Self::Overflow { what } => write!(f, "{what}: that is more than this machine can address"),
-            Self::Trailing { bytes, at_least } => write!(
-                f,
-                "{}{bytes} bytes follow the array, where it should end; ReadOptions::allow_trailing(true) passes over \
-                 them",
-                if *at_least { "at least " } else { "" }
-            ),
+            Self::Trailing { bytes, at_least, rows } => {
+                let least = if *at_least { "at least " } else { "" };
+                write!(f, "{least}{bytes} bytes ")?;
+                if *rows > 0 {
+                    write!(f, "({rows} whole {}) ", if *rows == 1 { "row" } else { "rows" })?;
+                }
+                f.write_str(
+                    "follow the array, where it should end; ReadOptions::allow_trailing(true) passes over them",
+                )?;
+                match rows {
+                    0 => Ok(()),
+                    _ => f.write_str(
+                        ", and if an append was cut off, NpyWriter::append_with takes them up or removes them",
+                    ),
+                }
+            }
             Self::BadBool { found } => {
                 write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is")
             }
@@ -173,8 +183,13 @@ impl fmt::Display for ErrorKind {
                 "{found} elements came, and the array has {wanted}; push all of its rows, and no more, before finish()"
             ),
             Self::Cancelled => f.write_str("cancelled by the progress callback"),
-            Self::Locked => {
-                f.write_str("somebody else is appending to the file; try again when they have finished")
+            Self::Locked => f.write_str("locked by another writer"),
+            Self::ChangedByOther { found, wanted } => write!(
+                f,
+                "the file has {found} bytes, and this writer has made it {wanted} long: another one has changed it"
+            ),
+            Self::RowMismatch { found, row } => {
+                write!(f, "the rows to append have the shape {found}, and a row of the array has {row}")
             }
             Self::NoRoom { header } => write!(
                 f,

@@ -1,11 +1,11 @@
 //! Readers that are looked at before they are read, and what stands between a format's header and an array.
 
+pub(crate) mod change;
 mod format;
 mod order;
 mod payload;
 mod ra;
 mod reader;
-pub(crate) mod replace;
 mod writer;
 mod zeroed;
 
@@ -14,7 +14,7 @@ pub(crate) use order::order_of;
 pub use payload::FromPayload;
 #[cfg(feature = "npz")]
 pub(crate) use payload::read_whole;
-pub(crate) use payload::{Payload, PayloadRef, check_end, read_header, read_header_of_file, read_last};
+pub(crate) use payload::{Payload, PayloadRef, check_end, read_file, read_header, read_header_of_file};
 pub use ra::Ra;
 pub use reader::{ArrayReader, NpyReader, RaReader};
 pub use writer::{NpyWriter, Surplus, make_room};

@@ -1,6 +1,9 @@
 //! A payload that waits to be read, whatever the format: its header, its source, and the caller's options.
 
+use super::change;
 use super::format::ArrayFormat;
+use std::fs::File;
+
 use crate::error::{ErrorKind, Result};
 use crate::header::{Header, Parsed};
 use crate::limits::Limits;
@@ -61,15 +64,57 @@ pub(crate) fn read_header<F: ArrayFormat>(
     }
 }
 
-/// Reads the header of a file, and if it makes no sense once more: somebody may have been writing it at that moment.
+/// Reads the header of a file that another process may be appending to. A header that promises just the length that the file
+/// has is taken; any other may have been read while it was written, and is read again while nobody writes it.
 pub(crate) fn read_header_of_file<F: ArrayFormat>(
     source: &mut Source<'_>,
     limits: &Limits,
 ) -> Result<(F::Found, usize)> {
-    match read_header::<F>(source, limits) {
-        Err(error) if error.is_format() && source.restart() => read_header::<F>(source, limits),
-        found => found,
+    let first = read_header::<F>(source, limits);
+    let Some(file) = source.file() else { return first };
+    match &first {
+        Ok((found, _)) if F::HAS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
+        Err(error) if !error.is_format() => first,
+        _ => read_header_again::<F>(source, file, limits),
     }
+}
+
+fn read_header_again<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    file: &File,
+    limits: &Limits,
+) -> Result<(F::Found, usize)> {
+    let again = change::with_header_lock(file, change::Mode::Shared, || {
+        source.restart();
+        read_header::<F>(source, limits)
+    });
+    source.update_length(); // after the header, which does not count more than was written before it
+    again
+}
+
+/// How many bytes follow the array, if that is known and not negative.
+fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u64> {
+    source.remaining()?.checked_sub(F::stored_len(found)?)
+}
+
+/// Reads an array that is a whole file, or all of it that counts while another process appends to it.
+pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<T> {
+    let (mut found, _) = read_header_of_file::<F>(source, options.the_limits())?;
+    if !F::HAS_TRAILING
+        && !options.allows_trailing()
+        && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
+        && let Some(file) = source.file()
+    {
+        if change::is_being_changed(file) {
+            return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
+        }
+        // The appender may have finished in between.
+        (found, _) = read_header_again::<F>(source, file, options.the_limits())?;
+    }
+    read_last::<F, T>(source, &found, options)
 }
 
 /// Reads the header of the next array; `None` if the source ends here.
@@ -126,9 +171,9 @@ pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     // Where the length is known, a surplus is found before anything is read.
     let surplus =
         source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
-    check_surplus(surplus.unwrap_or(0), false, options)?;
+    check_surplus(surplus.unwrap_or(0), false, header.row_bytes(), options)?;
     let array = read_payload::<F, T>(source, found, options)?;
-    check_end(source, options)?;
+    check_end(source, header, options)?;
     Ok(array)
 }
 
@@ -141,7 +186,7 @@ fn read_payload<F: ArrayFormat, T: FromPayload>(
 }
 
 /// An error if anything follows an array of which it is the last thing.
-pub(crate) fn check_end(source: &mut Source<'_>, options: &ReadOptions) -> Result<()> {
+pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
     /// Of a stream the end may never come; and of a member no more is inflated than has to be.
     const MOST: u64 = 64 << 10;
     let most = if source.has_witness() { 1 } else { MOST };
@@ -150,15 +195,16 @@ pub(crate) fn check_end(source: &mut Source<'_>, options: &ReadOptions) -> Resul
         None if options.allows_trailing() => 0,
         None => {
             let bytes = source.skip(most)?;
-            return check_surplus(bytes, bytes == most, options);
+            return check_surplus(bytes, bytes == most, header.row_bytes(), options);
         }
     };
-    check_surplus(surplus, false, options)
+    check_surplus(surplus, false, header.row_bytes(), options)
 }
 
-fn check_surplus(bytes: u64, at_least: bool, options: &ReadOptions) -> Result<()> {
+fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {
     if bytes > 0 && !options.allows_trailing() {
-        return Err(ErrorKind::Trailing { bytes, at_least }.into());
+        let rows = bytes.checked_div(row).unwrap_or(0);
+        return Err(ErrorKind::Trailing { bytes, at_least, rows }.into());
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use ndarray::Dimension;
 
+use super::change;
 use super::format::ArrayFormat;
 use super::order::parts_of;
 use crate::element::WritableElement;
@@ -30,8 +31,8 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     let Some(end) = start.checked_add(bytes as u64) else {
         return Err(ErrorKind::Overflow { what: format!("a file of {start} and {bytes} bytes") }.into());
     };
-    file.set_len(start)?; // so that nothing of what was there shines through
-    file.set_len(end)?;
+    change::set_len(file, start)?; // so that nothing of what was there shows
+    change::set_len(file, end)?;
     if options.preallocates() && !os::fill_with_room(file, start, bytes as u64)? {
         // The system does not reserve room: zeros that are written take it.
         const BLOCK: usize = 1 << 20;

@@ -147,6 +147,7 @@ fn array_name(name: &str) -> &str {
 pub(super) struct Archive {
     members: Vec<NpzMember>,
     by_name: HashMap<String, Vec<usize>>,
+    end: zip::End,
 }
 
 impl Archive {
@@ -164,11 +165,29 @@ impl Archive {
         for (index, member) in members.iter().enumerate() {
             by_name.entry(member.name.clone()).or_default().push(index);
         }
-        Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name })
+        Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name, end })
     }
 
     pub(super) fn members(&self) -> &[NpzMember] {
         &self.members
+    }
+
+    /// How many bytes are in the file before its first record: they belong to another program.
+    pub(super) fn prefix_len(&self) -> u64 {
+        self.members.iter().map(|member| member.0.offset).min().unwrap_or(self.end.start)
+    }
+
+    pub(super) fn comment(&self) -> &[u8] {
+        &self.end.comment
+    }
+
+    /// Whether two directories say the same.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let facts = |archive: &Self| -> Vec<_> {
+            let members = archive.members.iter().map(|NpzMember(member)| member);
+            members.map(|member| (member.name.clone(), member.offset, member.crc, member.packed)).collect()
+        };
+        self.end == other.end && facts(self) == facts(other)
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -183,12 +202,14 @@ impl Archive {
             Some(indices) => {
                 Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
-            None => {
-                const MOST: usize = 100;
-                let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
-                Err(ErrorKind::NoSuchMember { name: name.to_owned(), there }.into())
-            }
+            None => Err(self.no_such(name)),
         }
+    }
+
+    pub(super) fn no_such(&self, name: &str) -> Error {
+        const MOST: usize = 100;
+        let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
+        ErrorKind::NoSuchMember { name: name.to_owned(), there }.into()
     }
 
     /// Takes note of another checksum.
@@ -231,8 +252,8 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
     let content = content(&mut place, member)?;
     let unpacker = unpacker(member)?;
     let packed = content..(content + member.packed).min(end);
-    if packed.is_empty() && member.packed > 0 {
-        return Err(cut());
+    if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
+        return Err(cut()); // of what has been read: the caller reads more
     }
     let found = place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
@@ -262,17 +283,21 @@ pub(super) fn copy_raw(
     options: &ReadOptions,
     writer: &mut dyn Write,
 ) -> Result<u64> {
+    options.the_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
     open(place, member, options, |source| {
         let mut block = vec![0; transfer::BLOCK];
-        let mut copied = 0;
-        loop {
-            let count = source.fill(&mut block)?;
+        let mut left = member.size;
+        while left > 0 {
+            // No more than the archive says, whatever the content unpacks to: that is found out by who opened it.
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
+            let count = source.fill(&mut block[..most])?;
             if count == 0 {
-                return Ok(copied);
+                break;
             }
             writer.write_all(&block[..count])?;
-            copied += count as u64;
+            left -= count as u64;
         }
+        Ok(member.size - left)
     })
 }
 
@@ -283,8 +308,26 @@ pub(super) fn verify(place: Place<'_>, member: &Member) -> Result<()> {
 
 /// Where a member's content begins, after a look at the record in front of it.
 pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
-    let record = member.offset..member.offset + (zip::LOCAL_SIZE + member.raw_name.len()) as u64;
-    zip::check_local(&place.read(record)?, member)
+    local_record(place, member).and_then(|record| zip::check_local(&record, member))
+}
+
+/// The record in front of a member, with its extra fields.
+pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
+    /// Nearly all records have no more extra fields than this: what most writers put there, and the filling to a multiple of 64.
+    const EXTRA: u64 = 92;
+    let fixed = (zip::LOCAL_SIZE + member.raw_name.len()) as u64;
+    let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.limit);
+    let record = place.read(member.offset..end(EXTRA))?;
+    match zip::extra_len(&record) as u64 {
+        extra @ 0..=EXTRA => Ok(record[..(end(extra) - member.offset) as usize].to_vec()),
+        extra => place.read(member.offset..end(extra)),
+    }
+}
+
+/// What the record in front of a member has of extra fields, but those that are made anew.
+pub(super) fn own_fields(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
+    let record = local_record(place, member)?;
+    Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name.len()..).unwrap_or_default()))
 }
 
 /// What unpacks a member, if it is packed.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Sum;
 use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::change::{self, Purpose};
 use crate::options::ReadOptions;
 use crate::zip::{Member, Method};
 
@@ -167,6 +168,8 @@ pub struct NpzMmapMut {
     archive: Archive,
     /// The members whose checksums may be out of date, by their whole names.
     changed: BTreeSet<String>,
+    /// Holds the lock of who changes some elements: see `io::change`.
+    _locked: File,
 }
 
 impl NpzMmapMut {
@@ -178,11 +181,11 @@ impl NpzMmapMut {
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
-            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(&file)? };
             let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
-            Ok(Self { map, archive, changed: BTreeSet::new() })
+            Ok(Self { map, archive, changed: BTreeSet::new(), _locked: file })
         };
         map().map_err(|error: Error| error.at_path(path))
     }
@@ -197,15 +200,22 @@ impl NpzMmapMut {
         self.archive.members()
     }
 
-    /// A stored member as an array, for changing it. Its checksum is out of date until [`NpzMmapMut::flush`].
+    /// A stored member as an array, for changing it. Its checksum is out of date until [`NpzMmapMut::flush`]; the first time,
+    /// it is compared, so that damage that is there already is not signed with a new one.
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,
         name: &str,
     ) -> Result<ArrayViewMut<'_, A, D>> {
-        let member = self.archive.find(name)?;
-        let range = stored(&self.map, member).map_err(|error| error.at_member(&member.name))?;
-        self.changed.insert(member.name.clone());
-        ArrayViewMut::view_mut_npy(&mut self.map[range]).map_err(|error| error.at_member(&member.name))
+        let member = self.archive.find(name)?.clone();
+        let at_member = |error: Error| error.at_member(&member.name);
+        let range = stored(&self.map, &member).map_err(at_member)?;
+        if !self.changed.contains(&member.name) {
+            archive::verify(Place::Bytes(&self.map, 0), &member)?;
+            // What cannot be viewed has not been changed.
+            ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
+            self.changed.insert(member.name.clone());
+        }
+        ArrayViewMut::view_mut_npy(&mut self.map[range]).map_err(at_member)
     }
 
     /// Brings the checksums of members that were changed up to date, and waits until all is on the disk.
@@ -219,7 +229,7 @@ impl NpzMmapMut {
             let content = range.start as u64;
             let mut sum = Sum::default();
             sum.add(&self.map[range]);
-            for place in member.crc_places(content) {
+            for place in member.crc_places(content, self.map.get(member.offset as usize..)) {
                 // Both lie within the archive: in records that were parsed, or behind the content.
                 let bytes = self.map.get_mut(place as usize..).and_then(|rest| rest.first_chunk_mut::<4>());
                 if let Some(bytes) = bytes.filter(|bytes| **bytes == member.crc.to_le_bytes()) {

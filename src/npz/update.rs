@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::archive::{self, Archive, Place};
 use super::{NpzOptions, NpzWriter};
 use crate::array::Store;
 use crate::error::{ErrorKind, Result};
-use crate::io::replace;
+use crate::io::change::{self, Purpose};
+use crate::zip::Member;
 
 /// Adds, replaces and removes members of an archive. What is not touched is copied as it is, without unpacking it; the
 /// new archive is written beside the old one and takes its place when it is complete.
@@ -33,13 +35,14 @@ pub struct NpzUpdate<'a> {
     file: File,
     archive: Archive,
     options: NpzOptions,
-    /// What becomes of the members that do not stay, by their whole names.
-    changes: HashMap<String, Option<&'a dyn Store>>,
+    /// What becomes of the members that do not stay, by their numbers.
+    changes: HashMap<usize, Option<&'a dyn Store>>,
     added: Vec<(String, &'a dyn Store)>,
 }
 
 impl<'a> NpzUpdate<'a> {
-    /// Opens an archive. Nothing is changed before [`NpzUpdate::finish`].
+    /// Opens an archive, and locks it until the update is finished or dropped: another update fails with
+    /// [`ErrorKind::Locked`]. Nothing is changed before [`NpzUpdate::finish`].
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, NpzOptions::new())
     }
@@ -53,7 +56,7 @@ impl<'a> NpzUpdate<'a> {
                     "an archive is read while its successor is written, so that it cannot be in its place";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
-            let file = File::open(path)?;
+            let file = change::open_locked(path, Purpose::Change, options.the_write().lock_wait())?;
             let archive = Archive::load(&mut Place::File(&file))?;
             let (changes, added) = Default::default();
             Ok(Self { path: path.to_owned(), file, archive, options, changes, added })
@@ -64,61 +67,96 @@ impl<'a> NpzUpdate<'a> {
     /// Adds an array, whose name must not be there yet.
     pub fn add(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
         let member = format!("{name}.npy");
-        let is_old = self.archive.members().iter().any(|old| old.file_name() == member);
-        if is_old && !matches!(self.changes.get(&member), Some(None))
-            || self.added.iter().any(|(added, _)| *added == name)
-        {
+        let stays = |index: &usize| !matches!(self.changes.get(index), Some(None));
+        let is_old = self.archive.members().iter().enumerate();
+        let is_old = is_old.filter(|(_, old)| old.file_name() == member).any(|(index, _)| stays(&index));
+        if is_old || self.added.iter().any(|(added, _)| *added == name) {
             return Err(ErrorKind::NameTaken { name: member }.into());
         }
         self.added.push((name.to_owned(), array));
         Ok(self)
     }
 
-    /// Puts an array in the place of one that is there.
+    /// Puts an array in the place of a member, whose name stays as it is.
     pub fn replace(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
-        let member = self.archive.find(name)?.name.clone();
-        self.changes.insert(member, Some(array));
+        let index = self.index_of(name)?;
+        self.changes.insert(index, Some(array));
         Ok(self)
     }
 
     /// Removes a member.
     pub fn remove(mut self, name: &str) -> Result<Self> {
-        let member = self.archive.find(name)?.name.clone();
-        self.changes.insert(member, None);
+        let index = self.index_of(name)?;
+        self.changes.insert(index, None);
         Ok(self)
+    }
+
+    /// Removes a member by its number: one of several that have the same name.
+    pub fn remove_index(mut self, index: usize) -> Result<Self> {
+        self.archive.at(index)?;
+        self.changes.insert(index, None);
+        Ok(self)
+    }
+
+    /// The number of the member of a name that stays.
+    fn index_of(&self, name: &str) -> Result<usize> {
+        let is_named = |wanted: &str| -> Vec<usize> {
+            let members = self.archive.members().iter().enumerate();
+            let named = members.filter(|(_, member)| member.file_name() == wanted).map(|(index, _)| index);
+            named.filter(|index| !matches!(self.changes.get(index), Some(None))).collect()
+        };
+        let mut indices = is_named(name);
+        if indices.is_empty() {
+            indices = is_named(&format!("{name}.npy"));
+        }
+        match indices[..] {
+            [index] => Ok(index),
+            [] => Err(self.archive.no_such(name)),
+            _ => Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices }.into()),
+        }
     }
 
     /// Writes the new archive and puts it in the place of the old one.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added } = self;
-        let write = |file: &File| {
+        let write = |mut file: &File| {
+            // What another program has put before the archive stays there.
+            let mut before = &old;
+            before.seek(SeekFrom::Start(0))?;
+            std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with_options(file, options.clone());
+            npz.set_comment(archive.comment().to_vec());
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
-                match changes.get(&member.name) {
+                match changes.get(&index) {
                     Some(None) => {}
-                    Some(Some(array)) => {
-                        let name = member.name.strip_suffix(".npy").unwrap_or(&member.name);
-                        npz.add(name.to_owned(), *array, &options)?;
-                    }
-                    None => archive::content(&mut Place::File(&old), member)
-                        .and_then(|content| npz.copy(&old, member, content))
-                        .map_err(|error| error.at_member(&member.name))?,
+                    Some(Some(array)) => npz.add_member(member.name.clone(), *array, &options)?,
+                    None => copy(&mut npz, &old, member).map_err(|error| error.at_member(&member.name))?,
                 }
             }
             for (name, array) in added {
                 npz.add(name, array, &options)?;
             }
-            npz.finish().map(drop)
+            // Where there are no locks, another program may have changed the archive since it was opened.
+            match Archive::load(&mut Place::File(&old)) {
+                Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
+                _ => Err(ErrorKind::Locked.into()),
+            }
         };
-        replace::replace(&path, options.the_write(), write).map_err(|error| error.at_path(&path))
+        change::replace_locked(&path, &old, options.the_write(), write).map_err(|error| error.at_path(&path))
     }
+}
+
+fn copy(npz: &mut NpzWriter<&File>, old: &File, member: &Member) -> Result<()> {
+    let extra = archive::own_fields(&mut Place::File(old), member)?;
+    let content = archive::content(&mut Place::File(old), member)?;
+    npz.copy(old, member, &extra, content)
 }
 
 impl std::fmt::Debug for NpzUpdate<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let added: Vec<&str> = self.added.iter().map(|(name, _)| name.as_str()).collect();
-        let changed: Vec<&String> = self.changes.keys().collect();
+        let changed: Vec<&usize> = self.changes.keys().collect();
         f.debug_struct("NpzUpdate")
             .field("path", &self.path)
             .field("added", &added)

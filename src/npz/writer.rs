@@ -9,7 +9,7 @@ use super::{Compression, NpzOptions};
 use crate::array::{Store, WriteNpyExt, store_npy_into};
 use crate::codec::Sum;
 use crate::error::{ErrorKind, Result};
-use crate::io::replace;
+use crate::io::change;
 #[cfg(feature = "zstd")]
 use crate::transfer::Zstd;
 use crate::transfer::{Deflate, Deflaters, Sink, os};
@@ -61,6 +61,7 @@ struct Rows {
     collected: Vec<u8>,
     /// With each, whether size and checksum follow it.
     members: Vec<(Member, bool)>,
+    comment: Vec<u8>,
     deflaters: Option<Deflaters>,
 }
 
@@ -146,13 +147,12 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// Adds a member of another archive as it is.
-    pub(super) fn copy(&mut self, mut from: &File, old: &Member, content: u64) -> Result<()> {
-        self.check(&old.name)?;
+    /// Adds a member of another archive as it is, with all that its records say. `extra` is what its own record has of fields.
+    pub(super) fn copy(&mut self, mut from: &File, old: &Member, extra: &[u8], content: u64) -> Result<()> {
+        self.check_whole()?;
         self.is_broken = true;
-        let mut member =
-            Member { raw_name: old.name.clone().into_bytes(), offset: self.rows.len, ..old.clone() };
-        let record = zip::local_record(&member, self.rows.start + self.rows.len, false);
+        let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
+        let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, false);
         self.write_row(&record)?;
         self.flush_row()?;
         from.seek(SeekFrom::Start(content))?;
@@ -162,11 +162,15 @@ impl<W: Write> NpzWriter<W> {
             return Err(ErrorKind::BadZip { reason }.into());
         }
         self.rows.len += copied;
-        member.limit = 0;
         self.names.insert(member.name.clone());
         self.rows.members.push((member, false));
         self.is_broken = false;
         Ok(())
+    }
+
+    /// The comment of the archive that is updated.
+    pub(super) fn set_comment(&mut self, comment: Vec<u8>) {
+        self.rows.comment = comment;
     }
 
     fn check(&self, name: &str) -> Result<()> {
@@ -208,7 +212,7 @@ impl<W: Write> NpzWriter<W> {
             content = packed;
         }
         (member.packed, member.offset) = (content.len() as u64, self.rows.len);
-        let record = zip::local_record(member, self.rows.start + self.rows.len, false);
+        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, false);
         self.is_broken = true; // if the row cannot be written
         self.write_row(&record)?;
         self.write_row(&content)?;
@@ -224,7 +228,7 @@ impl<W: Write> NpzWriter<W> {
     ) -> Result<bool> {
         let follows = !self.rows.can_patch;
         member.offset = self.rows.len;
-        let record = zip::local_record(member, self.rows.start + self.rows.len, follows);
+        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, follows);
         self.write_row(&record)?;
         self.flush_row()?;
         let mut sum = Sum::default();
@@ -268,13 +272,15 @@ impl<W: Write> NpzWriter<W> {
     pub fn finish(mut self) -> Result<W> {
         self.check_whole()?;
         let start = self.rows.len;
+        let count = self.rows.members.len() as u64;
         for (member, follows) in std::mem::take(&mut self.rows.members) {
             self.write_row(&zip::directory_record(&member, follows))?;
         }
-        let end = zip::directory_end(self.names.len() as u64, start, self.rows.len - start);
+        let end = zip::directory_end(count, start, self.rows.len - start, &self.rows.comment);
         self.write_row(&end)?;
         self.flush_row()?;
         self.writer.flush()?;
+        change::sync_writer(&mut self.writer, self.options.the_write())?;
         Ok(self.writer)
     }
 }
@@ -334,7 +340,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
     Member {
         name: name.to_owned(),
         raw_name: name.as_bytes().to_vec(),
-        flags: 0,
+        flags: if name.is_ascii() { 0 } else { zip::UTF8 },
         method,
         crc: 0,
         packed: 0,
@@ -344,6 +350,11 @@ fn new_member(name: &str, compression: Compression) -> Member {
         central: 0,
         stamp: STAMP,
         attributes: ATTRIBUTES,
+        made_by: zip::MADE_BY,
+        needed: zip::VERSION,
+        internal: 0,
+        extra: Vec::new(),
+        comment: Vec::new(),
     }
 }
 
@@ -389,5 +400,5 @@ pub fn write_npz_with<P: AsRef<Path>>(
         }
         npz.finish().map(drop)
     };
-    replace::replace(path, options.the_write(), write).map_err(|error| error.at_path(path))
+    change::replace(path, options.the_write(), write).map_err(|error| error.at_path(path))
 }

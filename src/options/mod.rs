@@ -7,6 +7,7 @@ pub use ra::{RaOptions, Trailing};
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::thread;
+use std::time::Duration;
 
 use crate::dtype::ByteOrder;
 use crate::limits::Limits;
@@ -223,6 +224,7 @@ pub struct WriteOptions {
     byte_order: Option<ByteOrder>,
     text_width: Option<usize>,
     sync: bool,
+    lock_wait: Duration,
     in_place: bool,
     preallocate: bool,
     pickle_protocol: Option<u8>,
@@ -280,6 +282,25 @@ impl WriteOptions {
     #[must_use]
     pub fn sync(mut self, sync: bool) -> Self {
         self.sync = sync;
+        self
+    }
+
+    /// How long to wait for another process (or another part of this one) that is appending to the file, updating it or has
+    /// mapped it for writing. By default the call fails at once, with [`ErrorKind::Locked`](crate::ErrorKind::Locked).
+    ///
+    /// ```
+    /// use ndarray_io::{WriteOptions, write_npy_with};
+    /// use std::time::Duration;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npy");
+    /// let options = WriteOptions::new().wait_for_lock(Duration::from_secs(10));
+    /// write_npy_with(&path, &ndarray::arr1(&[1.0]), &options)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn wait_for_lock(mut self, longest: Duration) -> Self {
+        self.lock_wait = longest;
         self
     }
 
@@ -369,6 +390,10 @@ impl WriteOptions {
 
     pub(crate) fn syncs(&self) -> bool {
         self.sync
+    }
+
+    pub(crate) fn lock_wait(&self) -> Duration {
+        self.lock_wait
     }
 
     pub(crate) fn preallocates(&self) -> bool {

@@ -95,6 +95,40 @@ impl<F: ArrayFormat> ArrayFile<F> {
         F::header(&self.found)
     }
 
+    /// Reads the header again: another process may have appended rows, which [`ArrayFile::shape`] has from then on. Says
+    /// whether the shape is another. The dtype and the order have to be the same.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::{NpyFile, NpyWriter};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.npy");
+    /// let mut writer = NpyWriter::create(&path, &[])?;
+    /// let mut file = NpyFile::open(&path)?;
+    /// writer.push(&arr1(&[1, 2]))?;
+    /// writer.checkpoint()?;
+    /// assert!(file.refresh()?);
+    /// assert_eq!(file.read::<Array1<i32>>()?, arr1(&[1, 2]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refresh(&mut self) -> Result<bool> {
+        let read = || {
+            let mut file = &self.file;
+            file.rewind()?;
+            io::read_header_of_file::<F>(&mut Source::of(&mut file), self.options.the_limits())
+        };
+        let (found, data_offset) = read().map_err(|error| self.at_path(error))?;
+        let (old, new) = (self.header(), F::header(&found));
+        if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
+            let reason = "the file holds another array than it did when it was opened".into();
+            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        }
+        let is_other = old.shape() != new.shape();
+        self.found = found;
+        Ok(is_other)
+    }
+
     /// What the elements are.
     pub fn dtype(&self) -> &DType {
         self.header().dtype()
@@ -336,6 +370,10 @@ impl<R: Read + Seek> Read for Runs<'_, R> {
         let most = left.min(into.len());
         self.reader.seek(SeekFrom::Start(self.start + place))?;
         let count = self.reader.read(&mut into[..most])?;
+        if count > most {
+            let text = format!("the reader claims to have put {count} bytes into a buffer of {most}");
+            return Err(std::io::Error::other(text));
+        }
         self.at += count as u64;
         Ok(count)
     }

@@ -15,7 +15,7 @@ use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::shape::{Order, Shape};
 
-const MAGIC: &[u8; 8] = b"rawarray";
+pub(crate) const MAGIC: &[u8; 8] = b"rawarray";
 /// What every file has at least: the magic and five numbers.
 const FIXED: usize = 48;
 

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter};
 
 /// The file that a reader or writer is, if it is one: a `File`, a `&File` or a `&mut File`.
 pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
@@ -23,6 +23,24 @@ pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
         Some(unsafe { &**pointer.cast::<&mut File>() })
     } else {
         None
+    }
+}
+
+/// The file that a writer is or has in a buffer of the standard library.
+pub(crate) fn as_any_file<W>(stream: &mut W) -> Option<&File> {
+    let id = typeid::of::<W>();
+    let pointer = std::ptr::from_mut(stream);
+    if id == typeid::of::<BufWriter<File>>() {
+        // SAFETY: W is that type, which has no lifetimes.
+        Some(unsafe { &*pointer.cast::<BufWriter<File>>() }.get_ref())
+    } else if id == typeid::of::<&mut BufWriter<File>>() {
+        // SAFETY: W is a mutable reference, of whatever lifetime; it is borrowed for as long as the result.
+        Some(unsafe { &**pointer.cast::<&mut BufWriter<File>>() }.get_ref())
+    } else if id == typeid::of::<BufWriter<&File>>() {
+        // SAFETY: W has a reference in it, which lives at least as long as the borrow of the stream.
+        Some(unsafe { &*pointer.cast::<BufWriter<&File>>() }.get_ref())
+    } else {
+        as_file(stream)
     }
 }
 
@@ -225,78 +243,29 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
     }
 }
 
+/// Whether all that is written to a file goes to its end, wherever it should go. (Only Linux is asked.)
+pub(crate) fn only_appends(file: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
+        let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+        flags >= 0 && flags & libc::O_APPEND != 0
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        false
+    }
+}
+
 /// Where a regular file stands, and whether bytes in it can be patched: not if all that is written goes to its end.
 #[cfg(feature = "npz")]
 pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;
     file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let at = file.stream_position().ok()?;
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::fd::AsRawFd;
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
-        let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
-        Some((at, flags >= 0 && flags & libc::O_APPEND == 0))
-    }
-    #[cfg(not(target_os = "linux"))]
-    Some((at, false)) // nobody says
-}
-
-/// Takes a lock that keeps other appenders away and no reader; `false` if somebody has it. It goes with the file.
-pub(crate) fn lock(file: &File) -> io::Result<bool> {
-    #[cfg(not(windows))]
-    {
-        // Advisory: who does not ask is not stopped.
-        match file.try_lock() {
-            Ok(()) => Ok(true),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-            // A file system without locks.
-            Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                Ok(true)
-            }
-            Err(std::fs::TryLockError::Error(error)) => Err(error),
-        }
-    }
-    #[cfg(windows)]
-    {
-        use std::ffi::c_void;
-        use std::os::windows::io::AsRawHandle;
-
-        #[repr(C)]
-        struct Overlapped {
-            internal: [usize; 2],
-            offset: u32,
-            offset_high: u32,
-            event: *mut c_void,
-        }
-        #[link(name = "kernel32")]
-        unsafe extern "system" {
-            fn LockFileEx(
-                file: *mut c_void,
-                flags: u32,
-                reserved: u32,
-                low: u32,
-                high: u32,
-                overlapped: *mut Overlapped,
-            ) -> i32;
-        }
-        const FAIL_IMMEDIATELY_EXCLUSIVE: u32 = 1 | 2;
-        const LOCK_VIOLATION: i32 = 33;
-        // Here a lock stops readers of what is locked: so it is one byte far behind all data.
-        let (offset, offset_high) = (u32::MAX - 1, i32::MAX as u32);
-        let mut place = Overlapped { internal: [0; 2], offset, offset_high, event: std::ptr::null_mut() };
-        // SAFETY: the handle is open as long as the file is borrowed, and the structure lives until the call returns: the
-        // file was not opened for overlapped use, so that nothing goes on behind it.
-        let locked =
-            unsafe { LockFileEx(file.as_raw_handle(), FAIL_IMMEDIATELY_EXCLUSIVE, 0, 1, 0, &raw mut place) };
-        match locked {
-            0 => match io::Error::last_os_error() {
-                error if error.raw_os_error() == Some(LOCK_VIOLATION) => Ok(false),
-                error => Err(error),
-            },
-            _ => Ok(true),
-        }
-    }
+    Some((at, cfg!(target_os = "linux") && !only_appends(file))) // elsewhere nobody says
 }
 
 /// Writes all of the bytes at a position, which leaves the file's own where it is.

@@ -353,7 +353,7 @@ fn read_whole<T>(
     match positioned {
         Some(_) => source.advance(used as u64),
         None if surplus > 0 && !options.allows_trailing() => {
-            return Err(ErrorKind::Trailing { bytes: surplus, at_least: false }.into());
+            return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
         }
         None => {}
     }

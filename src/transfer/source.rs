@@ -199,6 +199,21 @@ impl<'a> Source<'a> {
         true
     }
 
+    /// The file that the source is, if it is one.
+    pub(crate) fn file(&self) -> Option<&'a File> {
+        match self.origin {
+            Origin::File(FileSource { file, .. }) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Asks anew how long a file is.
+    pub(crate) fn update_length(&mut self) {
+        if let Origin::File(file) = &mut self.origin {
+            file.end = file.file.metadata().map_or(file.end, |metadata| metadata.len());
+        }
+    }
+
     /// Puts a file's own position where this source stands.
     pub(crate) fn settle(&self) -> Result<()> {
         if let Origin::File(FileSource { mut file, at, .. }) = self.origin {

@@ -1,15 +1,16 @@
 //! The records of ZIP archives: bytes to what they say, and back. It does no I/O.
 //!
 //! What reads an archive asks for its last bytes ([`find_end`]), for the directory that they point to ([`directory`]),
-//! and, when a member is opened, for the record in front of it ([`check_local`]). Everything that two records both say is
-//! compared; what they contradict each other in is an error.
+//! and, when a member is opened, for the record before it ([`check_local`]). The name, the method, the sizes and the checksum
+//! that both state are compared; where they contradict each other, it is an error. (Where sizes and checksum follow the content,
+//! those copies are not looked at: the content itself is.)
 
 mod name;
 mod parse;
 mod write;
 
-pub(crate) use parse::{LOCAL_SIZE, TAIL, check_local, directory, find_end};
-pub(crate) use write::{descriptor, directory_end, directory_record, local_record, patch};
+pub(crate) use parse::{End, LOCAL_SIZE, TAIL, check_local, directory, extra_len, find_end, own_fields};
+pub(crate) use write::{MADE_BY, VERSION, descriptor, directory_end, directory_record, local_record, patch};
 
 /// How a member's bytes are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,16 +66,30 @@ pub(crate) struct Member {
     /// Where in the file its record in the directory begins.
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
     pub(crate) central: u64,
-    /// Date and time, and what the file's attributes were: kept when a member is copied.
+    /// Date and time, and what the file's attributes were: kept when a member is copied, as all that follows.
     pub(crate) stamp: u32,
     pub(crate) attributes: u32,
+    /// What made it, and what is needed to read it.
+    pub(crate) made_by: u16,
+    pub(crate) needed: u16,
+    pub(crate) internal: u16,
+    /// The fields of its record in the directory, but those that are made anew: numbers of 64 bits, and filling.
+    pub(crate) extra: Vec<u8>,
+    pub(crate) comment: Vec<u8>,
 }
 
 #[cfg(feature = "mmap")]
 impl Member {
     /// Where in the file its checksum stands, if its content is at this place: each copy of it.
-    pub(crate) fn crc_places(&self, content: u64) -> [u64; 2] {
-        let copy = match self.flags & DESCRIPTOR {
+    ///
+    /// The record in front of it, of which these are the bytes, says whether its own copy is there or follows the content:
+    /// some writers set that flag in the directory alone.
+    pub(crate) fn crc_places(&self, content: u64, record: Option<&[u8]>) -> [u64; 2] {
+        let flags = match record.and_then(|record| record.get(6..8)) {
+            Some(flags) => u16::from_le_bytes([flags[0], flags[1]]),
+            None => self.flags,
+        };
+        let copy = match flags & DESCRIPTOR {
             0 => self.offset + 14,
             _ => content + self.packed + 4, // behind the signature that nearly every writer puts there
         };
@@ -87,7 +102,7 @@ const ENCRYPTED: u16 = 1;
 const DESCRIPTOR: u16 = 1 << 3;
 const PATCH: u16 = 1 << 5;
 const STRONGLY_ENCRYPTED: u16 = 1 << 6;
-const UTF8: u16 = 1 << 11;
+pub(crate) const UTF8: u16 = 1 << 11;
 
 const LOCAL: u32 = 0x0403_4B50;
 const CENTRAL: u32 = 0x0201_4B50;
@@ -96,3 +111,5 @@ const END64: u32 = 0x0606_4B50;
 const LOCATOR64: u32 = 0x0706_4B50;
 /// The extra field that holds numbers of 64 bits.
 const EXTRA64: u16 = 1;
+/// The extra field that only fills up: the one that Android's tools have for it.
+const FILL: u16 = 0xD935;

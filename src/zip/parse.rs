@@ -1,7 +1,7 @@
 //! Reading an archive's records.
 
 use super::{
-    CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, LOCAL, LOCATOR64, Member, Method, PATCH,
+    CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, FILL, LOCAL, LOCATOR64, Member, Method, PATCH,
     STRONGLY_ENCRYPTED, name,
 };
 use crate::error::{ErrorKind, Result};
@@ -14,7 +14,7 @@ pub(crate) const LOCAL_SIZE: usize = 30;
 const CENTRAL_SIZE: usize = 46;
 
 /// Where the directory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     count: u64,
     /// Where in the file the directory begins.
@@ -22,6 +22,8 @@ pub(crate) struct End {
     pub(crate) len: u64,
     /// How many bytes stand in front of the archive, which its offsets do not count.
     shift: u64,
+    /// The archive's comment.
+    pub(crate) comment: Vec<u8>,
 }
 
 fn bad(reason: impl Into<String>) -> crate::error::Error {
@@ -74,7 +76,20 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
             (Err(_), _) => {}
         }
     }
-    found?.ok_or_else(|| bad("there is no end record, so that this is no archive, or it is cut"))
+    if let Some(end) = found? {
+        return Ok(end);
+    }
+    let last = tail.windows(22).rposition(|record| record[..4] == END.to_le_bytes());
+    Err(match last {
+        Some(at) => {
+            let comment = usize::from(u16::from_le_bytes([tail[at + 20], tail[at + 21]]));
+            match tail.len().checked_sub(at + 22 + comment) {
+                Some(more) => bad(format!("{more} bytes follow its end record")),
+                None => bad("the comment of its end record is cut"),
+            }
+        }
+        None => bad("there is no end record, so that this is no archive, or it is cut"),
+    })
 }
 
 fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
@@ -113,7 +128,7 @@ fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
     if count.checked_mul(CENTRAL_SIZE as u64).is_none_or(|least| least > len) {
         return Err(bad(format!("{count} members do not fit a directory of {len} bytes")));
     }
-    Ok(End { count, start, len, shift })
+    Ok(End { count, start, len, shift, comment: tail[at + 22..].to_vec() })
 }
 
 /// Where in the tail the end record of large archives begins, if there is one.
@@ -176,15 +191,15 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
     if numbers.u32()? != CENTRAL {
         return Err(bad("a record of its directory has another signature"));
     }
-    let _versions = numbers.u32()?;
+    let (made_by, needed) = (numbers.u16()?, numbers.u16()?);
     let (flags, method, stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len, comment_len) = (numbers.u16()?, numbers.u16()?, numbers.u16()?);
-    let (disk, _internal, attributes, offset) =
+    let (disk, internal, attributes, offset) =
         (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let raw_name = numbers.take(name_len.into())?.to_vec();
     let extra = numbers.take(extra_len.into())?;
-    numbers.take(comment_len.into())?;
+    let comment = numbers.take(comment_len.into())?.to_vec();
 
     let name = name::decode(&raw_name, flags)
         .ok_or_else(|| bad(format!("the name \"{}\" is no text", raw_name.escape_ascii())))?;
@@ -218,6 +233,11 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
         central: 0,
         stamp,
         attributes,
+        made_by,
+        needed,
+        internal,
+        extra: own_fields(extra),
+        comment,
     })
 }
 
@@ -233,8 +253,34 @@ fn extra64(mut extra: &[u8]) -> &[u8] {
     &[]
 }
 
-/// Compares the record in front of a member with what the directory says. Given are its fixed part and as many bytes as
-/// the name has. Returns where in the file the content begins.
+/// The extra fields of a record but those that are made anew when it is written again.
+pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
+    let mut own = Vec::new();
+    while let Some((head, rest)) = extra.split_first_chunk::<4>() {
+        let id = u16::from_le_bytes([head[0], head[1]]);
+        let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
+        if len > rest.len() {
+            break; // not a field, whatever it is
+        }
+        if id != EXTRA64 && id != FILL {
+            own.extend_from_slice(head);
+            own.extend_from_slice(&rest[..len]);
+        }
+        extra = &rest[len..];
+    }
+    own
+}
+
+/// How many bytes of extra fields a record in front of a member has after its name; given is its fixed part at least.
+pub(crate) fn extra_len(record: &[u8]) -> usize {
+    match record.get(28..30) {
+        Some(len) => usize::from(u16::from_le_bytes([len[0], len[1]])),
+        None => 0,
+    }
+}
+
+/// Compares the record in front of a member, which is given with its extra fields, with what the directory says. Returns
+/// where in the file the content begins.
 pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     let mut numbers = Numbers(record);
     if numbers.u32()? != LOCAL {
@@ -261,6 +307,15 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     let is_there = flags & DESCRIPTOR == 0;
     if is_there && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
         return Err(bad("the record in front of it states another size or checksum than the directory"));
+    }
+    if is_there && (packed == u32::MAX || size == u32::MAX) {
+        let extra = numbers.0.get(member.raw_name.len()..).unwrap_or_default();
+        let mut large = Numbers(extra64(extra));
+        for (short, wanted) in [(size, member.size), (packed, member.packed)] {
+            if short == u32::MAX && large.u64().ok() != Some(wanted) {
+                return Err(bad("the record in front of it states another size than the directory"));
+            }
+        }
     }
     let start = member.offset + (LOCAL_SIZE + member.raw_name.len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {

@@ -1,16 +1,14 @@
 //! Writing an archive's records. Every member has room for sizes of 64 bits in front of it, as NumPy's have, so that
 //! nothing has to be known before it is written.
 
-use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, LOCAL, LOCATOR64, Member, UTF8};
+use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, FILL, LOCAL, LOCATOR64, Member};
 
 /// Members begin at multiples of this, so that they can be mapped.
 const ALIGN: u64 = 64;
-/// The extra field that only fills up: the one that Android's tools have for it.
-const FILL: u16 = 0xD935;
 /// What a reader has to know: numbers of 64 bits.
-const VERSION: u16 = 45;
+pub(crate) const VERSION: u16 = 45;
 /// The same, on Unix, whose permissions the attributes hold.
-const MADE_BY: u16 = 3 << 8 | VERSION;
+pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
 /// Puts numbers behind one another.
 #[derive(Default)]
@@ -42,16 +40,15 @@ fn short(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// The flags of a member that is written: whether its name is ASCII, and whether what is not known before it follows it.
+/// The flags of a member that is written: its own, and whether what is not known before it follows it.
 fn flags(member: &Member, follows: bool) -> u16 {
-    let name = if member.raw_name.is_ascii() { 0 } else { UTF8 };
-    name | if follows { DESCRIPTOR } else { 0 }
+    member.flags & !DESCRIPTOR | if follows { DESCRIPTOR } else { 0 }
 }
 
 /// The record in front of a member, which is going to stand at this place in the file. If its sizes and checksum are not
 /// known yet, they follow it, or the record is patched.
-pub(crate) fn local_record(member: &Member, file_at: u64, follows: bool) -> Vec<u8> {
-    let fixed = (super::LOCAL_SIZE + member.raw_name.len() + 20) as u64;
+pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, follows: bool) -> Vec<u8> {
+    let fixed = (super::LOCAL_SIZE + member.raw_name.len() + 20 + extra.len()) as u64;
     let mut fill = (file_at + fixed).next_multiple_of(ALIGN) - file_at - fixed;
     if (1..4).contains(&fill) {
         fill += ALIGN; // the field's own head takes four
@@ -60,7 +57,7 @@ pub(crate) fn local_record(member: &Member, file_at: u64, follows: bool) -> Vec<
     let (crc, packed, size) = if follows { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
     let mut record = Record::default()
         .u32(LOCAL)
-        .u16(VERSION)
+        .u16(member.needed.max(VERSION))
         .u16(flags(member, follows))
         .u16(member.method.number())
         .u32(member.stamp)
@@ -68,9 +65,10 @@ pub(crate) fn local_record(member: &Member, file_at: u64, follows: bool) -> Vec<
         .u32(u32::MAX)
         .u32(u32::MAX)
         .u16(short(member.raw_name.len()))
-        .u16(short(20 + fill));
+        .u16(short(20 + extra.len() + fill));
     record.0.extend(&member.raw_name);
     record = record.u16(EXTRA64).u16(16).u64(size).u64(packed);
+    record.0.extend(extra);
     if fill > 0 {
         record = record.u16(FILL).u16(short(fill - 4));
         record.0.resize(record.0.len() + fill - 4, 0);
@@ -98,11 +96,11 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
             large = large.u64(number);
         }
     }
-    let extra_len = if large.0.is_empty() { 0 } else { 4 + large.0.len() };
+    let large_len = if large.0.is_empty() { 0 } else { 4 + large.0.len() };
     let mut record = Record::default()
         .u32(CENTRAL)
-        .u16(MADE_BY)
-        .u16(VERSION)
+        .u16(member.made_by)
+        .u16(member.needed.max(VERSION))
         .u16(flags(member, follows))
         .u16(member.method.number())
         .u32(member.stamp)
@@ -110,22 +108,24 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
         .u32(saturated(member.packed))
         .u32(saturated(member.size))
         .u16(short(member.raw_name.len()))
-        .u16(short(extra_len))
-        .u16(0) // no comment,
-        .u16(0) // on the first disk,
-        .u16(0) // without internal attributes
+        .u16(short(large_len + member.extra.len()))
+        .u16(short(member.comment.len()))
+        .u16(0) // on the first disk
+        .u16(member.internal)
         .u32(member.attributes)
         .u32(saturated(member.offset));
     record.0.extend(&member.raw_name);
-    if extra_len > 0 {
+    if large_len > 0 {
         record = record.u16(EXTRA64).u16(short(large.0.len()));
         record.0.extend(large.0);
     }
+    record.0.extend(&member.extra);
+    record.0.extend(&member.comment);
     record.0
 }
 
 /// What follows the directory.
-pub(crate) fn directory_end(count: u64, offset: u64, len: u64) -> Vec<u8> {
+pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -> Vec<u8> {
     let is_large = count >= 0xFFFF || saturated(offset) == u32::MAX || saturated(len) == u32::MAX;
     let mut record = Record::default();
     if is_large {
@@ -135,5 +135,7 @@ pub(crate) fn directory_end(count: u64, offset: u64, len: u64) -> Vec<u8> {
     }
     let short_count = u16::try_from(count).unwrap_or(u16::MAX);
     record = record.u32(END).u16(0).u16(0).u16(short_count).u16(short_count);
-    record.u32(saturated(len)).u32(saturated(offset)).u16(0).0
+    record = record.u32(saturated(len)).u32(saturated(offset)).u16(short(comment.len()));
+    record.0.extend(comment);
+    record.0
 }

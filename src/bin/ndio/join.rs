@@ -128,7 +128,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         let path = folder.join(format!("{stem}-{number:0digits$}.npy"));
         let mut dims = source.shape().to_vec();
         dims[axis] = end - from;
-        replace(&path, &folder, |file| {
+        replace(&path, |file| {
             write_header(source.dtype().clone(), source.order(), dims.clone(), file)?;
             for (mut slice, _) in source.blocks_of(&dims, source.order(), BLOCK) {
                 if let SliceInfoElem::Slice { start, end: Some(end), .. } = &mut slice[axis] {

@@ -61,7 +61,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
         inputs.push((name, path, len));
     }
     let all = inputs.iter().map(|(_, _, len)| len).sum();
-    replace(&arguments.archive, &folder_of(&arguments.archive), |file| {
+    replace(&arguments.archive, |file| {
         let mut archive = NpzWriter::new_with_options(file, NpzOptions::new().compression(compression));
         for (name, path, len) in inputs {
             archive.add_raw(name, File::open(path)?, len)?;
@@ -95,9 +95,8 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         if path.exists() && !arguments.replace {
             return Err(format!("{}: it is there already; --replace replaces it", path.display()).into());
         }
-        let folder = folder_of(&path);
-        fs::create_dir_all(&folder)?;
-        replace(&path, &folder, |file| {
+        fs::create_dir_all(folder_of(&path))?;
+        replace(&path, |file| {
             archive.copy_raw(member.file_name(), file)?;
             Ok(())
         })?;

@@ -140,6 +140,11 @@ impl<T> Plain<T> {
         self.is_full.then_some(size_of::<T>())
     }
 
+    /// Whether an element has no padding, so that changing it in place writes nothing but what it is.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     /// Whether the bytes stand in the other order, so that they have to be copied.
     pub(crate) fn swaps(&self) -> bool {
         self.fix.swaps()
@@ -160,10 +165,10 @@ impl<T> Plain<T> {
         Ok(room.finish())
     }
 
-    /// The memory of elements, to be loaded anew; `None` if it must not hold unchecked bytes for a moment, or has
-    /// padding.
+    /// The memory of elements, to be loaded anew; `None` if it must not hold unchecked bytes for a moment, has padding, or if
+    /// the old elements have to be dropped.
     pub(crate) fn part_over<'a>(&'a self, items: &'a mut [T]) -> Option<Part<'a>> {
-        if !self.is_full || self.fix.checks() {
+        if !self.is_full || self.fix.checks() || std::mem::needs_drop::<T>() {
             return None;
         }
         let length = size_of_val(items);

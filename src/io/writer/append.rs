@@ -1,10 +1,11 @@
 //! Going on with a file that is there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::super::{payload, replace};
+use super::super::change::{self, Purpose};
+use super::super::payload;
 use super::{End, NpyWriter, growing_axis, rewrite, width_of};
 use crate::dtype::ByteOrder;
 use crate::element::WritableElement;
@@ -13,7 +14,7 @@ use crate::header::Header;
 use crate::npy::{self, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
-use crate::transfer::{self, Source, os};
+use crate::transfer::{self, Source};
 
 /// What becomes of bytes behind an array to which something is appended: rows that were written before a crash, and not
 /// counted any more.
@@ -37,8 +38,8 @@ pub enum Surplus {
 impl<A: WritableElement> NpyWriter<A, File> {
     /// Opens a file, NumPy's or ours, and goes on where it ends: along the first axis, or in Fortran order along the last.
     ///
-    /// While the writer is there, another one is refused, as long as it asks: the lock is advisory, and no reader is
-    /// stopped. Nothing is changed before rows are pushed. If the header has no room for a greater length, as that of files
+    /// The file is locked until the writer is dropped: whatever else of this library would change it fails with
+    /// [`ErrorKind::Locked`]. The lock is advisory, and no reader is stopped. Nothing is changed before rows are pushed. If the header has no room for a greater length, as that of files
     /// made before NumPy 1.23 or so, it is an error that names [`make_room`].
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, Surplus::Refuse, &WriteOptions::new())
@@ -62,13 +63,69 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn append_with<P: AsRef<Path>>(path: P, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
-            let file = OpenOptions::new().read(true).write(true).open(path)?;
-            match os::lock(&file)? {
-                true => Self::go_on(file, surplus, options),
-                false => Err(ErrorKind::Locked.into()),
-            }
+            let file = change::open_locked(path, Purpose::Change, options.lock_wait())?;
+            let mut writer = Self::go_on(file, surplus, options)?;
+            writer.path = Some(path.to_owned());
+            Ok(writer)
         };
         open().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Writes a file that grows by rows of this shape. An old file of the name is overwritten where it is, because rows that
+    /// are to be read before the writer is finished have to be in the file; it is locked until the writer is dropped.
+    pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
+        Self::create_with(path, row, &WriteOptions::new())
+    }
+
+    /// The same with options, as [`NpyWriter::with_options`] has them.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{NpyWriter, WriteOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.npy");
+    /// let mut log = NpyWriter::create_with(&path, &[2], &WriteOptions::new().sync(true))?;
+    /// log.push(&arr1(&[1.0, 2.0]))?;
+    /// log.checkpoint()?; // this row survives a loss of power
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let create = || {
+            let file = change::open_in_place(path, options)?;
+            let mut writer = Self::with_options(file, row, options)?;
+            writer.path = Some(path.to_owned());
+            change::sync_folder_of(path, options)?;
+            Ok(writer)
+        };
+        create().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Gives up the rows since the last checkpoint: the file is what it was then. For a writer that an error has stopped, as
+    /// on a full disk.
+    pub fn roll_back(mut self) -> Result<File> {
+        let End::Open { start, head, .. } = self.end else {
+            let reason = "an array whose shape was given has no checkpoints".into();
+            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        };
+        self.collected.clear();
+        self.is_broken = true;
+        let cut = || -> Result<()> {
+            let mut file = &*self.writer;
+            file.seek(SeekFrom::Start(start))?;
+            let found = payload::read_header::<crate::io::Npy>(
+                &mut Source::of(&mut file),
+                ReadOptions::new().the_limits(),
+            )?;
+            let payload = found.0.header.payload_len().unwrap_or_default() as u64;
+            let end = start + head as u64 + payload;
+            change::set_len(file, end)?;
+            file.seek(SeekFrom::Start(end))?;
+            change::sync_writer(&mut file, &self.options)
+        };
+        cut().map_err(|error| self.at_path(error))?;
+        Ok(self.writer.0.take().expect("the writer is there until it is given back"))
     }
 
     fn go_on(mut file: File, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
@@ -117,7 +174,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         };
         let end = head as u64 + need + kept * row_bytes;
         if more > 0 {
-            file.set_len(end)?;
+            change::set_len(&file, end)?;
         }
         file.seek(SeekFrom::Start(end))?;
         let rows = growing_axis(header.order(), header.shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
@@ -158,13 +215,15 @@ fn trailing_spaces(head: &[u8]) -> usize {
 /// ```
 pub fn make_room<P: AsRef<Path>>(path: P) -> Result<()> {
     let path = path.as_ref();
+    let options = WriteOptions::new();
     let rewrite = || {
-        let mut old = File::open(path)?;
+        let mut old = change::open_locked(path, Purpose::Change, options.lock_wait())?;
         let (found, head, _) = look(&mut old)?;
-        replace::replace(path, &WriteOptions::new(), |mut file| {
+        change::replace_locked(path, &old, &options, |mut file| {
             file.write_all(&npy::format(&found.header, None)?)?;
+            let mut old = &old;
             old.seek(SeekFrom::Start(head as u64))?;
-            std::io::copy(&mut &old, &mut file)?;
+            std::io::copy(&mut old, &mut file)?;
             Ok(())
         })
     };

@@ -4,14 +4,17 @@ mod append;
 
 pub use append::{Surplus, make_room};
 
+use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
 use ndarray::{ArrayRef, Dimension, ShapeBuilder};
 
+use super::change;
 use super::order::parts_of;
 use crate::dtype::DType;
 use crate::element::{Emit, WritableElement};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::npy::{self, Version};
 use crate::options::WriteOptions;
@@ -34,7 +37,7 @@ const COLLECTED: usize = 1 << 20;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("log.npy");
-/// let mut writer = NpyWriter::new(std::fs::File::create(&path)?, &[3])?;
+/// let mut writer = NpyWriter::create(&path, &[3])?;
 /// writer.push(&arr1(&[1.0, 2.0, 3.0]))?; // a row
 /// writer.push(&arr2(&[[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))?; // or several
 /// writer.extend([10.0, 11.0, 12.0])?; // or elements
@@ -47,10 +50,14 @@ const COLLECTED: usize = 1 << 20;
 ///
 /// Rows count when [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called: the data are written before the header
 /// that counts them, and the header in one write, so that whoever reads the file meanwhile, or after a crash, sees the old
-/// length or the new one. A writer that is dropped leaves its last rows behind the array, where
+/// length or the new one. A writer that is dropped leaves its last rows after the array, where
 /// [`Surplus::Recover`] finds them.
 pub struct NpyWriter<A, W> {
-    writer: W,
+    writer: Slot<W>,
+    /// The file's path, if the writer has opened it.
+    path: Option<PathBuf>,
+    /// Writes bytes when the writer is dropped.
+    write: fn(&mut W, &[u8]) -> Result<()>,
     options: WriteOptions,
     dtype: DType,
     order: Order,
@@ -66,6 +73,37 @@ pub struct NpyWriter<A, W> {
     end: End<W>,
     /// An error has left the writer somewhere within an element.
     is_broken: bool,
+}
+
+/// The writer, until `finish` gives it back.
+struct Slot<W>(Option<W>);
+
+impl<W> std::ops::Deref for Slot<W> {
+    type Target = W;
+
+    fn deref(&self) -> &W {
+        self.0.as_ref().expect("the writer is there until it is given back")
+    }
+}
+
+impl<W> std::ops::DerefMut for Slot<W> {
+    fn deref_mut(&mut self) -> &mut W {
+        self.0.as_mut().expect("the writer is there until it is given back")
+    }
+}
+
+impl<A, W> Drop for NpyWriter<A, W> {
+    /// What has been collected is written, so that no row is lost that `push` has taken; it is not counted. After an error,
+    /// nobody knows what is in the file, and nothing is written.
+    fn drop(&mut self) {
+        let Self { writer: Slot(writer), write, collected, is_broken, .. } = self;
+        if let Some(writer) = writer
+            && !*is_broken
+            && !collected.is_empty()
+        {
+            let _ = write(writer, collected); // there is nobody left to tell
+        }
+    }
 }
 
 /// When the array is complete.
@@ -106,6 +144,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let dtype = dtype_for::<A>(options)?;
         let header = Header::new(dtype, order, shape)?;
         let head = npy::format(&header, options.the_version())?;
+        change::check_syncs(&mut writer, options)?;
         Sink::of(&mut writer).write(&head)?;
         let row = match (order, header.shape().dims()) {
             (_, []) => Shape::default(),
@@ -125,7 +164,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let rows_are_empty = row.dims().contains(&0);
         let grown = growing_axis(header.order(), header.shape());
         Self {
-            writer,
+            writer: Slot(Some(writer)),
+            path: None,
+            write: |writer, bytes| Sink::of(writer).write(bytes),
             options: options.without_progress(),
             emit: A::emit(header.dtype()),
             order: header.order(),
@@ -141,8 +182,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         }
     }
 
-    fn ending_with_shape(self) -> Self {
-        Self { end: End::At(self.elements), elements: 0, ..self }
+    fn ending_with_shape(mut self) -> Self {
+        self.end = End::At(self.elements);
+        self.elements = 0;
+        self
     }
 
     /// Appends one row, or several: an array of the shape of a row, or with one axis more, along which it grows.
@@ -157,7 +200,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             _ => None,
         };
         let Some(count) = count else {
-            return Err(ErrorKind::ShapeMismatch { found: self.row.clone(), wanted: dims.into() }.into());
+            return Err(
+                self.at_path(ErrorKind::RowMismatch { found: dims.into(), row: self.row.clone() }.into())
+            );
         };
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
@@ -218,6 +263,17 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     fn put(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
+        self.put_items(items, count).map_err(|error| self.at_path(error))
+    }
+
+    fn at_path(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.at_path(path),
+            None => error,
+        }
+    }
+
+    fn put_items(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
         let elements = self.elements.checked_add(count);
         let wanted = if let End::At(wanted) = self.end { wanted } else { usize::MAX };
         match elements {
@@ -245,10 +301,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 let header = Header::new(dtype.clone(), Order::C, [count].into())?;
                 let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED);
                 if !is_small {
-                    Sink::of(writer).write(collected)?;
+                    Sink::of(&mut **writer).write(collected)?;
                     collected.clear();
                 }
-                let mut sink = if is_small { Sink::of(collected) } else { Sink::of(writer) };
+                let mut sink = if is_small { Sink::of(collected) } else { Sink::of(&mut **writer) };
                 transfer::write_more(&mut sink, Vec::new(), &header, items, emit, options)?;
             }
         }
@@ -261,7 +317,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     fn write_collected(&mut self) -> Result<()> {
-        Sink::of(&mut self.writer).write(&self.collected)?;
+        Sink::of(&mut *self.writer).write(&self.collected)?;
         self.collected.clear();
         Ok(())
     }
@@ -281,26 +337,37 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// With [`WriteOptions::sync`] the rows are on the disk before the header that counts them, and it is, too.
     pub fn checkpoint(&mut self) -> Result<()> {
+        self.count_rows().map_err(|error| self.at_path(error))
+    }
+
+    fn count_rows(&mut self) -> Result<()> {
         self.check_state()?;
         self.is_broken = true;
         self.write_collected()?;
         self.writer.flush()?;
-        self.sync()?;
+        change::sync_writer(&mut *self.writer, &self.options)?;
         if let End::Open { start, head, rewrite } = self.end {
             let rows = self.elements.checked_div(self.row_len).unwrap_or(self.empty_rows);
             let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
             let text = npy::format(&header, Some(self.version)).ok().filter(|text| text.len() == head);
             let text = text.or_else(|| npy::format_in_place(&header, self.version, head));
-            rewrite(&mut self.writer, start, &text.ok_or(ErrorKind::NoRoom { header: head })?)?;
-            self.sync()?;
+            let text = text.ok_or(ErrorKind::NoRoom { header: head })?;
+            self.check_length(start + head as u64)?;
+            rewrite(&mut self.writer, start, &text)?;
+            change::sync_writer(&mut *self.writer, &self.options)?;
         }
         self.is_broken = false;
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<()> {
-        match os::as_file(&mut self.writer) {
-            Some(file) if self.options.syncs() => Ok(file.sync_data()?),
+    /// An error if the file is not as long as this writer has made it: then the header would count what another one wrote.
+    fn check_length(&mut self, payload: u64) -> Result<()> {
+        let bytes = self.elements as u64 * self.dtype.item_size() as u64;
+        let wanted = payload + bytes;
+        match os::as_file(&mut *self.writer).map(File::metadata).transpose()? {
+            Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
+                Err(ErrorKind::ChangedByOther { found: metadata.len(), wanted }.into())
+            }
             _ => Ok(()),
         }
     }
@@ -316,14 +383,19 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         };
         self.checkpoint()?; // the whole rows, at any rate
         if self.elements != wanted {
-            return Err(ErrorKind::WrongCount { found: self.elements, wanted }.into());
+            return Err(self.at_path(ErrorKind::WrongCount { found: self.elements, wanted }.into()));
         }
-        Ok(self.writer)
+        Ok(self.writer.0.take().expect("the writer is there until it is given back"))
     }
 }
 
 impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// Writes an array that grows by rows of this shape.
+    ///
+    /// A file is truncated where the writer begins. Nothing keeps another process from writing to it at the same time:
+    /// [`NpyWriter::create`] locks it. A header is only written if the file is as long as this writer has made it; else it is
+    /// an [`ErrorKind::ChangedByOther`], and the file stays as it is. A file that was opened with `append(true)` is refused.
+    /// Its folder is not synced, whatever [`WriteOptions::sync`] says: who has created the file has to do that.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
         Self::with_options(writer, row, &WriteOptions::new())
     }
@@ -348,6 +420,20 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         let header = Header::new(dtype_for::<A>(options)?, order, grown(&row, order, 0))?;
         let head = npy::format(&header, options.the_version())?;
         let start = writer.stream_position()?;
+        change::check_syncs(&mut writer, options)?;
+        if let Some(file) = os::as_file(&mut writer)
+            && let length = file.metadata().ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
+            && let Some(length) = length
+        {
+            if os::only_appends(file) {
+                let reason =
+                    "the file was opened to be appended to only, so that its header could not be updated";
+                return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+            }
+            if length > start {
+                change::set_len(file, start)?; // nothing of what was there stays after the array
+            }
+        }
         let version = if head[6] == 1 {
             Version::V1
         } else if head[6] == 2 {
@@ -364,7 +450,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
 impl<A, W: std::fmt::Debug> std::fmt::Debug for NpyWriter<A, W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NpyWriter")
-            .field("writer", &self.writer)
+            .field("writer", &self.writer.0)
             .field("dtype", &self.dtype)
             .field("order", &self.order)
             .field("row", &self.row)
@@ -418,11 +504,12 @@ fn growing_axis(order: Order, shape: &Shape) -> usize {
 /// Writes a header again: of a file at its place, in one write.
 fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
     if let Some(file) = os::as_file(writer) {
-        return Ok(os::write_all_at(file, head, start)?);
+        let write = || os::write_all_at(file, head, start);
+        return Ok(change::with_header_lock(file, change::Mode::Exclusive, write)?);
     }
     let end = writer.stream_position()?;
     writer.seek(SeekFrom::Start(start))?;
-    writer.write_all(head)?;
+    Sink::of(writer).write(head)?;
     writer.seek(SeekFrom::Start(end))?;
     Ok(writer.flush()?)
 }

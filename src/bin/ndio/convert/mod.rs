@@ -89,7 +89,7 @@ fn finish(
     match to {
         Kind::Npz => {
             let options = NpzOptions::new().compression(arguments.packed()?);
-            replace(output, near, |file| {
+            replace(output, |file| {
                 let mut archive = NpzWriter::new_with_options(file, options);
                 let npy = File::open(npy)?;
                 let len = npy.metadata()?.len();
@@ -109,7 +109,7 @@ fn finish(
             }
         }
         _ if changed.is_some() => {
-            replace(output, near, |file| Ok(io::copy(&mut File::open(npy)?, file).map(drop)?))?
+            replace(output, |file| Ok(io::copy(&mut File::open(npy)?, file).map(drop)?))?
         }
         _ => {
             let mut progress = Progress::new();
@@ -255,46 +255,12 @@ pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
     Ok(made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path())
 }
 
-/// Writes a file, which replaces an old one when it is whole. What is no file, as a device or a pipe, is written to as it is.
+/// Writes a file, which replaces an old one when it is complete.
 pub(crate) fn replace(
     path: &Path,
-    near: &Path,
-    write: impl FnOnce(&mut File) -> Result<(), Failure>,
+    write: impl FnOnce(&mut &File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        let file = File::options().write(true).open(path);
-        return write(&mut file.map_err(|error| format!("{}: {error}", path.display()))?);
-    }
-    // A link stays one, and what it leads to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let near = if target == *path { near.to_owned() } else { folder_of(&target) };
-    let made = tempfile::Builder::new()
-        .prefix(".ndio-")
-        .suffix(".tmp")
-        .permissions_of_new_files()
-        .tempfile_in(near)?;
-    let (mut file, made) = made.into_parts();
-    write(&mut file)?;
-    made.persist(&target).map_err(|error| format!("{}: {}", path.display(), error.error))?;
-    Ok(())
-}
-
-/// As any new file has them, not only for who made it.
-trait Permissions {
-    fn permissions_of_new_files(&mut self) -> &mut Self;
-}
-
-impl Permissions for tempfile::Builder<'_, '_> {
-    #[cfg(unix)]
-    fn permissions_of_new_files(&mut self) -> &mut Self {
-        use std::os::unix::fs::PermissionsExt;
-        self.permissions(std::fs::Permissions::from_mode(0o666)) // less what the umask takes
-    }
-
-    #[cfg(not(unix))]
-    fn permissions_of_new_files(&mut self) -> &mut Self {
-        self
-    }
+    ndarray_io::replace_file_with(path, &WriteOptions::new(), |mut file| write(&mut file))
 }
 
 fn with_input<T>(path: &Path, read: impl FnOnce(&mut dyn Read) -> Result<T, Failure>) -> Result<T, Failure> {
@@ -312,7 +278,7 @@ fn with_output(
     if path == Path::new("-") {
         write(out)?;
     } else {
-        replace(path, &folder_of(path), |file| {
+        replace(path, |file| {
             let mut file = io::BufWriter::new(file);
             write(&mut file)?;
             Ok(file.flush()?)

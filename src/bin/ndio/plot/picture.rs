@@ -1,10 +1,10 @@
 //! Two axes as a picture.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::super::Failure;
+use super::super::convert::replace;
 use super::Canvas;
 use super::colour::{Limits, Rgb, brightness, shade, viridis};
 use super::lines::short;
@@ -168,13 +168,15 @@ pub(super) fn png(
             }
         }
     }
-    let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), u32::try_from(width)?, u32::try_from(height)?);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(&points)?;
-    writer.finish()?;
+    replace(path, |file| {
+        let (width, height) = (u32::try_from(width)?, u32::try_from(height)?);
+        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
+        encoder.set_color(png::ColorType::Rgba);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&points)?;
+        Ok(writer.finish()?)
+    })?;
     let Limits { low, high } = painter.limits;
     writeln!(out, "{}: {width} × {height} points, from {} to {}", path.display(), short(low), short(high))?;
     Ok(())

@@ -1,0 +1,158 @@
+//! Who may change a file at the same time as whom.
+//!
+//! | who | holds | as long as |
+//! |---|---|---|
+//! | an appender, an update, a conversion of a file onto itself, a writer in place | `Change`, exclusive | it is open |
+//! | a mutable map or slab | `Map`, shared | it is open |
+//! | a replacement of a file that nobody has read | `Replace`, exclusive, while no one holds `Map` | its renaming |
+//! | a reader | nothing | |
+//!
+//! Whoever has locked a file checks that the path still leads to it: the file may have been replaced before the lock was
+//! taken. The locks are advisory, and where a file system has none, work goes on without.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::system::{self, Attempt, Mode, Region};
+use crate::error::{ErrorKind, Result};
+
+/// How long a call waits for another one's section that takes microseconds, unless the other process is stopped in it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a file is locked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To change it as a whole, with nobody else.
+    Change,
+    /// To change some of its elements through a map.
+    #[cfg_attr(not(feature = "mmap"), allow(dead_code))]
+    Map,
+}
+
+/// Tries something until it succeeds or the time is over, in steps that grow from 50 µs to 10 ms.
+fn until<T>(deadline: Instant, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+    let mut pause = Duration::from_micros(50);
+    loop {
+        if let Some(done) = attempt()? {
+            return Ok(Some(done));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        thread::sleep(pause.min(left));
+        pause = (2 * pause).min(Duration::from_millis(10));
+    }
+}
+
+/// Locks an open file. Another one's replacement is waited for, since it takes no time; anything else only for `wait`.
+pub(crate) fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
+    let (region, mode) = match purpose {
+        Purpose::Change => (Region::Change, Mode::Exclusive),
+        Purpose::Map => (Region::Map, Mode::Shared),
+    };
+    let start = Instant::now();
+    let in_the_way = || system::is_locked(file, Region::Map, mode);
+    let taken = until(start + wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
+        Attempt::Taken | Attempt::Unsupported => Ok(Some(())),
+        Attempt::Busy if in_the_way() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
+        Attempt::Busy => Ok(None),
+    })?;
+    taken.ok_or(ErrorKind::Locked)?;
+    if purpose == Purpose::Map {
+        // A replacement that has found no map before this lock was taken is let through; the path is looked at after it.
+        let is_free = || Ok((!system::is_locked(file, Region::Replace, Mode::Exclusive)).then_some(()));
+        until(Instant::now() + PATIENCE, is_free)?.ok_or(ErrorKind::Locked)?;
+    }
+    Ok(())
+}
+
+/// Locks a file for the moment in which another takes its place. The lock goes with the file.
+pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<()> {
+    let start = Instant::now();
+    let in_the_way = || system::is_locked(file, Region::Map, Mode::Exclusive);
+    let taken = until(start + wait.max(PATIENCE), || {
+        let attempt = system::try_lock(file, Region::Replace, Mode::Exclusive)?;
+        match attempt {
+            Attempt::Unsupported => return Ok(Some(())),
+            Attempt::Taken if !in_the_way() => return Ok(Some(())),
+            Attempt::Taken => system::unlock(file, Region::Replace), // a map came first
+            Attempt::Busy if !in_the_way() => return Ok(None),       // another replacement
+            Attempt::Busy => {}
+        }
+        if start.elapsed() >= wait { Err(ErrorKind::Locked.into()) } else { Ok(None) }
+    })?;
+    Ok(taken.ok_or(ErrorKind::Locked)?)
+}
+
+/// Opens an existing file for reading and writing, and locks it. The path leads to it then, whoever was at it before.
+pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    open_locked_with(path, purpose, wait, &mut options)
+}
+
+pub(super) fn open_locked_with(
+    path: &Path,
+    purpose: Purpose,
+    wait: Duration,
+    options: &mut OpenOptions,
+) -> Result<File> {
+    /// How often a file may be replaced between its opening and its locking.
+    const MOST: usize = 100;
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // a pipe must not make it wait
+    for _ in 0..MOST {
+        let file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            let reason = "it is not a regular file, and only such a file can be changed in place".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        lock(&file, purpose, wait)?;
+        if leads_to(path, &file)? {
+            return Ok(file);
+        }
+    }
+    Err(ErrorKind::Locked.into())
+}
+
+/// Whether a path leads to an open file, links followed.
+pub(crate) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(is_same(&found, &file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether two files are one. Where the system does not tell, they are taken to be the same.
+#[cfg(unix)]
+pub(crate) fn is_same(one: &std::fs::Metadata, two: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (two.dev(), two.ino())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Whether an appender or an update has the file.
+pub(crate) fn is_being_changed(file: &File) -> bool {
+    system::is_locked(file, Region::Map, Mode::Shared)
+}
+
+/// Does something with the header of a file while nobody else writes it (`Shared`) or reads it again (`Exclusive`). Who has
+/// waited for too long goes on without the lock: a writer must not depend on its readers.
+pub(crate) fn with_header_lock<T>(file: &File, mode: Mode, work: impl FnOnce() -> T) -> T {
+    let attempt = || Ok((system::try_lock(file, Region::Header, mode)? != Attempt::Busy).then_some(()));
+    let is_taken = matches!(until(Instant::now() + PATIENCE, attempt), Ok(Some(())));
+    let done = work();
+    if is_taken {
+        system::unlock(file, Region::Header);
+    }
+    done
+}

@@ -1,0 +1,304 @@
+//! The one place that changes files: everything that writes to a path goes through it, the program included.
+//!
+//! - [`replace`] puts a complete new file in the place of an old one, or of none. [`replace_locked`] does the same for who
+//!   has read the old file under a lock. [`create_new`] makes a file that must not exist.
+//! - [`open_in_place`] and [`open_locked`] open a file that is changed where it is.
+//! - `lock` says who may change a file at the same time as whom, `draft` owns the files that have no place yet, `target` where
+//!   a path leads and what belongs to a file, `system` the calls.
+//!
+//! `docs/changes.md` says what a reader, a crash, a loss of power and a second writer see. A test fails if another module
+//! renames, links, truncates, locks or syncs a file.
+
+mod draft;
+mod lock;
+mod system;
+mod target;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use draft::Draft;
+#[cfg(feature = "mmap")]
+pub(crate) use lock::lock;
+pub(crate) use lock::{Purpose, is_being_changed, is_same, open_locked, with_header_lock};
+pub(crate) use system::Mode;
+use system::{Folder, Region};
+use target::Place;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::WriteOptions;
+use crate::transfer::os;
+
+/// Makes the file at `path` what `write` writes into an empty file. See [`write_npy`](crate::write_npy) for what that means
+/// and for the exceptions.
+pub(crate) fn replace(
+    path: &Path,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
+    let mut write = Some(write);
+    place(path, options, None, &mut |file| write.take().map_or(Ok(()), |write| write(file)))
+}
+
+/// The same for a caller who has read the old file, and has had it locked since before that.
+pub(crate) fn replace_locked(
+    path: &Path,
+    old: &File,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
+    let mut write = Some(write);
+    place(path, options, Some(old), &mut |file| write.take().map_or(Ok(()), |write| write(file)))
+}
+
+/// Compiled once, and not for each type of array. `write` is called once.
+fn place(
+    path: &Path,
+    options: &WriteOptions,
+    locked: Option<&File>,
+    write: &mut dyn FnMut(&File) -> Result<()>,
+) -> Result<()> {
+    let target = match target::follow_links(path)? {
+        Place::File(target) => target,
+        Place::Open(file) => {
+            write(&file)?;
+            return sync_file(&file, options);
+        }
+    };
+    let old = match fs::metadata(&target) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        // A pipe, a terminal: it cannot be truncated or replaced.
+        let file = OpenOptions::new().write(true).open(&target)?;
+        write(&file)?;
+        return sync_file(&file, options);
+    }
+    if options.is_in_place() {
+        return overwrite(&target, options, old.is_none(), write);
+    }
+    let (folder, name) = draft::split(&target)?;
+    let mut old = match old {
+        Some(_) => open_old(&target)?,
+        None => None,
+    };
+    let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
+        (Some(_), io::ErrorKind::PermissionDenied) => {
+            cannot("the folder that it is in cannot be written".into())
+        }
+        _ => Error::from(error),
+    })?;
+    let mut put = || -> Result<()> {
+        if let Some(old) = &old {
+            target::inherit(old, &draft.file)?;
+        }
+        write(&draft.file)?;
+        if options.syncs() {
+            draft.sync()?;
+        }
+        loop {
+            let Some(file) = &old else {
+                match draft.take_place(&folder, &name, options.syncs()) {
+                    Ok(()) => return Ok(()),
+                    // Another process has just made it.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        old = open_old(&target)?;
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            };
+            if locked.is_none() {
+                lock::lock_for_replacing(file, options.lock_wait())?;
+            }
+            if folder.names(&name, locked.unwrap_or(file))? {
+                target::inherit(file, &draft.file)?; // it may have been changed since
+                return draft.replace(&folder, &name, options.syncs()).map_err(refused);
+            }
+            if locked.is_some() {
+                return Err(ErrorKind::Locked.into()); // another process has replaced what was read, without a lock
+            }
+            old = open_old(&target)?;
+        }
+    };
+    put().inspect_err(|_| draft.discard(&folder))?;
+    sync_folder(&folder, options)
+}
+
+/// The old file, to be locked. Renaming needs no permission to write the file itself; but who took that permission away meant
+/// it.
+fn open_old(target: &Path) -> Result<Option<File>> {
+    match OpenOptions::new().read(true).write(true).open(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A file that may be written and not read is locked and compared all the same.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(Some(OpenOptions::new().write(true).open(target)?))
+        }
+        opened => Ok(Some(opened?)),
+    }
+}
+
+/// Makes a file that must not exist yet. It appears when it is complete.
+pub(crate) fn create_new(
+    path: &Path,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    let (folder, name) = draft::split(path)?;
+    let mut draft = Draft::new(&folder, false)?;
+    let put = || -> Result<()> {
+        write(&draft.file)?;
+        if options.syncs() {
+            draft.sync()?;
+        }
+        draft.take_place(&folder, &name, options.syncs()).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists.into(),
+            _ => Error::from(error),
+        })
+    };
+    put().inspect_err(|_| draft.discard(&folder))?;
+    sync_folder(&folder, options)
+}
+
+/// Writes over an old file, and truncates it only after what has been written: a call that fails before it writes changes
+/// nothing. The file is opened for reading, too, since it may be mapped.
+fn overwrite(
+    target: &Path,
+    options: &WriteOptions,
+    is_new: bool,
+    write: &mut dyn FnMut(&File) -> Result<()>,
+) -> Result<()> {
+    let mut file = open_in_place(target, options)?;
+    if let Err(error) = write(&file) {
+        if is_new && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            let _ = fs::remove_file(target);
+        }
+        return Err(error);
+    }
+    let end = file.stream_position()?;
+    file.set_len(end)?;
+    sync_file(&file, options)?;
+    if is_new {
+        sync_folder(&draft::split(target)?.0, options)?;
+    }
+    // A map that was made of it keeps its own lock.
+    system::unlock(&file, Region::Replace);
+    Ok(())
+}
+
+/// Opens a file to be written where it is, or a new one, and locks it. Its content is as it was.
+pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<File> {
+    let mut open = OpenOptions::new();
+    open.read(true).write(true).create(true).truncate(false);
+    lock::open_locked_with(path, Purpose::Change, options.lock_wait(), &mut open)
+}
+
+/// The file at `path`, locked against all other changes, if it is one of those that are going to be read to make its successor.
+/// With `in_place` there is no successor, so that this is an error.
+pub(crate) fn lock_if_input<P: AsRef<Path>>(
+    path: &Path,
+    inputs: &[P],
+    options: &WriteOptions,
+) -> Result<Option<File>> {
+    let Ok(target) = fs::metadata(path) else { return Ok(None) }; // no file yet, or one that will tell
+    let is_input = target.is_file()
+        && inputs
+            .iter()
+            .any(|input| fs::metadata(input).is_ok_and(|input| is_same_file(path, &target, &input)));
+    match (is_input, options.is_in_place()) {
+        (false, _) => Ok(None),
+        (true, true) => {
+            let reason =
+                "the output is one of the inputs, which would be overwritten before they have been read";
+            Err(ErrorKind::BadOption { reason: reason.into() }.into())
+        }
+        (true, false) => open_locked(path, Purpose::Change, options.lock_wait()).map(Some),
+    }
+}
+
+#[cfg(unix)]
+fn is_same_file(_: &Path, one: &fs::Metadata, two: &fs::Metadata) -> bool {
+    is_same(one, two)
+}
+
+/// Where the system does not tell one file from another, equal lengths are enough to be careful.
+#[cfg(not(unix))]
+fn is_same_file(_: &Path, one: &fs::Metadata, two: &fs::Metadata) -> bool {
+    one.len() == two.len() && one.modified().ok() == two.modified().ok()
+}
+
+/// Syncs what was written to, if that is asked for and means anything: a pipe has nothing to sync.
+fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
+    if options.syncs() && file.metadata()?.is_file() {
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Makes a new name survive a loss of power, where a folder can be synced.
+fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
+    if !options.syncs() {
+        return Ok(());
+    }
+    folder.sync().map_err(|error| {
+        let text = format!("the new file is in place, but its folder could not be synced: {error}");
+        io::Error::new(error.kind(), text).into()
+    })
+}
+
+/// Syncs the folder of a file that was created in it.
+pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> {
+    sync_folder(&draft::split(path)?.0, options)
+}
+
+/// What `sync` can do for a writer: a `File`, or one in a `BufWriter`, is synced; of anything else nobody knows.
+pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
+    if options.syncs() && os::as_any_file(writer).is_none() {
+        let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    Ok(())
+}
+
+/// Flushes and syncs a writer that [`check_syncs`] has let pass: its content and length, but not its times.
+pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> Result<()> {
+    if !options.syncs() {
+        return Ok(());
+    }
+    writer.flush()?;
+    match os::as_any_file(writer) {
+        Some(file) if file.metadata()?.is_file() => Ok(file.sync_data()?),
+        Some(_) => Ok(()),
+        None => check_syncs(writer, options),
+    }
+}
+
+/// Makes an open file this long.
+pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
+    file.set_len(len)
+}
+
+/// How long a lock is waited for that another process may hold for hours.
+pub(crate) const AT_ONCE: Duration = Duration::ZERO;
+
+fn cannot(reason: String) -> Error {
+    ErrorKind::CannotReplace { reason }.into()
+}
+
+/// The target is a mount of its own, or (on Windows) somebody has it mapped.
+fn refused(error: io::Error) -> Error {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
+    match error.kind() {
+        ResourceBusy | CrossesDevices | PermissionDenied => {
+            cannot(format!("the system does not let another one take its place: {error}"))
+        }
+        _ => error.into(),
+    }
+}

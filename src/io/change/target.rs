@@ -1,0 +1,132 @@
+//! Where a path leads, and what belongs to the file there besides its content.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::cannot;
+use crate::error::Result;
+use crate::transfer::os;
+
+/// Where a path leads in the end.
+pub(super) enum Place {
+    /// A file by its name, be it one that does not exist yet.
+    File(PathBuf),
+    /// What a descriptor of this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written as the
+    /// descriptor would be, at its position.
+    Open(File),
+}
+
+pub(super) fn follow_links(path: &Path) -> Result<Place> {
+    const MOST: usize = 40; // as Linux has it
+    // The system follows all links itself first, so that one that it refuses to follow (as another user's in a folder for
+    // all, where fs.protected_symlinks is set) is refused here too.
+    if let Err(error) = fs::metadata(path)
+        && error.kind() == io::ErrorKind::PermissionDenied
+        && fs::symlink_metadata(path).is_ok_and(|link| link.is_symlink())
+    {
+        return Err(error.into());
+    }
+    let mut target = path.to_owned();
+    for _ in 0..MOST {
+        if let Some(file) = open_descriptor(&target)? {
+            return Ok(Place::Open(file));
+        }
+        match fs::read_link(&target) {
+            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
+            Err(_) => return Ok(Place::File(target)), // not a link, or nothing there: who opens it will see
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links lead on from one another")
+        .into())
+}
+
+/// The file behind the name of a descriptor. Its link, if it is one, leads to no name that could be opened (`pipe:[7]`),
+/// or to one that another file may have by now.
+#[cfg(unix)]
+fn open_descriptor(path: &Path) -> Result<Option<File>> {
+    let own = std::process::id();
+    let folders =
+        ["/dev/fd".into(), "/proc/self/fd".into(), format!("/proc/{own}/fd"), "/proc/thread-self/fd".into()];
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    let is_descriptor = folders.iter().any(|known| folder == Path::new(known));
+    match name.to_str().and_then(|name| name.parse().ok()) {
+        Some(descriptor) if is_descriptor => Ok(Some(os::duplicate(descriptor)?)),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(not(unix))]
+fn open_descriptor(_: &Path) -> Result<Option<File>> {
+    Ok(None)
+}
+
+/// Gives a new file all that belongs to the old one, or says what would be lost.
+pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
+    let metadata = old.metadata()?;
+    check_links(&metadata)?;
+    keep_owner(new, &metadata)?;
+    os::copy_attributes(old, new).map_err(|error| {
+        cannot(format!("its extended attributes (an access list, a label) would be lost: {error}"))
+    })?;
+    keep_permissions(new, &metadata)
+        .map_err(|error| cannot(format!("its permissions would be lost: {error}")))
+}
+
+/// The same from one draft to another.
+pub(super) fn keep_all(from: &File, to: &File) -> io::Result<()> {
+    let metadata = from.metadata()?;
+    own(to, &metadata)?;
+    os::copy_attributes(from, to)?;
+    keep_permissions(to, &metadata)
+}
+
+#[cfg(unix)]
+fn check_links(old: &Metadata) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    match old.nlink() {
+        0 | 1 => Ok(()),
+        links => Err(cannot(format!("it has {links} hard links, and the others would keep the old content"))),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_links(_: &Metadata) -> Result<()> {
+    Ok(())
+}
+
+/// Gives a new file the owner of an old one, or fails if that is not allowed.
+#[cfg(unix)]
+fn own(new: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let own = new.metadata()?;
+    if (own.uid(), own.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(new, Some(old.uid()), Some(old.gid()))
+}
+
+#[cfg(not(unix))]
+fn own(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn keep_owner(new: &File, old: &Metadata) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    own(new, old).map_err(|_| {
+        cannot(format!("it belongs to user {} and group {}, which would be lost", old.uid(), old.gid()))
+    })
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) -> Result<()> {
+    Ok(())
+}
+
+fn keep_permissions(new: &File, old: &Metadata) -> io::Result<()> {
+    if new.metadata()?.permissions() == old.permissions() {
+        return Ok(());
+    }
+    new.set_permissions(old.permissions())
+}
