@@ -78,5 +78,5 @@ fn errors_point_at_the_field() {
         assert!(printed == wanted, "{}, expected:\n{wanted}\nfound:\n{printed}", path.display());
         seen += 1;
     }
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 8);
 }

@@ -181,14 +181,10 @@ pub(super) fn advise_huge_pages((start, length): (*const u8, usize)) {
 pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
-        use std::os::fd::AsRawFd;
         let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
             return Ok(());
         };
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
-        let result = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, at, length) };
-        if result != 0 {
-            let error = io::Error::last_os_error();
+        if let Err(error) = allocate(file, libc::FALLOC_FL_KEEP_SIZE, at, length) {
             // Everything else (a pipe, a file system that cannot) shows when it is written, or never.
             if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
                 return Err(error);
@@ -200,25 +196,36 @@ pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     Ok(())
 }
 
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, mode: i32, at: libc::off_t, length: libc::off_t) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    loop {
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
+        match unsafe { libc::fallocate(file.as_raw_fd(), mode, at, length) } {
+            0 => return Ok(()),
+            _ => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+        }
+    }
+}
+
 /// Gives bytes of a file, which are zeros, their room on the disk; `false` if the system or the disk's file system does not
 /// do that.
 pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {
-        use std::os::fd::AsRawFd;
         let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
             return Ok(false);
         };
         if length == 0 {
             return Ok(true);
         }
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
-        match unsafe { libc::fallocate(file.as_raw_fd(), 0, at, length) } {
-            0 => Ok(true),
-            _ => match io::Error::last_os_error() {
-                error if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
-                error => Err(error),
-            },
+        match allocate(file, 0, at, length) {
+            Ok(()) => Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
+            Err(error) => Err(error),
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -259,13 +266,16 @@ pub(crate) fn only_appends(file: &File) -> bool {
     }
 }
 
-/// Where a regular file stands, and whether bytes in it can be patched: not if all that is written goes to its end.
+/// Where the next byte goes that is written to a regular file, and whether bytes in it can be patched: not if all that is
+/// written goes to its end.
 #[cfg(feature = "npz")]
 pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;
-    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let at = file.stream_position().ok()?;
-    Some((at, cfg!(target_os = "linux") && !only_appends(file))) // elsewhere nobody says
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    if only_appends(file) {
+        return Some((metadata.len(), false));
+    }
+    Some((file.stream_position().ok()?, cfg!(target_os = "linux"))) // elsewhere nobody says
 }
 
 /// Writes all of the bytes at a position, which leaves the file's own where it is.

@@ -4,6 +4,7 @@
 #[path = "../it/support/mod.rs"]
 mod support;
 
+mod changes;
 mod convert;
 mod maps;
 #[cfg(feature = "npz")]

@@ -118,7 +118,7 @@ fn too_few_and_too_many_are_errors() {
     let mut writer = NpyWriter::<u8, _>::new(Cursor::new(Vec::new()), &[2, 3]).unwrap();
     for wrong in [vec![3, 2], vec![2], vec![3, 2, 1], vec![1, 1, 2, 3]] {
         let error = writer.push(&ArrayD::zeros(wrong)).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::RowMismatch { .. }), "{error}");
     }
     writer.push(&ArrayD::zeros(vec![4, 2, 3])).unwrap();
     writer.push(&Array2::zeros((2, 3))).unwrap();

@@ -66,3 +66,40 @@ fn imports_point_down() {
     assert!(seen > 50, "the test has found only {seen} imports");
     assert!(wrong.is_empty(), "imports that run up or sideways:\n{}", wrong.join("\n"));
 }
+
+/// What changes a file in a way that another process could notice is done in one place: `io::change`.
+#[test]
+fn one_place_changes_files() {
+    const CALLS: &[&str] = &[
+        "rename(",
+        "hard_link(",
+        ".set_len(",
+        "File::create",
+        ".create(true)",
+        ".create_new(true)",
+        ".truncate(",
+        ".append(true)",
+        ".try_lock",
+        ".lock_shared(",
+        "sync_all(",
+        "sync_data(",
+        ".persist(",
+    ];
+    // Vectors and mutexes have functions of the same names.
+    const OTHERS: &[&str] = &["items.set_len(", "free.try_lock()", "change::set_len("];
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let own = source.join("io/change");
+    let mut wrong = Vec::new();
+    for path in files(&source).iter().filter(|path| !path.starts_with(&own)) {
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap();
+        let code = code.split("#[cfg(all(test").next().unwrap();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let calls = CALLS.iter().any(|call| line.contains(call));
+            if calls && !OTHERS.iter().any(|other| line.contains(other)) {
+                wrong.push(format!("{}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "files are changed outside of io::change:\n{}", wrong.join("\n"));
+}

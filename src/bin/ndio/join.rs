@@ -91,7 +91,7 @@ pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
         dims.insert(axis, 1);
         // An axis of one index changes nothing of how the elements lie: the header alone is another.
         let part = temporary(&near)?;
-        let mut out = File::create(&part)?;
+        let mut out = File::options().write(true).open(&part)?;
         write_header(dtype, order, dims, &mut out)?;
         file.seek(SeekFrom::Start(offset as u64))?;
         io::copy(&mut io::Read::take(&file, bytes as u64), &mut out)?;

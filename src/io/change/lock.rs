@@ -20,7 +20,7 @@ use super::system::{self, Attempt, Mode, Region};
 use crate::error::{ErrorKind, Result};
 
 /// How long a call waits for another one's section that takes microseconds, unless the other process is stopped in it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a file is locked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

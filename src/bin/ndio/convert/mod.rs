@@ -142,7 +142,7 @@ impl Input {
             return Ok(Self::Given(path.clone()));
         }
         let made = temporary(near)?;
-        let mut file = File::create(&made)?;
+        let mut file = File::options().write(true).open(&made)?;
         match from {
             Kind::Npy => {
                 let mut input = io::stdin().lock();

@@ -1,0 +1,613 @@
+//! Two parties at one file, files by options that lead off the usual path, and what an error leaves. (What several processes see
+//! of one another at every step is in `pairs.rs`.)
+
+use std::fs::{self, File};
+use std::io::{Cursor, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ndarray::{Array1, Array2, arr1, arr2, s};
+use ndarray_io::{
+    Conversion, Error, ErrorKind, NpyFile, NpyReader, NpyWriter, Order, ReadNpyIntoExt, Surplus, WriteNpyExt,
+    WriteOptions, concatenate_npy, convert_npy, create_new_npy, make_room, read_npy, write_npy,
+    write_npy_with,
+};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn is_locked(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Locked)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
+    let folder = folder();
+    let (a, b) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    let array = Array2::from_shape_fn((1000, 100), |(row, column)| (row * 100 + column) as f64);
+    write_npy(&a, &array).unwrap();
+    write_npy(&b, &array.slice(s![..10, ..])).unwrap();
+    let before = fs::read(&a).unwrap();
+    let in_place = || Conversion::new().write(WriteOptions::new().in_place(true));
+    let error = convert_npy(&a, &a, in_place().order(Order::Fortran)).unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("one of the inputs"), "{error}");
+    assert!(concatenate_npy(&[&b, &a], &a, 0, in_place()).unwrap_err().is_usage());
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link.npy");
+        std::os::unix::fs::symlink("a.npy", &link).unwrap();
+        assert!(convert_npy(&a, &link, in_place()).unwrap_err().is_usage());
+        fs::remove_file(link).unwrap();
+    }
+    assert_eq!(fs::read(&a).unwrap(), before);
+    // As a new file it is what it should be, and an appender is not lost.
+    convert_npy(&a, &a, Conversion::new().order(Order::Fortran).memory(1000)).unwrap();
+    assert_eq!(read_npy::<_, Array2<f64>>(&a).unwrap(), array);
+    let appender = NpyWriter::<f64, _>::append(&a).unwrap();
+    assert!(is_locked(&convert_npy(&a, &a, Conversion::new()).unwrap_err()));
+    drop(appender);
+    concatenate_npy(&[&b, &a], &a, 0, Conversion::new()).unwrap();
+    assert_eq!(read_npy::<_, Array2<f64>>(&a).unwrap().slice(s![10.., ..]), array);
+    assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_only_appended_to_is_no_place_for_a_header() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    let before = fs::read(&path).unwrap();
+    let file = File::options().append(true).open(&path).unwrap();
+    let error = NpyWriter::<u8, _>::new(file, &[]).unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("appended to only"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// A reader that claims to have read more than it was asked for.
+struct Boasting(Cursor<Vec<u8>>, bool);
+
+impl Read for Boasting {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        Ok(self.0.read(into)? + if self.1 { 8 } else { 0 })
+    }
+}
+
+impl Seek for Boasting {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.1 = true; // once the header has been read
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn a_slice_distrusts_its_reader() {
+    let mut bytes = Vec::new();
+    Array2::from_shape_fn((50, 60), |(row, column)| (row * 60 + column) as f64)
+        .write_npy(&mut bytes)
+        .unwrap();
+    let mut reader = NpyReader::new(Boasting(Cursor::new(bytes), false)).unwrap();
+    let error = reader.slice::<f64, _>(s![..;2, 3..7]).unwrap_err();
+    assert!(error.is_io() && error.to_string().contains("claims"), "{error}");
+}
+
+#[test]
+fn nobody_replaces_what_another_one_is_changing() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr2(&[[1u64, 2]])).unwrap();
+    let in_place = WriteOptions::new().in_place(true);
+    let mut appender = NpyWriter::<u64, _>::append(&path).unwrap();
+    appender.push(&arr1(&[3, 4])).unwrap();
+    for error in [
+        write_npy(&path, &arr1(&[0u8])).unwrap_err(),
+        write_npy_with(&path, &arr1(&[0u8]), &in_place).unwrap_err(),
+        make_room(&path).unwrap_err(),
+        NpyWriter::<u64, _>::append(&path).unwrap_err(),
+        NpyWriter::<u64, _>::create(&path, &[2]).unwrap_err(),
+    ] {
+        assert!(is_locked(&error) && error.path() == Some(&path), "{error}");
+        assert!(error.to_string().contains("locked by another writer"), "{error}");
+    }
+    // Readers are not stopped, and see what counts.
+    appender.checkpoint().unwrap();
+    appender.extend([5, 6]).unwrap();
+    appender.push(&Array2::zeros((200_000, 2))).unwrap(); // written, and not counted
+    assert!(fs::metadata(&path).unwrap().len() > 3_000_000);
+    assert_eq!(read_npy::<_, Array2<u64>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
+    appender.finish().unwrap();
+    assert_eq!(read_npy::<_, Array2<u64>>(&path).unwrap().nrows(), 200_003);
+    assert_eq!(names(folder.path()), ["a.npy"]);
+}
+
+#[test]
+fn a_lock_is_waited_for_if_that_is_asked_for() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    let appender = NpyWriter::<u8, _>::append(&path).unwrap();
+    let options = WriteOptions::new().wait_for_lock(Duration::from_secs(60));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| write_npy_with(&path, &arr1(&[7u8]), &options));
+        appender.push_and_finish(&arr1(&[2])).unwrap();
+        waiting.join().unwrap().unwrap();
+    });
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[7]));
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn a_mutable_map_keeps_its_file() {
+    use ndarray::Ix1;
+    use ndarray_io::NpyMmapMut;
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr1(&[1u64, 2, 3, 4])).unwrap();
+    // SAFETY: the file is this test's own, here and below.
+    let mut map = unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap() };
+    map.view_mut()[0] = 9;
+    assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
+    assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
+    assert!(is_locked(&make_room(&path).unwrap_err()));
+    // SAFETY: as above; each has elements of its own.
+    let slab = unsafe { NpyMmapMut::<u64, Ix1>::open_slab(&path, 2..4).unwrap() };
+    map.flush().unwrap();
+    drop(map);
+    assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()), "the slab has it still");
+    drop(slab);
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap()[0], 9);
+    write_npy(&path, &arr1(&[0u8])).unwrap();
+    // SAFETY: as above.
+    let made = unsafe { NpyMmapMut::<u64, Ix1>::create(&path, 5).unwrap() };
+    assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
+    drop(made);
+    let in_place = WriteOptions::new().in_place(true);
+    // SAFETY: as above.
+    let made = unsafe { NpyMmapMut::<u64, Ix1>::create_with(&path, 5, &in_place).unwrap() };
+    assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
+    // SAFETY: as above.
+    let second = unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap() };
+    drop((made, second));
+    let appender = NpyWriter::<u64, _>::append(&path).unwrap();
+    // SAFETY: as above.
+    assert!(is_locked(&unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap_err() }));
+    drop(appender);
+    assert_eq!(names(folder.path()), ["a.npy"]);
+}
+
+/// Another program has no locks of ours: a writer notices that the file is not as it left it.
+#[test]
+fn a_writer_counts_nothing_that_another_one_wrote() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    let mut writer = NpyWriter::new(File::create(&path).unwrap(), &[2]).unwrap();
+    writer.push(&arr1(&[1u16, 2])).unwrap();
+    writer.checkpoint().unwrap();
+    File::options().append(true).open(&path).unwrap().write_all(&[9; 4]).unwrap();
+    let before = fs::read(&path).unwrap();
+    let error = writer.checkpoint().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ChangedByOther { found: 136, wanted: 132, .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn an_old_longer_file_leaves_no_tail() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    fs::write(&path, vec![7; 100_000]).unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    NpyWriter::new(file, &[]).unwrap().push_and_finish(&arr1(&[1u8, 2, 3])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1, 2, 3]));
+    fs::write(&path, vec![7; 100_000]).unwrap();
+    NpyWriter::create(&path, &[]).unwrap().push_and_finish(&arr1(&[4u8])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[4]));
+}
+
+#[test]
+fn a_writer_that_is_dropped_leaves_its_rows() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    let mut writer = NpyWriter::create(&path, &[2]).unwrap();
+    writer.push(&arr1(&[1u16, 2])).unwrap();
+    writer.checkpoint().unwrap();
+    writer.push(&arr2(&[[3, 4], [5, 6]])).unwrap();
+    drop(writer);
+    let error = read_npy::<_, Array2<u16>>(&path).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 8, rows: 2, .. }), "{error}");
+    assert!(
+        error.to_string().contains("2 whole rows") && error.to_string().contains("append_with"),
+        "{error}"
+    );
+    assert_eq!(NpyFile::open(&path).unwrap().shape().dims(), [1, 2]);
+    let options = WriteOptions::new();
+    NpyWriter::<u16, _>::append_with(&path, Surplus::Recover, &options).unwrap().finish().unwrap();
+    assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4], [5, 6]]));
+}
+
+#[test]
+fn a_writer_rolls_back_to_its_last_checkpoint() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr2(&[[1u16, 2]])).unwrap();
+    let before = fs::read(&path).unwrap();
+    let mut writer = NpyWriter::<u16, _>::append(&path).unwrap();
+    writer.push(&Array2::ones((400_000, 2))).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() > 1_000_000);
+    writer.roll_back().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// Whatever length a reader sees was that of the array at some time between the reader's beginning and its end.
+#[test]
+fn readers_see_a_length_that_was_written() {
+    const ROWS: usize = 2000;
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &Array2::<u32>::zeros((0, 3))).unwrap();
+    let mut file = NpyFile::open(&path).unwrap();
+    let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = NpyWriter::<u32, _>::append(&path).unwrap();
+            for row in 1..=ROWS {
+                writer.push(&arr1(&[row as u32; 3])).unwrap();
+                begun.store(row, Ordering::SeqCst);
+                writer.checkpoint().unwrap();
+                done.store(row, Ordering::SeqCst);
+            }
+        });
+        let mut least = 0;
+        while least < ROWS {
+            least = done.load(Ordering::SeqCst);
+            let rows = read_npy::<_, Array2<u32>>(&path).unwrap();
+            let again = NpyFile::open(&path).unwrap().shape().dims()[0];
+            file.refresh().unwrap();
+            let refreshed = file.shape().dims()[0];
+            let most = begun.load(Ordering::SeqCst);
+            for length in [rows.nrows(), again, refreshed] {
+                assert!((least..=most).contains(&length), "{least} <= {length} <= {most}");
+            }
+            assert!(rows.rows().into_iter().enumerate().all(|(index, row)| row[0] as usize == index + 1));
+        }
+    });
+}
+
+#[test]
+fn elements_that_are_read_over_are_dropped() {
+    #[cfg(feature = "derive")]
+    {
+        static DROPPED: AtomicUsize = AtomicUsize::new(0);
+        #[derive(ndarray_io::Record)]
+        #[repr(C)]
+        struct Counted {
+            value: u32,
+        }
+        impl Drop for Counted {
+            fn drop(&mut self) {
+                DROPPED.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let mut bytes = Vec::new();
+        Array1::from_shape_fn(10, |value| Counted { value: value as u32 }).write_npy(&mut bytes).unwrap();
+        let mut into = Array1::from_shape_fn(10, |_| Counted { value: 7 });
+        DROPPED.store(0, Ordering::SeqCst);
+        into.read_npy_into(&bytes[..]).unwrap();
+        assert_eq!(DROPPED.load(Ordering::SeqCst), 10);
+        assert_eq!(into[3].value, 3);
+    }
+}
+
+#[test]
+fn only_a_file_can_be_synced() {
+    let sync = WriteOptions::new().sync(true);
+    let array = arr1(&[1.0]);
+    assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
+    assert!(NpyWriter::<f64, _>::with_options(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
+    assert!(NpyWriter::<f64, _>::with_shape_and_options(Vec::new(), 3, &sync).unwrap_err().is_usage());
+    let file = tempfile::tempfile().unwrap();
+    array.write_npy_with(&file, &sync).unwrap();
+    array.write_npy_with(std::io::BufWriter::new(&file), &sync).unwrap();
+    let mut buffered = std::io::BufWriter::new(file);
+    array.write_npy_with(&mut buffered, &sync).unwrap();
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_not_appended_to() {
+        let folder = folder();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for error in [
+            NpyWriter::<u8, _>::append(&path).unwrap_err(),
+            NpyWriter::<u8, _>::create(&path, &[]).unwrap_err(),
+            make_room(&path).unwrap_err(),
+        ] {
+            assert!(error.is_usage() && error.to_string().contains("not a regular file"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_has_one_name() {
+        let folder = folder();
+        let path = folder.path().join("a.npy");
+        create_new_npy(&path, &arr1(&[1u8])).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
+        write_npy(&path, &arr1(&[2u8])).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
+    }
+
+    /// The path is as long as the system takes it, and the name in it short, so that no longer name fits beside it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_path_may_be_as_long_as_it_may_be() {
+        let folder = folder();
+        let mut path = folder.path().to_owned();
+        while path.as_os_str().len() + 251 < 4090 {
+            path.push("d".repeat(250));
+        }
+        let left = 4094 - path.as_os_str().len() - 1 - 6;
+        path.push("e".repeat(left.min(250)));
+        fs::create_dir_all(&path).unwrap();
+        let path = path.join("a.npy");
+        assert!(path.as_os_str().len() > 4080, "{}", path.as_os_str().len());
+        write_npy(&path, &arr1(&[1u8])).unwrap();
+        write_npy(&path, &arr1(&[2u8])).unwrap();
+        assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[2]));
+    }
+
+    /// What a process that was killed has left goes with the next change in the folder; a file of another kind stays.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn drafts_that_were_left_are_removed() {
+        let folder = folder();
+        for number in [0, 3] {
+            fs::write(folder.path().join(format!(".ndarray-io-{number}.draft")), b"half a file").unwrap();
+        }
+        fs::create_dir(folder.path().join(".ndarray-io-1.draft")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", folder.path().join(".ndarray-io-2.draft")).unwrap();
+        write_npy(folder.path().join("a.npy"), &arr1(&[1u8])).unwrap();
+        write_npy(folder.path().join("a.npy"), &arr1(&[2u8])).unwrap();
+        assert_eq!(names(folder.path()), [".ndarray-io-1.draft", ".ndarray-io-2.draft", "a.npy"]);
+    }
+
+    #[test]
+    fn the_mode_is_kept_whoever_writes() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = folder();
+        let (from, path) = (folder.path().join("from.npy"), folder.path().join("a.npy"));
+        write_npy(&from, &arr1(&[1u8, 2])).unwrap();
+        write_npy(&path, &arr1(&[1u8, 2])).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let mode = || fs::metadata(&path).unwrap().mode() & 0o7777;
+        convert_npy(&from, &path, Conversion::new()).unwrap();
+        assert_eq!(mode(), 0o600);
+        make_room(&path).unwrap();
+        assert_eq!(mode(), 0o600);
+        ndarray_io::write_ra(&path, &arr1(&[1u8, 2])).unwrap();
+        assert_eq!(mode(), 0o600);
+        ndarray_io::replace_file_with(&path, &WriteOptions::new(), |mut file| {
+            Ok::<_, Error>(file.write_all(b"text")?)
+        })
+        .unwrap();
+        assert_eq!((mode(), fs::read(&path).unwrap()), (0o600, b"text".to_vec()));
+    }
+}
+
+/// An RA file's trailing bytes, where the header does not say where the data end.
+#[test]
+fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
+    use ndarray_io::{RaOptions, Trailing, write_ra, write_ra_with};
+    let folder = folder();
+    let path = folder.path().join("a.ra");
+    write_ra(&path, &arr1(&[1u8, 2, 3])).unwrap();
+    let sound = fs::read(&path).unwrap();
+    let mut packed = sound.clone();
+    packed[8] = 2; // packed, and the size is that of the array
+    packed.extend(b"a note");
+    for bytes in [packed, b"rawarray and no more".to_vec(), [&sound[..], b"note"].concat()] {
+        fs::write(&path, &bytes).unwrap();
+        let error = write_ra(&path, &arr1(&[9u8])).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("railing"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        write_ra_with(&path, &arr1(&[9u8]), &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
+        assert_eq!(fs::read(&path).unwrap().len(), 57);
+    }
+    // What is no RA file has nothing of this kind.
+    fs::write(&path, b"something else").unwrap();
+    write_ra(&path, &arr1(&[9u8])).unwrap();
+}
+
+#[cfg(feature = "npz")]
+mod archives {
+    use ndarray_io::{
+        Compression, Limits, NpzFile, NpzOptions, NpzUpdate, NpzWriter, ReadOptions, write_npz,
+        write_npz_with,
+    };
+
+    use super::*;
+    use crate::support::manifest;
+
+    #[test]
+    fn two_updates_are_one_too_many() {
+        let folder = folder();
+        let path = folder.path().join("a.npz");
+        write_npz(&path, &[("a", &arr1(&[1]))]).unwrap();
+        let (b, c) = (arr1(&[2]), arr1(&[3]));
+        let first = NpzUpdate::open(&path).unwrap().add("b", &b).unwrap();
+        assert!(is_locked(&NpzUpdate::open(&path).unwrap_err()));
+        assert!(is_locked(&write_npz(&path, &[("x", &c)]).unwrap_err()));
+        first.finish().unwrap();
+        NpzUpdate::open(&path).unwrap().add("c", &c).unwrap().finish().unwrap();
+        assert_eq!(NpzFile::open(&path).unwrap().names(), ["a", "b", "c"]);
+    }
+
+    /// Each record of an archive's directory, as its bytes, without what says where the member is.
+    fn records(archive: &[u8]) -> Vec<Vec<u8>> {
+        let mut at = archive.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        let mut found = Vec::new();
+        while archive[at..].starts_with(b"PK\x01\x02") {
+            let len = |place: usize| {
+                usize::from(u16::from_le_bytes([archive[at + place], archive[at + place + 1]]))
+            };
+            let end = 46 + len(28) + len(30) + len(32);
+            let mut record = archive[at..at + end].to_vec();
+            record[42..46].fill(0);
+            found.push(record);
+            at += end;
+        }
+        found
+    }
+
+    #[test]
+    fn what_an_update_does_not_touch_stays_as_it_is() {
+        let folder = folder();
+        let path = folder.path().join("a.npz");
+        let one = arr1(&[1.0]);
+        for name in ["archive-behind_others.npz", "archive-piped_deflated.npz", "archive-stored.npz"] {
+            let old = fs::read(manifest::testdata().join(name)).unwrap();
+            fs::write(&path, &old).unwrap();
+            NpzUpdate::open(&path).unwrap().add("one", &one).unwrap().finish().unwrap();
+            let new = fs::read(&path).unwrap();
+            let before = old.windows(4).position(|bytes| bytes == b"PK\x03\x04").unwrap();
+            assert_eq!(new[..before], old[..before], "{name}");
+            assert_eq!(new.ends_with(b"a comment"), old.ends_with(b"a comment"), "{name}");
+            let (old, new) = (records(&old), records(&new));
+            assert_eq!(new.len(), old.len() + 1);
+            for (old, new) in old.iter().zip(&new) {
+                // The version that is needed and the flag of a descriptor are those of the new record in front.
+                assert_eq!((old[4..6].to_vec(), &old[10..]), (new[4..6].to_vec(), &new[10..]), "{name}");
+            }
+        }
+        let text = arr1(&[7u8]);
+        fs::copy(manifest::testdata().join("archive-piped_deflated.npz"), &path).unwrap();
+        NpzUpdate::open(&path).unwrap().replace("readme.txt", &text).unwrap().finish().unwrap();
+        let names: Vec<_> = NpzFile::open(&path)
+            .unwrap()
+            .members()
+            .iter()
+            .map(|member| member.file_name().to_owned())
+            .collect();
+        assert_eq!(names.last().unwrap(), "readme.txt", "a member's name stays as it is");
+    }
+
+    #[test]
+    fn an_update_repairs_names_that_are_there_twice() {
+        let folder = folder();
+        let path = folder.path().join("a.npz");
+        write_npz(&path, &[("a1", &arr1(&[1])), ("a2", &arr1(&[2]))]).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        for at in 0..bytes.len() - 6 {
+            if bytes[at..].starts_with(b"a2.npy") {
+                bytes[at + 1] = b'1';
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+        let error = NpzUpdate::open(&path).unwrap().remove("a1").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::AmbiguousName { .. }), "{error}");
+        NpzUpdate::open(&path).unwrap().remove_index(0).unwrap().finish().unwrap();
+        let npz = NpzFile::open(&path).unwrap();
+        assert_eq!(
+            (npz.names(), npz.read::<Array1<i32>>("a1").unwrap()),
+            (vec!["a1".to_owned()], arr1(&[2]))
+        );
+    }
+
+    #[test]
+    fn a_member_is_copied_up_to_its_size() {
+        let folder = folder();
+        let path = folder.path().join("a.npz");
+        let deflated = NpzOptions::new().compression(Compression::deflated());
+        write_npz_with(&path, &[("a", &Array1::<u8>::zeros(1_000_000))], &deflated).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let (true_size, lie) = (1_000_128u64.to_le_bytes(), 1000u64.to_le_bytes());
+        for at in 0..bytes.len() - 8 {
+            if bytes[at..at + 8] == true_size {
+                bytes[at..at + 8].copy_from_slice(&lie);
+            } else if bytes[at..at + 4] == true_size[..4] {
+                bytes[at..at + 4].copy_from_slice(&lie[..4]);
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+        let mut copied = Vec::new();
+        let error = NpzFile::open(&path).unwrap().copy_raw("a.npy", &mut copied).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::BadZip { .. }) && copied.len() <= 1000,
+            "{error} {}",
+            copied.len()
+        );
+        let options = ReadOptions::new().limits(Limits::default().payload(999));
+        let limited = NpzFile::open_with(&path, &options).unwrap();
+        assert!(limited.copy_raw("a.npy", &mut Vec::new()).unwrap_err().is_limit());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_archive_that_is_appended_is_aligned() {
+        let folder = folder();
+        let path = folder.path().join("a.npz");
+        fs::write(&path, b"something else").unwrap();
+        let mut npz = NpzWriter::new(File::options().append(true).open(&path).unwrap());
+        npz.add_array("a", &Array1::<f64>::ones(100_000)).unwrap();
+        npz.finish().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let content = bytes.windows(6).position(|bytes| bytes == b"\x93NUMPY").unwrap();
+        assert_eq!(content % 64, 0);
+        assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("a").unwrap().sum(), 100_000.0);
+    }
+
+    #[cfg(feature = "mmap")]
+    #[test]
+    fn a_map_signs_no_damage_of_others() {
+        use ndarray::Ix1;
+        use ndarray_io::NpzMmapMut;
+        let folder = folder();
+        let path = folder.path().join("a.npz");
+        let write = || write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[7u8]))]).unwrap();
+        write();
+        // SAFETY: the file is this test's own, here and below.
+        let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
+        assert!(is_locked(&write_npz(&path, &[]).unwrap_err()));
+        assert!(npz.view_mut::<u8, Ix1>("a").unwrap_err().is_mismatch());
+        drop(npz);
+        // Damage in an element that nobody changes.
+        let mut bytes = fs::read(&path).unwrap();
+        let at = bytes.windows(8).position(|bytes| bytes == 2.5f64.to_le_bytes()).unwrap();
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        // SAFETY: as above.
+        let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
+        let error = npz.view_mut::<f64, Ix1>("a").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::BadCrc { .. }), "{error}");
+        npz.flush().unwrap();
+        drop(npz);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        // A flag that only the directory has.
+        write();
+        let mut bytes = fs::read(&path).unwrap();
+        let central = bytes.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        bytes[central + 8] |= 8;
+        fs::write(&path, &bytes).unwrap();
+        // SAFETY: as above.
+        let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
+        npz.view_mut::<f64, Ix1>("a").unwrap()[0] = 10.0;
+        npz.flush().unwrap();
+        drop(npz);
+        assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("a").unwrap(), arr1(&[10.0, 2.5]));
+    }
+}

@@ -1,0 +1,20 @@
+//! A crate that has redirected `::core` still gets the true `offset_of!` in its derived code.
+extern crate self as core;
+
+pub mod mem {
+    #[macro_export]
+    macro_rules! offset_of {
+        ($($any:tt)*) => {
+            0
+        };
+    }
+}
+
+#[derive(ndarray_io::Record)]
+#[repr(C)]
+pub struct Row {
+    a: u64,
+    b: u64,
+}
+
+fn main() {}
