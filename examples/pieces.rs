@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Intermediate data: rows as they are computed, counted at every checkpoint, and more on another day.
     let log = folder.join("log.npy");
-    let mut writer = NpyWriter::new(std::fs::File::create(&log)?, &[3])?;
+    let mut writer = NpyWriter::create(&log, &[3])?;
     for step in 0..1000 {
         writer.push(&arr1(&[f64::from(step), f64::from(step).sin(), f64::from(step).cos()]))?;
         if step % 100 == 0 {

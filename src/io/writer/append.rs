@@ -194,7 +194,11 @@ fn look(file: &mut File) -> Result<(NpyHeader, usize, u64)> {
         return Err(ErrorKind::BadOption { reason }.into());
     }
     transfer::check_length(&source, &found.header, &options)?;
-    Ok((found, head, source.remaining().unwrap_or(0)))
+    let have = file.metadata()?.len().saturating_sub(head as u64);
+    match found.header.payload_len() {
+        Some(need) if have < need as u64 => Err(transfer::truncated(&found.header, have)),
+        _ => Ok((found, head, have)),
+    }
 }
 
 /// How much of a header is filling.
