@@ -1,5 +1,5 @@
 //! Two parties at one file, files by options that lead off the usual path, and what an error leaves. (What several processes see
-//! of one another at every step is in `pairs.rs`.)
+//! of one another at every step is in `tests/pairs`.)
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};

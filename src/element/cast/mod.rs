@@ -141,6 +141,7 @@ impl<T> Plain<T> {
     }
 
     /// Whether an element has no padding, so that changing it in place writes nothing but what it is.
+    #[cfg(feature = "mmap")]
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }

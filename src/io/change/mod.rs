@@ -286,6 +286,7 @@ pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
 }
 
 /// How long a lock is waited for that another process may hold for hours.
+#[cfg(feature = "mmap")]
 pub(crate) const AT_ONCE: Duration = Duration::ZERO;
 
 fn cannot(reason: String) -> Error {

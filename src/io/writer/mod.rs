@@ -442,6 +442,8 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
             Version::V3
         };
         Sink::of(&mut writer).write(&head)?;
+        // Else a loss of power could bring back what was truncated, with new rows in it.
+        change::sync_writer(&mut writer, options)?;
         let end = End::Open { start, head: head.len(), rewrite: rewrite::<W> };
         Ok(Self::of(writer, header, row, version, end, options))
     }

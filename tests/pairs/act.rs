@@ -1,0 +1,215 @@
+//! What is done to a file, by whom, and what is in it then.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use ndarray::{Array2, Ix2, arr1, arr2, s};
+use ndarray_io::{
+    Conversion, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzUpdate, Order, Result, Surplus,
+    WriteOptions, concatenate_npy, create_new_npy, make_room, read_npy, read_npz, write_npy, write_npz,
+};
+
+/// What is done to a file of three rows of two numbers.
+pub(crate) const NPY: &[&str] = &[
+    "write",
+    "create",
+    "create new",
+    "append",
+    "make room",
+    "convert",
+    "map mut",
+    "slab",
+    "read",
+    "slice",
+    "map",
+];
+/// What is done to an archive of one member.
+pub(crate) const NPZ: &[&str] = &["npz write", "npz update", "npz read"];
+/// Of these, the calls are more, and what two of them see of each other is the same.
+pub(crate) const SYNCED: &[&str] = &["write synced", "append synced", "create synced", "create new synced"];
+/// The program, of which only the faults are tried.
+pub(crate) const NDIO: &[&str] =
+    &["ndio convert FILE FILE --order fortran", "ndio convert FILE FILE --dtype f4"];
+pub(crate) const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_ndio");
+
+/// What changes nothing.
+pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read"];
+
+/// What two begin with: if one of them makes a new file, with none.
+pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
+    let _ = fs::remove_file(path);
+    match (first, second) {
+        ("create new" | "create new synced", _) | (_, "create new") => {}
+        (first, _) if first.starts_with("npz") => write_npz(path, &[("a", &arr1(&[1u64]))]).unwrap(),
+        _ => write_npy(path, &arr2(&[[1u64, 2], [3, 4], [5, 6]])).unwrap(),
+    }
+}
+
+/// Does it, and says what a reader has seen. `number` tells two of a kind apart.
+pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
+    let row = arr1(&[number, number]);
+    match what {
+        "write" => write_npy(path, &arr2(&[[number, number]]))?,
+        "create" => {
+            let mut writer = NpyWriter::create(path, &[2])?;
+            writer.push(&row)?;
+            writer.checkpoint()?;
+            writer.push(&row)?;
+            writer.finish()?;
+        }
+        "write synced" => {
+            let options = WriteOptions::new().sync(true);
+            ndarray_io::write_npy_with(path, &arr2(&[[number, number]]), &options)?;
+        }
+        "append synced" => {
+            let mut writer = NpyWriter::append_with(path, Surplus::Refuse, &WriteOptions::new().sync(true))?;
+            for _ in 0..7 {
+                // From a length of one digit to one of two.
+                writer.push(&row)?;
+                writer.checkpoint()?;
+                mark_checkpoint();
+            }
+            writer.finish()?;
+        }
+        "create synced" => {
+            let mut writer = NpyWriter::create_with(path, &[2], &WriteOptions::new().sync(true))?;
+            writer.push(&row)?;
+            writer.checkpoint()?;
+            mark_checkpoint();
+            writer.push(&row)?;
+            writer.finish()?;
+        }
+        "create new synced" => {
+            ndarray_io::create_new_npy_with(
+                path,
+                &arr2(&[[number, number]]),
+                &WriteOptions::new().sync(true),
+            )?;
+        }
+        "create new" => create_new_npy(path, &arr2(&[[number]]))?,
+        "append" => {
+            NpyWriter::append(path)?.push_and_finish(&row)?;
+        }
+        "make room" => make_room(path)?,
+        "convert" => {
+            concatenate_npy(&[path, path], path, 0, Conversion::new().order(Order::C))?;
+        }
+        // SAFETY: the other process of the pair changes other elements, if any.
+        "map mut" => unsafe {
+            let mut map = NpyMmapMut::<u64, Ix2>::open(path)?;
+            map.view_mut()[[0, 0]] = number;
+            map.flush()?;
+        },
+        // SAFETY: as above.
+        "slab" => unsafe {
+            let mut map = NpyMmapMut::<u64, Ix2>::open_slab(path, 1..2)?;
+            map.view_mut()[[0, number as usize % 2]] = number;
+            map.flush()?;
+        },
+        "read" => return Ok(format!("{:?}", read_npy::<_, Array2<u64>>(path)?)),
+        "slice" => {
+            let file = NpyFile::open(path)?;
+            return Ok(format!("{:?}", file.slice::<u64, _>(s![..;2, ..])?));
+        }
+        // SAFETY: nothing is read from the map while the other process runs.
+        "map" => unsafe {
+            let map = NpyMmap::<u64, Ix2>::open(path)?;
+            return Ok(format!("{:?}", map.shape()));
+        },
+        "npz write" => write_npz(path, &[("x", &arr1(&[number]))])?,
+        "npz update" => {
+            NpzUpdate::open(path)?.add(&format!("b{number}"), &arr1(&[number]))?.finish()?;
+        }
+        "npz read" => return Ok(seen(path, true)),
+        other => panic!("nothing is called {other}"),
+    }
+    Ok(String::new())
+}
+
+/// What is in a file.
+pub(crate) fn seen(path: &Path, is_archive: bool) -> String {
+    match is_archive {
+        true => format!(
+            "{:?}",
+            read_npz(path).map(|arrays| {
+                arrays.into_iter().map(|(name, array)| (name, array.to_string())).collect::<Vec<_>>()
+            })
+        ),
+        false => match read_npy::<_, DynArray>(path) {
+            Ok(array) => format!("{:?} {array}", array.shape()),
+            Err(error) => format!("not an array: {error}"),
+        },
+    }
+}
+
+/// A system call that nothing else makes: between two of them is what the child does.
+pub(crate) fn mark() {
+    // SAFETY: there is no such process, and the call has no other effect.
+    unsafe { libc::syscall(libc::SYS_getpgid, MARK) };
+}
+
+pub(crate) const MARK: i64 = 0x4E44_4152;
+/// What has been counted by a checkpoint is promised from here on.
+pub(crate) const CHECKPOINT: i64 = MARK + 1;
+
+fn mark_checkpoint() {
+    // SAFETY: as for `mark`.
+    unsafe { libc::syscall(libc::SYS_getpgid, CHECKPOINT) };
+}
+
+/// The child: does one thing, and says what came of it.
+pub(crate) fn child(what: &str) {
+    let path = PathBuf::from(std::env::var_os("NDARRAY_IO_PATH").unwrap());
+    let number = std::env::var("NDARRAY_IO_NUMBER").unwrap().parse().unwrap();
+    mark();
+    let done = act(what, &path, number);
+    mark();
+    match done {
+        Ok(seen) => print!("ok {seen}"),
+        Err(error) => print!("error {error}"),
+    }
+}
+
+pub(crate) fn start(what: &str, path: &Path, number: u64, is_traced: bool) -> Child {
+    let mut command = match what.strip_prefix("ndio ") {
+        Some(_) if PROGRAM.is_none() => panic!("the program is not built"),
+        Some(verb) => {
+            let mut program = Command::new(PROGRAM.unwrap_or_default());
+            let words =
+                verb.split(' ').map(|word| if word == "FILE" { path.as_os_str() } else { word.as_ref() });
+            program.args(words).stderr(Stdio::null());
+            program
+        }
+        None => Command::new(std::env::current_exe().unwrap()),
+    };
+    command.env("NDARRAY_IO_CHILD", what).env("NDARRAY_IO_PATH", path);
+    command.env("NDARRAY_IO_NUMBER", number.to_string()).stdout(Stdio::piped());
+    if is_traced {
+        let traced = || {
+            // SAFETY: the call has no arguments that matter.
+            match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: what is called between fork and exec allocates nothing and takes no lock.
+        unsafe { command.pre_exec(traced) };
+    }
+    command.spawn().unwrap()
+}
+
+pub(crate) fn answer(child: &mut Child) -> String {
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    said
+}
+
+pub(crate) fn run(what: &str, path: &Path, number: u64) -> String {
+    let mut child = start(what, path, number, false);
+    let said = answer(&mut child);
+    assert!(child.wait().unwrap().success(), "{what}: {said}");
+    said
+}

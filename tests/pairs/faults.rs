@@ -1,0 +1,113 @@
+//! One process alone: killed before each of its calls, and with each of them failing in turn.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use ndarray::{Array2, arr1};
+use ndarray_io::{DynArray, NpyFile, write_npy};
+
+use crate::act::{prepare, run, seen};
+use crate::stop::{Stopped, call, count_calls};
+
+/// What may be in the file when something has been broken off: what was there, what should come of it, and of writers in
+/// place what they make of it step by step.
+/// The second value is what it is at the end.
+pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) {
+    prepare(path, what, what);
+    let is_archive = what.starts_with("npz");
+    let mut states = BTreeSet::from([committed(path, is_archive)]);
+    run(what, path, 100);
+    let done = committed(path, is_archive);
+    states.insert(done.clone());
+    if what == "append synced" {
+        for rows in 3..10 {
+            let mut array = Array2::from_elem((rows, 2), 100u64);
+            array.slice_mut(ndarray::s![..3, ..]).assign(&ndarray::arr2(&[[1, 2], [3, 4], [5, 6]]));
+            write_npy(path, &array).unwrap();
+            states.insert(committed(path, is_archive));
+        }
+    }
+    if what.starts_with("create") && !what.starts_with("create new") {
+        states.insert("not an array".into()); // truncated, and without a header yet
+        for rows in [0, 1] {
+            write_npy(path, &Array2::from_elem((rows, 2), 100u64)).unwrap();
+            states.insert(committed(path, is_archive));
+        }
+    }
+    (states, done)
+}
+
+/// What counts in a file: rows after the array do not.
+pub(crate) fn committed(path: &Path, is_archive: bool) -> String {
+    if is_archive {
+        return seen(path, true);
+    }
+    match NpyFile::open(path).and_then(|file| file.read::<DynArray>()) {
+        Ok(array) => format!("{:?} {array}", array.shape()),
+        Err(error) if error.is_io() => "no file".into(),
+        Err(_) => "not an array".into(),
+    }
+}
+
+/// Kills a process before each of its calls, and lets each fail in turn: the file is what it was or what it should become,
+/// and what a killed process has left beside it goes with the next change. Says how many calls were tried.
+pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
+    let is_archive = what.starts_with("npz");
+    let path = folder.join(if is_archive { "a.npz" } else { "a.npy" });
+    let (allowed, done) = broken_off(what, &path);
+    prepare(&path, what, what);
+    let calls = count_calls(what, &path);
+    let check = |place: &str| {
+        let found = committed(&path, is_archive);
+        assert!(allowed.contains(&found), "{place}: the file is {found}\nand not one of {allowed:#?}");
+        let other = folder.join("other.npy");
+        write_npy(&other, &arr1(&[1u8])).unwrap();
+        write_npy(&other, &arr1(&[2u8])).unwrap();
+        fs::remove_file(&other).unwrap();
+        let left: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.len() <= 1, "{place}: {left:?} are left");
+        found
+    };
+    let mut tried = 0;
+    for stop in (1..=calls).step_by(calls.div_ceil(most).max(1)) {
+        prepare(&path, what, what);
+        Stopped::before(what, &path, stop).kill();
+        check(&format!("'{what}' killed before call {stop} of {calls}"));
+        for error in [libc::EIO, libc::ENOSPC, libc::EACCES, libc::EINTR] {
+            prepare(&path, what, what);
+            let stopped = Stopped::before(what, &path, stop);
+            // Without random numbers the standard library's maps cannot be made: it panics.
+            if call(&stopped.child).0 == libc::SYS_getrandom {
+                stopped.kill();
+                continue;
+            }
+            let (number, said) = stopped.fail(error);
+            let place =
+                format!("'{what}', call {stop} of {calls} (number {number}) fails with {error}: {said}");
+            let found = check(&place);
+            if what.starts_with("ndio") {
+                continue; // before the program has begun, a fault is the system's to report
+            }
+            assert!(said.starts_with("ok") || said.starts_with("error"), "{place}");
+            assert!(!said.starts_with("ok") || found == done, "{place}: the file is {found}, and not {done}");
+            const RETRIED: &[i64] = &[
+                libc::SYS_openat,
+                libc::SYS_read,
+                libc::SYS_pread64,
+                libc::SYS_write,
+                libc::SYS_pwrite64,
+                libc::SYS_fallocate,
+                libc::SYS_ftruncate,
+                libc::SYS_fsync,
+                libc::SYS_fdatasync,
+                libc::SYS_fcntl,
+            ];
+            if error == libc::EINTR && RETRIED.contains(&number) {
+                assert!(said.starts_with("ok"), "{place}");
+            }
+        }
+        tried += 5;
+    }
+    tried
+}

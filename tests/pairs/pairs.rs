@@ -1,0 +1,124 @@
+//! Two processes at one file, of which the first is stopped before each of its calls in turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use ndarray::Array2;
+use ndarray_io::write_npy;
+
+use crate::act::{READERS, prepare, run, seen};
+use crate::stop::{Stopped, count_calls};
+
+/// What a file may be after the calls that succeeded, in one order or the other, and what may be seen on the way.
+pub(crate) struct Allowed {
+    /// By which of the two succeeded.
+    after: BTreeMap<(bool, bool), BTreeSet<String>>,
+    /// What each of them may have seen, if it is a reader.
+    seen: [BTreeSet<String>; 2],
+}
+
+pub(crate) fn allowed(first: &str, second: &str, path: &Path, is_archive: bool) -> Allowed {
+    let mut after = BTreeMap::<_, BTreeSet<String>>::new();
+    let mut views: [BTreeSet<String>; 2] = Default::default();
+    let both = [(first, 100, 0), (second, 101, 1)];
+    for (orders, succeeded) in [
+        (vec![vec![]], (false, false)),
+        (vec![vec![0]], (true, false)),
+        (vec![vec![1]], (false, true)),
+        (vec![vec![0, 1], vec![1, 0]], (true, true)),
+    ] {
+        for order in orders {
+            prepare(path, first, second);
+            let mut all_good = true;
+            for &index in &order {
+                let (what, number, of) = both[index];
+                let said = run(what, path, number);
+                all_good &= said.starts_with("ok");
+                views[of].insert(said);
+            }
+            if all_good {
+                after.entry(succeeded).or_default().insert(seen(path, is_archive));
+            }
+        }
+    }
+    // A writer in place lets its rows be seen one by one: that is what its checkpoints are for.
+    for (of, other) in [(0, second), (1, first)] {
+        if other == "create" && READERS.contains(&both[of].0) {
+            let number = if of == 0 { 101u64 } else { 100 };
+            for rows in [0, 1] {
+                write_npy(path, &Array2::from_elem((rows, 2), number)).unwrap();
+                views[of].insert(run(both[of].0, path, both[of].1));
+            }
+        }
+    }
+    Allowed { after, seen: views }
+}
+
+/// Tries one pair; says what came of it.
+pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BTreeSet<&'static str>, usize) {
+    let is_archive = first.starts_with("npz");
+    let path = folder.join(if is_archive { "a.npz" } else { "a.npy" });
+    let allowed = allowed(first, second, &path, is_archive);
+    prepare(&path, first, second);
+    let calls = count_calls(first, &path);
+    let mut outcomes = BTreeSet::new();
+    let mut tried = 0;
+    for stop in (1..=calls).step_by(calls.div_ceil(most).max(1)) {
+        prepare(&path, first, second);
+        let stopped = Stopped::before(first, &path, stop);
+        assert!(stopped.is_there, "{first} makes {calls} calls, and not {stop}");
+        let two = run(second, &path, 101);
+        let one = stopped.go_on();
+        let place = format!("'{first}' stopped before call {stop} of {calls}, then '{second}'");
+        let succeeded = (one.starts_with("ok"), two.starts_with("ok"));
+        for (said, what, views) in [(&one, first, &allowed.seen[0]), (&two, second, &allowed.seen[1])] {
+            let is_fine = !READERS.contains(&what) || said.starts_with("error") || views.contains(said);
+            assert!(is_fine, "{place}: '{what}' has seen {said}\nand not one of {views:#?}");
+        }
+        let found = seen(&path, is_archive);
+        let is_fine = allowed.after.get(&succeeded).is_some_and(|after| after.contains(&found));
+        assert!(is_fine, "{place}: {one}; {two}; the file is {found}\nand not {:#?}", allowed.after);
+        let left: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.len() <= 1, "{place}: {left:?}");
+        outcomes.insert(match succeeded {
+            (true, true) => "both",
+            (true, false) => "first",
+            (false, true) => "second",
+            (false, false) => "neither",
+        });
+        tried += 1;
+    }
+    (outcomes, tried)
+}
+
+pub(crate) type Found<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<&'static str>, usize)>;
+
+/// The table of the documentation says which calls may succeed.
+pub(crate) fn check_table(work: &[(&str, &str)], found: &Found<'_>, numbers: &str, is_full: bool) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pairs.md");
+    let rows: Vec<String> = work
+        .iter()
+        .map(|pair| {
+            let outcomes: Vec<&str> = found[pair].0.iter().copied().collect();
+            format!("| {} | {} | {} |", pair.0, pair.1, outcomes.join(", "))
+        })
+        .collect();
+    if is_full && std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+        let text = fs::read_to_string(&path).unwrap();
+        let head = text.split("\n| first |").next().unwrap();
+        let table = format!("\n| first | second | succeed |\n|---|---|---|\n{}\n", rows.join("\n"));
+        fs::write(&path, format!("{head}{table}\nThe last full run: {numbers}.\n")).unwrap();
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    for ((first, second), (outcomes, _)) in found {
+        let start = format!("| {first} | {second} | ");
+        let row = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&start))
+            .unwrap_or_else(|| panic!("no row {start}"));
+        let known: BTreeSet<&str> = row.trim_end_matches(" |").split(", ").collect();
+        let is_held = if is_full { known == *outcomes } else { outcomes.is_subset(&known) };
+        assert!(is_held, "{start}{known:?} in docs/pairs.md, and {outcomes:?} were found");
+    }
+}

@@ -1,0 +1,267 @@
+//! What a loss of power leaves: the writes of a process are recorded, and at each moment those that no sync has made safe are
+//! lost in part, in each way that a disk may lose them. What is left is the old array or the new one, or a checkpoint's.
+//!
+//! A write is made of sectors of 512 bytes, each of which may be lost by itself; a file's length and a folder's names may be
+//! lost, too. A sync of a file makes safe what was written to it before, one of a folder the names in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use crate::act::{CHECKPOINT, MARK, prepare};
+use crate::faults::{broken_off, committed};
+use crate::stop::{Stopped, registers, step};
+
+const SECTOR: u64 = 512;
+
+/// What a process did that a loss of power could undo, or that guards against it. Files are told by their numbers.
+#[derive(Clone, Debug)]
+enum Event {
+    Write {
+        file: u64,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Length {
+        file: u64,
+        len: u64,
+    },
+    Name {
+        file: u64,
+        name: String,
+    },
+    SyncFile(u64),
+    SyncFolder,
+    /// A call of the library has returned that promises what is counted by now.
+    Promise,
+}
+
+/// Records what a process does, from its first mark to its last.
+fn record(what: &str, path: &Path) -> Vec<Event> {
+    let stopped = Stopped::before(what, path, 1);
+    let pid = stopped.child.id();
+    let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
+    let text = |at: u64| -> String {
+        let mut bytes = vec![0; 4096];
+        let count = memory.read_at(&mut bytes, at).unwrap();
+        let end = bytes[..count].iter().position(|byte| *byte == 0).unwrap();
+        String::from_utf8(bytes[..end].to_vec()).unwrap()
+    };
+    let number = |descriptor: u64| {
+        fs::metadata(format!("/proc/{pid}/fd/{descriptor}")).map(|file| (file.ino(), file.is_dir()))
+    };
+    let name_of = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
+    let mut numbers = BTreeMap::new(); // of names, as they are for the process
+    if let Ok(file) = fs::metadata(path) {
+        numbers.insert(name_of(path.to_str().unwrap()), file.ino());
+    }
+    let mut events = Vec::new();
+    loop {
+        // The process is before a call, then after it.
+        let before = registers(&stopped.child);
+        if (before.orig_rax as i64, before.rdi) == (libc::SYS_getpgid, MARK as u64) {
+            stopped.go_on();
+            return events;
+        }
+        assert!(step(&stopped.child), "{what} has ended without its second mark");
+        let after = registers(&stopped.child);
+        let (result, arguments) =
+            (after.rax as i64, [before.rdi, before.rsi, before.rdx, before.r10, before.r8]);
+        match before.orig_rax as i64 {
+            libc::SYS_getpgid if arguments[0] == CHECKPOINT as u64 => events.push(Event::Promise),
+            _ if result < 0 => {}
+            libc::SYS_write | libc::SYS_pwrite64 => {
+                let (file, is_folder) = number(arguments[0]).unwrap();
+                assert!(!is_folder);
+                let mut bytes = vec![0; result as usize];
+                memory.read_exact_at(&mut bytes, arguments[1]).unwrap();
+                let at = match before.orig_rax as i64 {
+                    libc::SYS_pwrite64 => arguments[3],
+                    _ => {
+                        let info =
+                            fs::read_to_string(format!("/proc/{pid}/fdinfo/{}", arguments[0])).unwrap();
+                        let position = info.lines().find_map(|line| line.strip_prefix("pos:")).unwrap();
+                        position.trim().parse::<u64>().unwrap() - result as u64
+                    }
+                };
+                events.push(Event::Write { file, at, bytes });
+            }
+            libc::SYS_ftruncate => {
+                events.push(Event::Length { file: number(arguments[0]).unwrap().0, len: arguments[1] });
+            }
+            libc::SYS_fsync | libc::SYS_fdatasync => events.push(match number(arguments[0]).unwrap() {
+                (_, true) => Event::SyncFolder,
+                (file, false) => Event::SyncFile(file),
+            }),
+            libc::SYS_linkat => {
+                let descriptor = name_of(&text(arguments[1])).parse().unwrap();
+                let (file, name) = (number(descriptor).unwrap().0, text(arguments[3]));
+                numbers.insert(name.clone(), file);
+                events.push(Event::Name { file, name });
+            }
+            libc::SYS_renameat | libc::SYS_renameat2 => {
+                let (from, name) = (text(arguments[1]), text(arguments[3]));
+                let file = numbers.remove(&from).expect("a file that is renamed was named before");
+                numbers.insert(name.clone(), file);
+                events.push(Event::Name { file, name });
+            }
+            libc::SYS_openat if arguments[2] as i32 & libc::O_CREAT != 0 => {
+                let (file, name) = (number(result as u64).unwrap().0, name_of(&text(arguments[1])));
+                if numbers.insert(name.clone(), file).is_none() {
+                    events.push(Event::Name { file, name });
+                }
+            }
+            libc::SYS_rename | libc::SYS_link | libc::SYS_copy_file_range | libc::SYS_sendfile => {
+                panic!("the recorder does not know call {}", before.orig_rax)
+            }
+            _ => {}
+        }
+        assert!(step(&stopped.child), "{what} has ended without its second mark");
+    }
+}
+
+/// A part of an event that is lost or kept by itself.
+#[derive(Clone)]
+enum Piece {
+    Bytes { file: u64, at: u64, bytes: Vec<u8> },
+    Length { file: u64, len: u64 },
+    Name { file: u64, name: String },
+}
+
+/// The pieces of the first events in their order, each with whether it may be lost.
+fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
+    let mut pieces = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        let later = &events[index..];
+        let synced =
+            |file: u64| later.iter().any(|event| matches!(event, Event::SyncFile(synced) if *synced == file));
+        let named = later.iter().any(|event| matches!(event, Event::SyncFolder));
+        match event {
+            Event::Write { file, at, bytes } => {
+                let may_be_lost = !synced(*file);
+                let mut done = 0;
+                while done < bytes.len() as u64 {
+                    let at = at + done;
+                    let len = (SECTOR - at % SECTOR).min(bytes.len() as u64 - done);
+                    let part = bytes[done as usize..(done + len) as usize].to_vec();
+                    pieces.push((Piece::Bytes { file: *file, at, bytes: part }, may_be_lost));
+                    done += len;
+                }
+            }
+            Event::Length { file, len } => {
+                pieces.push((Piece::Length { file: *file, len: *len }, !synced(*file)))
+            }
+            Event::Name { file, name } => {
+                pieces.push((Piece::Name { file: *file, name: name.clone() }, !named))
+            }
+            Event::SyncFile(_) | Event::SyncFolder | Event::Promise => {}
+        }
+    }
+    pieces
+}
+
+/// Which of so many pieces are lost: all subsets of a few; of many, every prefix, every one or two, and a sample.
+fn subsets(count: usize) -> Vec<Vec<bool>> {
+    const FEW: usize = 12;
+    if count <= FEW {
+        return (0..1u32 << count)
+            .map(|set| (0..count).map(|index| set >> index & 1 == 1).collect())
+            .collect();
+    }
+    let prefixes = (0..=count).map(|kept| (0..count).map(|index| index >= kept).collect());
+    let omitted = (0..count).flat_map(|one| {
+        (one..count).map(move |two| (0..count).map(|index| index == one || index == two).collect())
+    });
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let sample = (0..1000).map(move |_| {
+        (0..count)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state % 2 == 0
+            })
+            .collect()
+    });
+    prefixes.chain(omitted).chain(sample).collect()
+}
+
+/// What is under the name after a loss of power, in a file of its own.
+fn lose(
+    pieces: &[(Piece, bool)],
+    lost: &[bool],
+    old: &BTreeMap<u64, Vec<u8>>,
+    first: Option<u64>,
+    name: &str,
+    into: &Path,
+) {
+    let mut files = old.clone();
+    let mut target = first;
+    let mut lost = lost.iter();
+    for (piece, may_be_lost) in pieces {
+        if *may_be_lost && *lost.next().unwrap() {
+            continue;
+        }
+        match piece {
+            Piece::Bytes { file, at, bytes } => {
+                let content = files.entry(*file).or_default();
+                let (at, end) = (*at as usize, *at as usize + bytes.len());
+                content.resize(content.len().max(end), 0);
+                content[at..end].copy_from_slice(bytes);
+            }
+            Piece::Length { file, len } => files.entry(*file).or_default().resize(*len as usize, 0),
+            Piece::Name { file, name: new } if new == name => target = Some(*file),
+            Piece::Name { .. } => {}
+        }
+    }
+    let _ = fs::remove_file(into);
+    if let Some(file) = target {
+        fs::write(into, files.get(&file).map_or(&[][..], Vec::as_slice)).unwrap();
+    }
+}
+
+/// Loses the power at each moment of what a process does, in each way; says how many states were looked at.
+pub(crate) fn losses(what: &str, folder: &Path) -> usize {
+    let (path, after) = (folder.join("a.npy"), folder.join("after.npy"));
+    let (allowed, done) = broken_off(what, &path);
+    prepare(&path, what, what);
+    let first = fs::metadata(&path).ok().map(|file| file.ino());
+    let old = first.map(|number| (number, fs::read(&path).unwrap())).into_iter().collect();
+    let events = record(what, &path);
+    assert!(events.iter().any(|event| matches!(event, Event::SyncFile(_))), "{what}: {events:?}");
+    let mut states = 0;
+    let mut promised: Option<BTreeSet<String>> = None;
+    for end in 0..=events.len() {
+        let pieces = pieces(&events[..end]);
+        let count = pieces.iter().filter(|(_, may_be_lost)| *may_be_lost).count();
+        if end > 0 && matches!(events[end - 1], Event::Promise) || end == events.len() {
+            assert!(
+                end < events.len() || count == 0,
+                "{what}: {count} pieces could be lost after it has returned"
+            );
+            // What was promised stays: nothing that comes later takes it away.
+            lose(&pieces, &vec![false; count], &old, first, "a.npy", &after);
+            let now = committed(&after, false);
+            promised = Some(allowed.iter().filter(|state| rows(state) >= rows(&now)).cloned().collect());
+        }
+        for lost in subsets(count) {
+            lose(&pieces, &lost, &old, first, "a.npy", &after);
+            let found = committed(&after, false);
+            let is_fine = promised.as_ref().unwrap_or(&allowed).contains(&found);
+            assert!(
+                is_fine,
+                "{what}, after {end} of {events:#?}\nwith {lost:?} lost: {found}\nand not one of {allowed:#?}"
+            );
+            states += 1;
+        }
+    }
+    lose(&pieces(&events), &[], &old, first, "a.npy", &after);
+    assert_eq!(committed(&after, false), done, "{what}: all that it has done makes its array");
+    states
+}
+
+/// How many rows a state has: `[9, 2] …` has nine.
+fn rows(state: &str) -> usize {
+    state.trim_start_matches('[').split([',', ']']).next().and_then(|rows| rows.parse().ok()).unwrap_or(0)
+}

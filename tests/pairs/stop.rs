@@ -1,0 +1,138 @@
+//! Processes that are stopped before a system call of theirs, as a debugger does it.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Child;
+
+use crate::act::{MARK, start};
+
+/// Waits until a traced child stops; `None` if it has ended.
+pub(crate) fn wait(child: &Child) -> Option<i32> {
+    let mut status = 0;
+    // SAFETY: the status lives until the call returns.
+    let waited = unsafe { libc::waitpid(child.id() as i32, &raw mut status, 0) };
+    assert!(waited > 0);
+    libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status))
+}
+
+pub(crate) fn trace(request: libc::c_uint, child: &Child, data: usize) {
+    // SAFETY: the child is this thread's to trace, and is stopped.
+    let result = unsafe { libc::ptrace(request, child.id() as i32, 0, data) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// What a stopped child's registers hold.
+pub(crate) fn registers(child: &Child) -> libc::user_regs_struct {
+    // SAFETY: the structure is nothing but numbers, for which zero is valid.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    // SAFETY: the child is stopped, and the structure lives until the call returns.
+    unsafe { libc::ptrace(libc::PTRACE_GETREGS, child.id() as i32, 0, &raw mut registers) };
+    registers
+}
+
+/// The number of the system call that a child is about to make, and its first argument.
+pub(crate) fn call(child: &Child) -> (i64, u64) {
+    let registers = registers(child);
+    (registers.orig_rax as i64, registers.rdi)
+}
+
+/// Lets a child go on to the end of the call that it is about to make, or to the next one; `false` if it has ended.
+pub(crate) fn step(child: &Child) -> bool {
+    loop {
+        trace(libc::PTRACE_SYSCALL, child, 0);
+        match wait(child) {
+            None => return false,
+            Some(signal) if signal == libc::SIGTRAP | 0x80 => return true,
+            Some(_) => {}
+        }
+    }
+}
+
+/// A child that does something and is stopped before a system call of its own.
+pub(crate) struct Stopped {
+    pub(crate) child: Child,
+    said: std::process::ChildStdout,
+    /// How many calls it has made by then.
+    pub(crate) calls: usize,
+    /// Whether it has come so far, and not to its end.
+    pub(crate) is_there: bool,
+}
+
+impl Stopped {
+    pub(crate) fn before(what: &str, path: &Path, stop: usize) -> Self {
+        let mut child = start(what, path, 100, true);
+        let said = child.stdout.take().unwrap();
+        assert_eq!(wait(&child), Some(libc::SIGTRAP));
+        let options = (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize;
+        trace(libc::PTRACE_SETOPTIONS, &child, options);
+        // The program says nothing of where its work begins: all of its calls count.
+        let (mut marks, mut calls, mut enters) = (usize::from(what.starts_with("ndio")), 0, false);
+        loop {
+            trace(libc::PTRACE_SYSCALL, &child, 0);
+            match wait(&child) {
+                None => return Self { child, said, calls, is_there: false },
+                Some(signal) if signal == libc::SIGTRAP | 0x80 => enters = !enters,
+                Some(_) => continue,
+            }
+            if !enters {
+                continue;
+            }
+            if call(&child) == (libc::SYS_getpgid, MARK as u64) {
+                marks += 1;
+                continue;
+            }
+            calls += usize::from(marks == 1);
+            if marks == 1 && calls == stop {
+                return Self { child, said, calls, is_there: true };
+            }
+        }
+    }
+
+    /// Lets it go on, and says what it said.
+    pub(crate) fn go_on(mut self) -> String {
+        if self.is_there {
+            trace(libc::PTRACE_DETACH, &self.child, 0);
+        }
+        self.end()
+    }
+
+    pub(crate) fn end(&mut self) -> String {
+        let mut text = String::new();
+        self.said.read_to_string(&mut text).unwrap();
+        let _ = self.child.wait();
+        text
+    }
+
+    /// Ends it without a chance to clean up.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.end();
+    }
+
+    /// Lets the call fail, which is not made; and lets it go on. Says which call it was as well.
+    pub(crate) fn fail(self, error: i32) -> (i64, String) {
+        // SAFETY: the structure is nothing but numbers, and the child is stopped.
+        let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+        let mut change = |request, change: &dyn Fn(&mut libc::user_regs_struct)| {
+            // SAFETY: as above.
+            unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.child.id() as i32, 0, &raw mut registers) };
+            let number = registers.orig_rax as i64;
+            change(&mut registers);
+            // SAFETY: as above.
+            unsafe { libc::ptrace(request, self.child.id() as i32, 0, &raw mut registers) };
+            number
+        };
+        let number = change(libc::PTRACE_SETREGS, &|registers| registers.orig_rax = u64::MAX);
+        trace(libc::PTRACE_SYSCALL, &self.child, 0);
+        assert_eq!(wait(&self.child), Some(libc::SIGTRAP | 0x80));
+        change(libc::PTRACE_SETREGS, &|registers| registers.rax = -i64::from(error) as u64);
+        (number, self.go_on())
+    }
+}
+
+pub(crate) fn count_calls(what: &str, path: &Path) -> usize {
+    let mut stopped = Stopped::before(what, path, usize::MAX);
+    stopped.end();
+    assert!(stopped.calls > 0, "{what} makes no calls");
+    stopped.calls
+}
