@@ -184,6 +184,18 @@ where
     let locked = lock_if_input(to, from, &conversion)?;
     let files =
         from.iter().map(|from| NpyFile::open_with(from, &conversion.read)).collect::<Result<Vec<_>>>()?;
+    if let Some(target) = &locked {
+        // Rows that an append has left uncounted would be lost with the old file.
+        let target = target.metadata()?;
+        for file in &files {
+            if let (true, Some(bytes @ 1..)) =
+                (change::is_same(&target, &file.metadata()?), file.trailing_len()?)
+            {
+                let rows = bytes.checked_div(file.row_bytes()).unwrap_or(0);
+                return Err(file.at_path(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
+            }
+        }
+    }
     let header = joined(&files, axis, &conversion)?;
     let head = npy::format(&header, conversion.write.the_version())?;
     write_file(to, locked.as_ref(), &files, axis, (&header, &head), &mut conversion)
@@ -222,8 +234,25 @@ where
         return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, advice }).at_path(to));
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
-    path::protect_trailing(to).map_err(|error| error.at_path(to))?;
-    write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion)
+    if locked.is_some() || conversion.write.is_in_place() {
+        if let Ok(old) = File::open(to) {
+            path::refuse_trailing(&old).map_err(|error| error.at_path(to))?;
+        }
+        return write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion);
+    }
+    let (files, options) = ([file], conversion.write.clone());
+    let put = path::with_old(to, &options, |old| {
+        let write = |file: &File| write_joined(file, &files, 0, &header, &head, &mut conversion);
+        match old {
+            path::Old::File(old) => {
+                path::refuse_trailing(old)?;
+                change::replace_locked(to, old, &options, write)
+            }
+            path::Old::Nothing => change::create_new(to, &options, write),
+            path::Old::Other => change::replace(to, &options, write),
+        }
+    });
+    put.map_err(|error| error.at_path(to))
 }
 
 /// Makes an NPY file out of an RA file, of any size; of one whose data are packed, all of them are in memory meanwhile. What

@@ -131,6 +131,7 @@ pub use error::{Error, ErrorKind, Limited, Part, Result};
 pub use header::Header;
 pub use io::{
     ArrayFormat, ArrayReader, FromPayload, Npy, NpyReader, NpyWriter, Ra, RaReader, Surplus, make_room,
+    make_room_with,
 };
 pub use limits::Limits;
 #[cfg(feature = "mmap")]

@@ -374,7 +374,17 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         };
         change::replace(path, options, make).map_err(|error| error.at_path(path))?;
         // `replace` calls `make` once unless it fails.
-        Ok(made.expect("the file was made"))
+        let made = made.expect("the file was made");
+        match &made._locked {
+            // A file system that could not name the file has copied it: the map would be one of a file without a name.
+            Some(file)
+                if !change::leads_to(path, file).map_err(|error| Error::from(error).at_path(path))? =>
+            {
+                let reason = "the file system gives no name to a file that is mapped".into();
+                Err(Error::from(ErrorKind::CannotReplace { reason }).at_path(path))
+            }
+            _ => Ok(made),
+        }
     }
 
     /// Maps a part of a file for reading and writing: these indices of the axis that varies slowest (the first, in Fortran

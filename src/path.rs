@@ -283,51 +283,88 @@ where
     T: WriteRaExt + ?Sized,
 {
     let path = path.as_ref();
-    let write = || {
-        let write = options.the_write();
-        let put = |trailing: &[u8], old: Option<&File>| match old {
-            Some(old) => {
-                change::replace_locked(path, old, &write, |file| store_ra(array, file, trailing, options))
-            }
-            None => change::replace(path, &write, |file| store_ra(array, file, trailing, options)),
-        };
-        match options.the_trailing() {
-            Trailing::Write(bytes) => put(bytes, None),
-            Trailing::Keep if write.is_in_place() => put(&trailing_of(&mut File::open(path)?)?, None),
-            Trailing::Protect if write.is_in_place() => protect_trailing(path).and_then(|_| put(&[], None)),
-            Trailing::Keep => match lock_old(path, &write)? {
-                Some(mut old) => put(&trailing_of(&mut old)?, Some(&old)),
-                None => put(&[], None),
-            },
-            Trailing::Protect => match lock_old(path, &write)? {
-                Some(mut old) => refuse_trailing(&mut old).and_then(|()| put(&[], Some(&old))),
-                None => put(&[], None),
-            },
-        }
+    let write = options.the_write();
+    let trailing_for = |old: &File| match options.the_trailing() {
+        Trailing::Write(bytes) => Ok(bytes.clone()),
+        Trailing::Keep => trailing_of(old),
+        Trailing::Protect => refuse_trailing(old).map(|()| Vec::new()),
     };
-    write().map_err(|error| error.at_path(path))
+    let put = || match options.the_trailing() {
+        Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),
+        // The old content is still in the file, which is locked.
+        _ if write.is_in_place() => change::replace(path, &write, |mut file| {
+            let trailing = trailing_for(file)?;
+            if file.metadata()?.is_file() {
+                file.rewind()?;
+            }
+            store_ra(array, file, &trailing, options)
+        }),
+        _ => with_old(path, &write, |old| match old {
+            Old::File(old) => {
+                let trailing = trailing_for(old)?;
+                change::replace_locked(path, old, &write, |file| store_ra(array, file, &trailing, options))
+            }
+            Old::Nothing => change::create_new(path, &write, |file| store_ra(array, file, &[], options)),
+            Old::Other => change::replace(path, &write, |file| store_ra(array, file, &[], options)),
+        }),
+    };
+    put().map_err(|error| error.at_path(path))
 }
 
-/// An old file whose trailing bytes are looked at before it is replaced; `None` if there is none, or it has no such bytes by
-/// its kind.
-fn lock_old(path: &Path, options: &WriteOptions) -> Result<Option<File>> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {
-            change::open_locked(path, change::Purpose::Change, options.lock_wait()).map(Some)
+/// What a path leads to before a file is put there whose trailing bytes depend on it.
+pub(crate) enum Old<'a> {
+    /// A file, which is locked.
+    File(&'a File),
+    /// Nothing, so that it has to be nothing still when the new file is complete.
+    Nothing,
+    /// A pipe, a descriptor, a link without a target: nothing can follow an array there.
+    Other,
+}
+
+/// Looks at what a path leads to, and does something with it; once more if another process has made a file meanwhile.
+pub(crate) fn with_old(
+    path: &Path,
+    options: &WriteOptions,
+    mut put: impl FnMut(Old<'_>) -> Result<()>,
+) -> Result<()> {
+    /// How often another process may do that.
+    const MOST: usize = 100;
+    for _ in 0..MOST {
+        let is_link = std::fs::symlink_metadata(path).is_ok();
+        let done = match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() && !is_descriptor(path) => {
+                let old = change::open_locked(path, change::Purpose::Change, options.lock_wait());
+                match old {
+                    Err(error) if error.is_io() => match std::io::Error::from(error) {
+                        error if error.kind() == std::io::ErrorKind::NotFound => continue,
+                        error => return Err(unread(&error)),
+                    },
+                    old => put(Old::File(&old?)),
+                }
+            }
+            Ok(_) => put(Old::Other),
+            Err(_) if is_link => put(Old::Other),
+            Err(_) => put(Old::Nothing),
+        };
+        match done {
+            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
+            done => return done,
         }
-        _ => Ok(None),
     }
+    Err(ErrorKind::Locked.into())
+}
+
+/// Whether a path names a descriptor of this process, whatever that has open.
+fn is_descriptor(path: &Path) -> bool {
+    let target = std::fs::read_link(path).unwrap_or_else(|_| path.to_owned());
+    [path, &target].iter().any(|path| {
+        path.parent().is_some_and(|folder| folder.ends_with("fd")) && path.starts_with("/dev")
+            || path.starts_with("/proc")
+    })
 }
 
 /// An error if something would be lost that follows the array of an RA file.
-pub(crate) fn protect_trailing(path: &Path) -> Result<()> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => refuse_trailing(&mut File::open(path).map_err(unread)?),
-        _ => Ok(()),
-    }
-}
-
-fn refuse_trailing(old: &mut File) -> Result<()> {
+pub(crate) fn refuse_trailing(old: &File) -> Result<()> {
     match trailing_of(old)?.len() {
         0 => Ok(()),
         len => {
@@ -341,11 +378,18 @@ fn refuse_trailing(old: &mut File) -> Result<()> {
 
 /// What follows the array of an old file, if it is an RA file. One that is, and cannot be understood, may have something to
 /// lose.
-fn trailing_of(old: &mut File) -> Result<Vec<u8>> {
-    let len = old.metadata()?.len();
+fn trailing_of(mut old: &File) -> Result<Vec<u8>> {
+    let metadata = old.metadata()?;
+    if !metadata.is_file() {
+        return Ok(Vec::new());
+    }
     let mut magic = [0; 8];
     old.rewind()?;
-    let has_magic = old.read_exact(&mut magic).is_ok();
+    let has_magic = match old.read_exact(&mut magic) {
+        Ok(()) => true,
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => false,
+        Err(error) => return Err(unread(&error)),
+    };
     old.rewind()?;
     let other = {
         let mut other = *MAGIC; // in the other byte order
@@ -356,22 +400,22 @@ fn trailing_of(old: &mut File) -> Result<Vec<u8>> {
         return Ok(Vec::new());
     }
     let mut read = || {
-        let mut reader = RaReader::new(&mut *old)?;
+        let mut reader = RaReader::new(&mut old)?;
         // Some writers leave the unpacked size in the header of packed data: the data are what is left, then, and nobody
         // knows where they end.
         let size = reader.ra_header().size;
-        if reader.flags() & 2 != 0 && (size > len || reader.payload_len().map(|len| len as u64) == Some(size))
-        {
+        let is_unpacked = reader.payload_len().map(|len| len as u64) == Some(size);
+        if reader.flags() & 2 != 0 && (size > metadata.len() || is_unpacked) {
             let reason = "its data are packed, and its header says a size that the file does not have".into();
             return Err(ErrorKind::BadPacking { reason }.into());
         }
         reader.trailing()
     };
-    read().map_err(|error: crate::Error| unread(std::io::Error::other(error.to_string())))
+    read().map_err(|error: crate::Error| unread(&error))
 }
 
 /// An old file that cannot be looked at is not replaced by accident.
-fn unread(error: std::io::Error) -> crate::Error {
+fn unread(error: &dyn std::fmt::Display) -> crate::Error {
     let reason = format!(
         "what follows the array of the existing file cannot be looked at ({error}); RaOptions::trailing with \
          Trailing::Write replaces it all the same"

@@ -108,11 +108,16 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
         && let Some(file) = source.file()
     {
-        if change::is_being_changed(file) {
-            return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
+        // An appender may finish, or another begin, between two questions.
+        for _ in 0..3 {
+            if change::is_being_changed(file) {
+                return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
+            }
+            (found, _) = read_header_again::<F>(source, file, options.the_limits())?;
+            if surplus_of::<F>(source, &found) == Some(0) {
+                break;
+            }
         }
-        // The appender may have finished in between.
-        (found, _) = read_header_again::<F>(source, file, options.the_limits())?;
     }
     read_last::<F, T>(source, &found, options)
 }

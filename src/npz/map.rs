@@ -168,7 +168,7 @@ pub struct NpzMmapMut {
     archive: Archive,
     /// The members whose checksums may be out of date, by their whole names.
     changed: BTreeSet<String>,
-    /// Holds the lock of who changes some elements: see `io::change`.
+    /// Holds the lock: two maps would not know of each other's checksums.
     _locked: File,
 }
 
@@ -181,7 +181,7 @@ impl NpzMmapMut {
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
-            let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
+            let file = change::open_locked(path, Purpose::Change, change::AT_ONCE)?;
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(&file)? };
             let archive = Archive::load(&mut Place::Bytes(&map, 0))?;

@@ -155,6 +155,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(self.file.metadata()?.len().checked_sub(array))
     }
 
+    pub(crate) fn metadata(&self) -> Result<std::fs::Metadata> {
+        Ok(self.file.metadata()?)
+    }
+
+    pub(crate) fn row_bytes(&self) -> u64 {
+        self.header().row_bytes()
+    }
+
     /// Reads all of it.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();

@@ -94,9 +94,26 @@ pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
     Ok(borrowed.try_clone_to_owned()?.into())
 }
 
+/// Takes the access list from a file that has got one from its folder, where the file that it replaces has none.
+#[cfg(target_os = "linux")]
+fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
+    const LIST: &std::ffi::CStr = c"system.posix_acl_access";
+    let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == LIST));
+    if has(to)? && !has(from)? {
+        let to = std::os::fd::AsRawFd::as_raw_fd(to);
+        // SAFETY: the descriptor is open, and the name ends in a NUL.
+        if unsafe { libc::fremovexattr(to, LIST.as_ptr()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 /// Gives one file the extended attributes of another: access lists, labels, and what users have put there. On systems
 /// without a call for it here, files are taken to have none.
 pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    remove_inherited_list(from, to)?;
     #[cfg(target_os = "linux")]
     for name in attribute_names(from)? {
         let value = attribute(from, &name)?;

@@ -248,6 +248,55 @@ fn a_writer_rolls_back_to_its_last_checkpoint() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
+#[test]
+fn what_was_recovered_is_not_rolled_back() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr2(&[[1u16, 2]])).unwrap();
+    File::options().append(true).open(&path).unwrap().write_all(&[3, 0, 4, 0, 5]).unwrap();
+    // Uncounted rows are not lost by a conversion of the file onto itself either.
+    let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 5, rows: 1, .. }), "{error}");
+    let options = WriteOptions::new();
+    let mut writer = NpyWriter::<u16, _>::append_with(&path, Surplus::Recover, &options).unwrap();
+    writer.push(&Array2::ones((400_000, 2))).unwrap();
+    writer.roll_back().unwrap();
+    assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
+    // A file that can only be written is rolled back as well.
+    let mut writer = NpyWriter::new(File::create(&path).unwrap(), &[]).unwrap();
+    writer.extend([1u16, 2]).unwrap();
+    writer.checkpoint().unwrap();
+    writer.extend(vec![3; 1_000_000]).unwrap();
+    writer.roll_back().unwrap();
+    assert_eq!(read_npy::<_, Array1<u16>>(&path).unwrap(), arr1(&[1, 2]));
+}
+
+#[test]
+fn a_buffered_file_is_looked_after_too() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    fs::write(&path, vec![7; 100_000]).unwrap();
+    let file = std::io::BufWriter::new(File::options().write(true).open(&path).unwrap());
+    let mut writer = NpyWriter::new(file, &[]).unwrap();
+    writer.extend([1u8, 2]).unwrap();
+    writer.checkpoint().unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1, 2]));
+    File::options().append(true).open(&path).unwrap().write_all(&[9]).unwrap();
+    let error = writer.checkpoint().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ChangedByOther { found: 131, wanted: 130, .. }), "{error}");
+}
+
+#[test]
+fn a_type_that_cannot_be_written_leaves_no_file() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    assert!(NpyWriter::<String, _>::create(&path, &[]).unwrap_err().is_usage());
+    assert!(!path.exists());
+    let forever = WriteOptions::new().wait_for_lock(Duration::MAX);
+    write_npy_with(&path, &arr1(&[1u8]), &forever).unwrap();
+    write_npy_with(&path, &arr1(&[2u8]), &forever).unwrap();
+}
+
 /// Whatever length a reader sees was that of the array at some time between the reader's beginning and its end.
 #[test]
 fn readers_see_a_length_that_was_written() {
@@ -352,6 +401,60 @@ mod unix {
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
     }
 
+    /// What a path leads to may change while its successor is written.
+    #[test]
+    fn a_link_that_comes_in_between_is_not_waited_for() {
+        use std::os::unix::fs::symlink;
+        let folder = folder();
+        let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+        write_npy(&path, &arr1(&[1u8])).unwrap();
+        let replaced = ndarray_io::replace_file_with(&path, &WriteOptions::new(), |_| {
+            fs::rename(&path, &other).unwrap();
+            symlink("b.npy", &path).unwrap();
+            Ok::<_, Error>(())
+        });
+        assert!(replaced.unwrap_err().is_io());
+        assert_eq!(read_npy::<_, Array1<u8>>(&other).unwrap(), arr1(&[1]));
+        fs::remove_file(&path).unwrap();
+        let replaced = ndarray_io::replace_file_with(&path, &WriteOptions::new(), |_| {
+            symlink("nowhere", &path).unwrap();
+            Ok::<_, Error>(())
+        });
+        assert!(replaced.unwrap_err().is_io());
+        assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
+        // A file that comes in between is replaced, and one that goes is made.
+        fs::remove_file(&path).unwrap();
+        ndarray_io::replace_file_with(&path, &WriteOptions::new(), |mut file| {
+            write_npy(&path, &arr1(&[5u8])).unwrap();
+            Ok::<_, Error>(file.write_all(b"one")?)
+        })
+        .unwrap();
+        ndarray_io::replace_file_with(&path, &WriteOptions::new(), |mut file| {
+            assert_eq!(fs::read(&path).unwrap(), b"one");
+            fs::remove_file(&path).unwrap();
+            Ok::<_, Error>(file.write_all(b"two")?)
+        })
+        .unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_descriptor_has_no_successor() {
+        use std::os::fd::AsRawFd;
+        let folder = folder();
+        let path = folder.path().join("a.npy");
+        write_npy(&path, &arr1(&[1u8, 2])).unwrap();
+        let before = fs::read(&path).unwrap();
+        let file = File::open(&path).unwrap();
+        let name = format!("/dev/fd/{}", file.as_raw_fd());
+        let error = make_room(&name).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("a path of its own"), "{error}");
+        assert!(convert_npy(&name, &name, Conversion::new()).unwrap_err().is_usage());
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
     /// The path is as long as the system takes it, and the name in it short, so that no longer name fits beside it.
     #[cfg(target_os = "linux")]
     #[test]
@@ -427,6 +530,26 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
         assert_eq!(fs::read(&path).unwrap(), bytes);
         write_ra_with(&path, &arr1(&[9u8]), &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 57);
+    }
+    // A note that comes while the new file is written.
+    for is_there in [true, false] {
+        let _ = fs::remove_file(&path);
+        if is_there {
+            write_ra(&path, &arr1(&[1u8])).unwrap();
+        }
+        let note = RaOptions::new().trailing(Trailing::Write(b"note".to_vec()));
+        let (other, target) = (note.clone(), path.clone());
+        let progress = move |_, _| {
+            let written = write_ra_with(&target, &arr1(&[7u8]), &other);
+            assert_eq!(written.is_err(), is_there, "the old file is locked while its successor is written");
+            std::ops::ControlFlow::Continue(())
+        };
+        let options = RaOptions::new().write(WriteOptions::new().progress(progress));
+        let error = write_ra_with(&path, &arr1(&[9u8]), &options);
+        assert_eq!(error.is_ok(), is_there, "{error:?}");
+        let len = fs::metadata(&path).unwrap().len();
+        assert_eq!(len, 56 + 1 + if is_there { 0 } else { 4 });
+        assert_eq!(names(folder.path()), ["a.ra"]);
     }
     // What is no RA file has nothing of this kind.
     fs::write(&path, b"something else").unwrap();
@@ -583,6 +706,8 @@ mod archives {
         // SAFETY: the file is this test's own, here and below.
         let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
         assert!(is_locked(&write_npz(&path, &[]).unwrap_err()));
+        // SAFETY: as above.
+        assert!(is_locked(&unsafe { NpzMmapMut::open(&path).unwrap_err() }));
         assert!(npz.view_mut::<u8, Ix1>("a").unwrap_err().is_mismatch());
         drop(npz);
         // Damage in an element that nobody changes.

@@ -180,7 +180,7 @@ fn subsets(count: usize) -> Vec<Vec<bool>> {
                 state ^= state << 13;
                 state ^= state >> 7;
                 state ^= state << 17;
-                state % 2 == 0
+                state.is_multiple_of(2)
             })
             .collect()
     });

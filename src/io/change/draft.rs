@@ -86,12 +86,20 @@ impl Draft {
         self.file.sync_all()
     }
 
-    /// Puts the draft in the place of a file. `before_naming` is done after the content is complete under its own name.
-    pub(super) fn replace(&mut self, folder: &Folder, target: &OsStr, syncs: bool) -> io::Result<()> {
-        let name = self.give_name(folder)?;
-        if syncs {
-            self.sync()?; // its content may have moved
+    /// Gives the draft a name of its own, under which it can take the place of a file.
+    pub(super) fn prepare(&mut self, folder: &Folder, syncs: bool) -> io::Result<()> {
+        if self.name.is_none() {
+            self.give_name(folder)?;
+            if syncs {
+                self.sync()?; // its content may have moved
+            }
         }
+        Ok(())
+    }
+
+    /// Puts the draft in the place of a file.
+    pub(super) fn replace(&mut self, folder: &Folder, target: &OsStr) -> io::Result<()> {
+        let name = self.give_name(folder)?;
         folder.rename(&name, target)?;
         self.name = Some(target.to_owned());
         Ok(())

@@ -33,13 +33,14 @@ pub(crate) enum Purpose {
 }
 
 /// Tries something until it succeeds or the time is over, in steps that grow from 50 µs to 10 ms.
-fn until<T>(deadline: Instant, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
     let mut pause = Duration::from_micros(50);
+    let start = Instant::now();
     loop {
         if let Some(done) = attempt()? {
             return Ok(Some(done));
         }
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = longest.saturating_sub(start.elapsed());
         if left.is_zero() {
             return Ok(None);
         }
@@ -56,7 +57,7 @@ pub(crate) fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> 
     };
     let start = Instant::now();
     let in_the_way = || system::is_locked(file, Region::Map, mode);
-    let taken = until(start + wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
+    let taken = until(wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
         Attempt::Taken | Attempt::Unsupported => Ok(Some(())),
         Attempt::Busy if in_the_way() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
         Attempt::Busy => Ok(None),
@@ -65,16 +66,24 @@ pub(crate) fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> 
     if purpose == Purpose::Map {
         // A replacement that has found no map before this lock was taken is let through; the path is looked at after it.
         let is_free = || Ok((!system::is_locked(file, Region::Replace, Mode::Exclusive)).then_some(()));
-        until(Instant::now() + PATIENCE, is_free)?.ok_or(ErrorKind::Locked)?;
+        until(PATIENCE, is_free)?.ok_or(ErrorKind::Locked)?;
     }
     Ok(())
+}
+
+/// An error if a lock could not be had now and is not waited for: so nothing is written in vain.
+pub(super) fn refuse_early(file: &File, wait: Duration) -> Result<()> {
+    match wait.is_zero() && system::is_locked(file, Region::Map, Mode::Exclusive) {
+        true => Err(ErrorKind::Locked.into()),
+        false => Ok(()),
+    }
 }
 
 /// Locks a file for the moment in which another takes its place. The lock goes with the file.
 pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<()> {
     let start = Instant::now();
     let in_the_way = || system::is_locked(file, Region::Map, Mode::Exclusive);
-    let taken = until(start + wait.max(PATIENCE), || {
+    let taken = until(wait.max(PATIENCE), || {
         let attempt = system::try_lock(file, Region::Replace, Mode::Exclusive)?;
         match attempt {
             Attempt::Unsupported => return Ok(Some(())),
@@ -149,7 +158,7 @@ pub(crate) fn is_being_changed(file: &File) -> bool {
 /// waited for too long goes on without the lock: a writer must not depend on its readers.
 pub(crate) fn with_header_lock<T>(file: &File, mode: Mode, work: impl FnOnce() -> T) -> T {
     let attempt = || Ok((system::try_lock(file, Region::Header, mode)? != Attempt::Busy).then_some(()));
-    let is_taken = matches!(until(Instant::now() + PATIENCE, attempt), Ok(Some(())));
+    let is_taken = matches!(until(PATIENCE, attempt), Ok(Some(())));
     let done = work();
     if is_taken {
         system::unlock(file, Region::Header);

@@ -14,12 +14,16 @@ mod lock;
 mod system;
 mod target;
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::Path;
+#[cfg(feature = "mmap")]
 use std::time::Duration;
 
 use draft::Draft;
+#[cfg(feature = "mmap")]
+pub(crate) use lock::leads_to;
 #[cfg(feature = "mmap")]
 pub(crate) use lock::lock;
 pub(crate) use lock::{Purpose, is_being_changed, is_same, open_locked, with_header_lock};
@@ -62,6 +66,7 @@ fn place(
 ) -> Result<()> {
     let target = match target::follow_links(path)? {
         Place::File(target) => target,
+        Place::Open(_) if locked.is_some() => return Err(not_itself()),
         Place::Open(file) => {
             write(&file)?;
             return sync_file(&file, options);
@@ -73,6 +78,9 @@ fn place(
         Err(error) => return Err(error.into()),
     };
     if old.as_ref().is_some_and(|old| !old.is_file()) {
+        if locked.is_some() {
+            return Err(not_itself());
+        }
         // A pipe, a terminal: it cannot be truncated or replaced.
         let file = OpenOptions::new().write(true).open(&target)?;
         write(&file)?;
@@ -82,10 +90,10 @@ fn place(
         return overwrite(&target, options, old.is_none(), write);
     }
     let (folder, name) = draft::split(&target)?;
-    let mut old = match old {
-        Some(_) => open_old(&target)?,
-        None => None,
-    };
+    let mut old = if old.is_some() { open_old(&folder, &name)? } else { None };
+    if let (Some(old), None) = (&old, locked) {
+        lock::refuse_early(old, options.lock_wait())?; // before much is written
+    }
     let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
         (Some(_), io::ErrorKind::PermissionDenied) => {
             cannot("the folder that it is in cannot be written".into())
@@ -93,6 +101,8 @@ fn place(
         _ => Error::from(error),
     })?;
     let mut put = || -> Result<()> {
+        /// How often another process may make, replace or remove the file in between.
+        const MOST: usize = 100;
         if let Some(old) = &old {
             target::inherit(old, &draft.file)?;
         }
@@ -100,43 +110,54 @@ fn place(
         if options.syncs() {
             draft.sync()?;
         }
-        loop {
+        for _ in 0..MOST {
             let Some(file) = &old else {
                 match draft.take_place(&folder, &name, options.syncs()) {
                     Ok(()) => return Ok(()),
                     // Another process has just made it.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        old = open_old(&target)?;
+                        old = open_old(&folder, &name)?;
                         continue;
                     }
                     Err(error) => return Err(error.into()),
                 }
             };
+            // The lock is held for the renaming alone: what takes longer comes before it.
+            draft.prepare(&folder, options.syncs())?;
             if locked.is_none() {
                 lock::lock_for_replacing(file, options.lock_wait())?;
             }
             if folder.names(&name, locked.unwrap_or(file))? {
                 target::inherit(file, &draft.file)?; // it may have been changed since
-                return draft.replace(&folder, &name, options.syncs()).map_err(refused);
+                return draft.replace(&folder, &name).map_err(refused);
             }
             if locked.is_some() {
-                return Err(ErrorKind::Locked.into()); // another process has replaced what was read, without a lock
+                break; // another process has replaced what was read, without a lock
             }
-            old = open_old(&target)?;
+            old = open_old(&folder, &name)?;
         }
+        Err(ErrorKind::Locked.into())
     };
     put().inspect_err(|_| draft.discard(&folder))?;
+    drop(old); // and with it the lock: syncing the folder takes long
     sync_folder(&folder, options)
 }
 
+/// What has been read to make its own successor must have a name that the successor can take.
+fn not_itself() -> Error {
+    let reason =
+        "a file that is read to be replaced needs a path of its own, and not that of a descriptor".into();
+    ErrorKind::BadOption { reason }.into()
+}
+
 /// The old file, to be locked. Renaming needs no permission to write the file itself; but who took that permission away meant
-/// it.
-fn open_old(target: &Path) -> Result<Option<File>> {
-    match OpenOptions::new().read(true).write(true).open(target) {
+/// it. Links have been followed: one that has come since is an error.
+fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
+    match folder.open_file(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         // A file that may be written and not read is locked and compared all the same.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Ok(Some(OpenOptions::new().write(true).open(target)?))
+            Ok(Some(folder.open_to_write(name)?))
         }
         opened => Ok(Some(opened?)),
     }
@@ -186,7 +207,7 @@ fn overwrite(
     file.set_len(end)?;
     sync_file(&file, options)?;
     if is_new {
-        sync_folder(&draft::split(target)?.0, options)?;
+        sync_folder_of(target, options)?;
     }
     // A map that was made of it keeps its own lock.
     system::unlock(&file, Region::Replace);
@@ -255,7 +276,10 @@ fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
 
 /// Syncs the folder of a file that was created in it.
 pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> {
-    sync_folder(&draft::split(path)?.0, options)
+    match target::follow_links(path)? {
+        Place::File(target) if options.syncs() => sync_folder(&draft::split(&target)?.0, options),
+        _ => Ok(()),
+    }
 }
 
 /// What `sync` can do for a writer: a `File`, or one in a `BufWriter`, is synced; of anything else nobody knows.

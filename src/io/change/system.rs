@@ -169,6 +169,11 @@ mod linux {
             self.open_at(name, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
         }
 
+        /// The same for a file that may not be read.
+        pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
+            self.open_at(name, libc::O_WRONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
+        }
+
         pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
             let mode = if is_private { 0o600 } else { 0o666 };
             self.open_at(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)
@@ -305,7 +310,8 @@ mod other {
 
     #[cfg(not(windows))]
     pub(crate) fn unlock(file: &File, region: Region) {
-        if region != Region::Header {
+        // The one lock is also that of a map, which stays; a replacement's goes with its file.
+        if !matches!(region, Region::Header | Region::Replace) {
             let _ = file.unlock();
         }
     }
@@ -412,6 +418,10 @@ mod other {
 
         pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
             OpenOptions::new().read(true).write(true).open(self.path.join(name))
+        }
+
+        pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
+            OpenOptions::new().write(true).open(self.path.join(name))
         }
 
         pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {

@@ -39,7 +39,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// Opens a file, NumPy's or ours, and goes on where it ends: along the first axis, or in Fortran order along the last.
     ///
     /// The file is locked until the writer is dropped: whatever else of this library would change it fails with
-    /// [`ErrorKind::Locked`]. The lock is advisory, and no reader is stopped. Nothing is changed before rows are pushed. If the header has no room for a greater length, as that of files
+    /// [`ErrorKind::Locked`]. The lock is advisory, and no reader is stopped. Nothing is changed before rows are pushed, but what `surplus` says. If the header has no room for a greater length, as that of files
     /// made before NumPy 1.23 or so, it is an error that names [`make_room`].
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, Surplus::Refuse, &WriteOptions::new())
@@ -66,6 +66,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
             let file = change::open_locked(path, Purpose::Change, options.lock_wait())?;
             let mut writer = Self::go_on(file, surplus, options)?;
             writer.path = Some(path.to_owned());
+            if surplus == Surplus::Recover {
+                writer.checkpoint()?; // so that a later error does not lose them again
+            }
             Ok(writer)
         };
         open().map_err(|error: Error| error.at_path(path))
@@ -93,6 +96,12 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let create = || {
+            // What is wrong with the type or the options is found out before there is a file.
+            NpyWriter::<A, _>::with_options(
+                std::io::Cursor::new(Vec::new()),
+                row,
+                &options.clone().sync(false),
+            )?;
             let file = change::open_in_place(path, options)?;
             let mut writer = Self::with_options(file, row, options)?;
             writer.path = Some(path.to_owned());
@@ -109,17 +118,20 @@ impl<A: WritableElement> NpyWriter<A, File> {
             let reason = "an array whose shape was given has no checkpoints".into();
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         };
+        if self.is_foreign {
+            let reason = "something else has changed the file since its last checkpoint".into();
+            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        }
         self.collected.clear();
         self.is_broken = true;
         let cut = || -> Result<()> {
+            let (elements, empty_rows) = self.counted;
+            let text = self.header_of(elements, empty_rows)?;
+            let end = start + head as u64 + elements as u64 * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
-            file.seek(SeekFrom::Start(start))?;
-            let found = payload::read_header::<crate::io::Npy>(
-                &mut Source::of(&mut file),
-                ReadOptions::new().the_limits(),
-            )?;
-            let payload = found.0.header.payload_len().unwrap_or_default() as u64;
-            let end = start + head as u64 + payload;
+            // The header first: it must not count what has been cut off.
+            rewrite(&mut file, start, &text)?;
+            change::sync_writer(&mut file, &self.options)?;
             change::set_len(file, end)?;
             file.seek(SeekFrom::Start(end))?;
             change::sync_writer(&mut file, &self.options)
@@ -218,17 +230,33 @@ fn trailing_spaces(head: &[u8]) -> usize {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn make_room<P: AsRef<Path>>(path: P) -> Result<()> {
+    make_room_with(path, &WriteOptions::new())
+}
+
+/// The same with options: of them, `sync` and `wait_for_lock` have an effect.
+///
+/// ```
+/// use ndarray_io::{WriteOptions, make_room_with};
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # ndarray_io::write_npy(&path, &ndarray::arr1(&[1u8, 2]))?;
+/// make_room_with(&path, &WriteOptions::new().sync(true))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn make_room_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
-    let options = WriteOptions::new();
+    let options = WriteOptions::new().sync(options.syncs()).wait_for_lock(options.lock_wait());
     let rewrite = || {
         let mut old = change::open_locked(path, Purpose::Change, options.lock_wait())?;
-        let (found, head, _) = look(&mut old)?;
+        let (found, head, have) = look(&mut old)?;
         change::replace_locked(path, &old, &options, |mut file| {
             file.write_all(&npy::format(&found.header, None)?)?;
             let mut old = &old;
             old.seek(SeekFrom::Start(head as u64))?;
-            std::io::copy(&mut old, &mut file)?;
-            Ok(())
+            match std::io::copy(&mut old, &mut file)? {
+                copied if copied < have => Err(transfer::truncated(&found.header, copied)),
+                _ => Ok(()),
+            }
         })
     };
     rewrite().map_err(|error: Error| error.at_path(path))

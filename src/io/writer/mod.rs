@@ -2,7 +2,7 @@
 
 mod append;
 
-pub use append::{Surplus, make_room};
+pub use append::{Surplus, make_room, make_room_with};
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -71,8 +71,12 @@ pub struct NpyWriter<A, W> {
     elements: usize,
     empty_rows: usize,
     end: End<W>,
+    /// How many of each the header on the disk counts, as far as is known.
+    counted: (usize, usize),
     /// An error has left the writer somewhere within an element.
     is_broken: bool,
+    /// Something else has changed the file.
+    is_foreign: bool,
 }
 
 /// The writer, until `finish` gives it back.
@@ -178,7 +182,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             empty_rows: if rows_are_empty { grown } else { 0 },
             dtype: header.dtype().clone(),
             end,
+            counted: (header.len(), if rows_are_empty { grown } else { 0 }),
             is_broken: false,
+            is_foreign: false,
         }
     }
 
@@ -210,7 +216,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             return Err(ErrorKind::BadOption { reason }.into());
         }
         if self.row_len == 0 {
-            self.empty_rows += count;
+            self.empty_rows = self.empty_rows.saturating_add(count);
         }
         // Of one axis at most, both orders are the same.
         if rows.ndim() < 2
@@ -347,25 +353,33 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.writer.flush()?;
         change::sync_writer(&mut *self.writer, &self.options)?;
         if let End::Open { start, head, rewrite } = self.end {
-            let rows = self.elements.checked_div(self.row_len).unwrap_or(self.empty_rows);
-            let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
-            let text = npy::format(&header, Some(self.version)).ok().filter(|text| text.len() == head);
-            let text = text.or_else(|| npy::format_in_place(&header, self.version, head));
-            let text = text.ok_or(ErrorKind::NoRoom { header: head })?;
+            let text = self.header_of(self.elements, self.empty_rows)?;
             self.check_length(start + head as u64)?;
             rewrite(&mut self.writer, start, &text)?;
             change::sync_writer(&mut *self.writer, &self.options)?;
         }
+        self.counted = (self.elements, self.empty_rows);
         self.is_broken = false;
         Ok(())
+    }
+
+    /// The header that counts the whole rows of so many elements, in the bytes that there are for it.
+    fn header_of(&self, elements: usize, empty_rows: usize) -> Result<Vec<u8>> {
+        let End::Open { head, .. } = self.end else { return Ok(Vec::new()) };
+        let rows = elements.checked_div(self.row_len).unwrap_or(empty_rows);
+        let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
+        let text = npy::format(&header, Some(self.version)).ok().filter(|text| text.len() == head);
+        let text = text.or_else(|| npy::format_in_place(&header, self.version, head));
+        Ok(text.ok_or(ErrorKind::NoRoom { header: head })?)
     }
 
     /// An error if the file is not as long as this writer has made it: then the header would count what another one wrote.
     fn check_length(&mut self, payload: u64) -> Result<()> {
         let bytes = self.elements as u64 * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
-        match os::as_file(&mut *self.writer).map(File::metadata).transpose()? {
+        match os::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
+                self.is_foreign = true;
                 Err(ErrorKind::ChangedByOther { found: metadata.len(), wanted }.into())
             }
             _ => Ok(()),
@@ -392,8 +406,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// Writes an array that grows by rows of this shape.
     ///
-    /// A file is truncated where the writer begins. Nothing keeps another process from writing to it at the same time:
-    /// [`NpyWriter::create`] locks it. A header is only written if the file is as long as this writer has made it; else it is
+    /// A file is truncated where the writer begins. Nothing keeps another process from writing to it at the same time, and a
+    /// reader that wants the whole file finds rows after the array that are not counted yet: [`NpyWriter::create`] locks it. A header is only written if the file is as long as this writer has made it; else it is
     /// an [`ErrorKind::ChangedByOther`], and the file stays as it is. A file that was opened with `append(true)` is refused.
     /// Its folder is not synced, whatever [`WriteOptions::sync`] says: who has created the file has to do that.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
@@ -421,7 +435,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         let head = npy::format(&header, options.the_version())?;
         let start = writer.stream_position()?;
         change::check_syncs(&mut writer, options)?;
-        if let Some(file) = os::as_file(&mut writer)
+        if let Some(file) = os::as_any_file(&mut writer)
             && let length = file.metadata().ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
             && let Some(length) = length
         {
@@ -509,9 +523,17 @@ fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<(
         let write = || os::write_all_at(file, head, start);
         return Ok(change::with_header_lock(file, change::Mode::Exclusive, write)?);
     }
-    let end = writer.stream_position()?;
-    writer.seek(SeekFrom::Start(start))?;
-    Sink::of(writer).write(head)?;
-    writer.seek(SeekFrom::Start(end))?;
-    Ok(writer.flush()?)
+    // The handle for the lock is another of the same open file, so that the writer can be used meanwhile.
+    let file = os::as_any_file(writer).and_then(|file| file.try_clone().ok());
+    let mut write = || -> Result<()> {
+        let end = writer.stream_position()?;
+        writer.seek(SeekFrom::Start(start))?;
+        Sink::of(writer).write(head)?;
+        writer.seek(SeekFrom::Start(end))?;
+        Ok(writer.flush()?)
+    };
+    match &file {
+        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, write),
+        None => write(),
+    }
 }
