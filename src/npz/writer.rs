@@ -279,7 +279,7 @@ impl<W: Write> NpzWriter<W> {
         let end = zip::directory_end(count, start, self.rows.len - start, &self.rows.comment);
         self.write_row(&end)?;
         self.flush_row()?;
-        self.writer.flush()?;
+        Sink::of(&mut self.writer).flush()?;
         change::sync_writer(&mut self.writer, self.options.the_write())?;
         Ok(self.writer)
     }

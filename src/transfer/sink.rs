@@ -99,7 +99,7 @@ impl<'a> Sink<'a> {
         self.flush()
     }
 
-    pub(super) fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.target.flush()
     }
 }

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2, s};
 use ndarray_io::{
-    Conversion, Error, ErrorKind, NpyFile, NpyReader, NpyWriter, Order, ReadNpyIntoExt, Surplus, WriteNpyExt,
-    WriteOptions, concatenate_npy, convert_npy, create_new_npy, make_room, read_npy, write_npy,
-    write_npy_with,
+    Conversion, Error, ErrorKind, NpyFile, NpyReader, NpyWriter, Order, Surplus, WriteNpyExt, WriteOptions,
+    concatenate_npy, convert_npy, create_new_npy, make_room, read_npy, write_npy, write_npy_with,
 };
 
 fn folder() -> tempfile::TempDir {
@@ -351,7 +350,7 @@ fn elements_that_are_read_over_are_dropped() {
         Array1::from_shape_fn(10, |value| Counted { value: value as u32 }).write_npy(&mut bytes).unwrap();
         let mut into = Array1::from_shape_fn(10, |_| Counted { value: 7 });
         DROPPED.store(0, Ordering::SeqCst);
-        into.read_npy_into(&bytes[..]).unwrap();
+        ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *into, &bytes[..]).unwrap();
         assert_eq!(DROPPED.load(Ordering::SeqCst), 10);
         assert_eq!(into[3].value, 3);
     }

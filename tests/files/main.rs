@@ -14,4 +14,5 @@ mod paths;
 mod processes;
 mod progress;
 mod ra;
+mod streams;
 mod writer;

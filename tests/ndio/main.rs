@@ -69,6 +69,33 @@ macro_rules! sessions {
 
 sessions!(info show verify convert tables diff join pack query json plot hostile manual);
 
+/// A signal ends the program while it waits for its input, and with it what it has written so far.
+#[test]
+fn nothing_is_left_by_an_interrupted_run() {
+    for signal in ["INT", "TERM"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(PROGRAM)
+            .args(["convert", "-", "out.npz"])
+            .current_dir(folder.path())
+            .stdin(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut stdin, b"\x93NUMPY").unwrap();
+        while fs::read_dir(folder.path()).unwrap().count() == 0 {
+            std::thread::yield_now();
+        }
+        // The handler is there once there is a file; a signal that comes between the two is sent again.
+        while child.try_wait().unwrap().is_none() {
+            let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+            assert!(sent.is_ok());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{signal}");
+        assert_ne!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
 /// What the README shows in blocks of `console`.
 #[test]
 fn the_readme_is_true() {

@@ -7,6 +7,7 @@ mod csv;
 mod diff;
 mod exact;
 mod info;
+mod interrupt;
 mod join;
 mod manual;
 mod open;
@@ -97,7 +98,7 @@ fn at(path: &Path, failure: Failure) -> Failure {
 
 /// An error as who uses the program wants it: the library's advice is that of options here.
 fn told(failure: &Failure) -> String {
-    const ADVICE: [(&str, &str); 9] = [
+    const ADVICE: [(&str, &str); 10] = [
         (
             "the file has '|O', but the type to read holds '|O'; its Python objects are read as PyValue; DynArray takes them with \
              ReadOptions::allow_objects(true)",
@@ -113,6 +114,7 @@ fn told(failure: &Failure) -> String {
         ("Casting::Safe does", "--casting safe does"),
         ("; NpzUpdate::replace puts another in its place", ""),
         ("; u8 reads it as it is", ""),
+        (", and if an append was cut off, NpyWriter::append_with takes them up or removes them", ""),
         (", where it should end; ReadOptions::allow_trailing(true) passes over them", ""),
     ];
     let text = ADVICE.iter().fold(failure.to_string(), |text, (from, to)| text.replace(from, to));

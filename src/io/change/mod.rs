@@ -33,7 +33,7 @@ use target::Place;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
-use crate::transfer::os;
+use crate::transfer::{Sink, os};
 
 /// Makes the file at `path` what `write` writes into an empty file. See [`write_npy`](crate::write_npy) for what that means
 /// and for the exceptions.
@@ -296,7 +296,7 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
     if !options.syncs() {
         return Ok(());
     }
-    writer.flush()?;
+    Sink::of(writer).flush()?;
     match os::as_any_file(writer) {
         Some(file) if file.metadata()?.is_file() => Ok(file.sync_data()?),
         Some(_) => Ok(()),

@@ -350,7 +350,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.check_state()?;
         self.is_broken = true;
         self.write_collected()?;
-        self.writer.flush()?;
+        Sink::of(&mut *self.writer).flush()?;
         change::sync_writer(&mut *self.writer, &self.options)?;
         if let End::Open { start, head, rewrite } = self.end {
             let text = self.header_of(self.elements, self.empty_rows)?;
@@ -530,7 +530,7 @@ fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<(
         writer.seek(SeekFrom::Start(start))?;
         Sink::of(writer).write(head)?;
         writer.seek(SeekFrom::Start(end))?;
-        Ok(writer.flush()?)
+        Sink::of(writer).flush()
     };
     match &file {
         Some(file) => change::with_header_lock(file, change::Mode::Exclusive, write),

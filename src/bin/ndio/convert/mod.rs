@@ -252,7 +252,9 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 /// A file that goes when it is dropped.
 pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
     let made = tempfile::Builder::new().prefix(".ndio-").suffix(".tmp").tempfile_in(near);
-    Ok(made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path())
+    let made = made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path();
+    crate::interrupt::remove_at_the_end(&made);
+    Ok(made)
 }
 
 /// Writes a file, which replaces an old one when it is complete.

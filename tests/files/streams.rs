@@ -1,0 +1,228 @@
+//! Readers and writers of which one call fails, lies, or is interrupted: each call of each operation in turn.
+
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+
+use ndarray::{Array1, Array2, arr1, s};
+use ndarray_io::{
+    DynArray, NpyReader, NpyWriter, Order, RaReader, ReadNpyExt, ReadNpyIntoExt, Result, WriteNpyExt,
+    WriteOptions, WriteRaExt,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Fails,
+    Interrupted,
+    /// Nothing is read or written, without an error.
+    Nothing,
+    /// More is said to have been read or written than was asked for.
+    TooMuch,
+}
+
+/// Bytes that can be read, written and sought, with a fault at one call.
+struct Faulty {
+    inner: Cursor<Vec<u8>>,
+    calls: usize,
+    fault: Option<(usize, Fault)>,
+    /// The fault met a call that only seeks, which is not repeated by anybody.
+    was_seek: bool,
+}
+
+impl Faulty {
+    fn new(bytes: &[u8], fault: Option<(usize, Fault)>) -> Self {
+        Self { inner: Cursor::new(bytes.to_vec()), calls: 0, fault, was_seek: false }
+    }
+
+    fn meet(&mut self, len: usize) -> Option<io::Result<usize>> {
+        self.calls += 1;
+        let (at, fault) = self.fault?;
+        (at == self.calls).then(|| match fault {
+            Fault::Fails => Err(io::Error::other("broken")),
+            Fault::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+            Fault::Nothing => Ok(0),
+            Fault::TooMuch => Ok(len + 1),
+        })
+    }
+}
+
+impl Read for Faulty {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = into.len().min(1000);
+        self.meet(into.len()).unwrap_or_else(|| self.inner.read(&mut into[..most]))
+    }
+}
+
+impl Write for Faulty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.meet(bytes.len()).unwrap_or_else(|| self.inner.write(&bytes[..bytes.len().min(1000)]))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.meet(0).map_or(Ok(()), |met| met.map(drop))
+    }
+}
+
+impl Seek for Faulty {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self.meet(0) {
+            Some(Err(error)) => {
+                self.was_seek = true;
+                Err(error)
+            }
+            _ => self.inner.seek(to),
+        }
+    }
+}
+
+fn array() -> Array2<f64> {
+    Array2::from_shape_fn((40, 30), |(row, column)| (row * 30 + column) as f64)
+}
+
+/// What an operation makes of its bytes, in words: what it has read, or nothing if it writes.
+type Work = fn(&mut Faulty) -> Result<String>;
+
+fn npy() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    array().write_npy(&mut bytes).unwrap();
+    arr1(&["a".to_owned(), "bc".into()]).write_npy(&mut bytes).unwrap();
+    bytes
+}
+
+fn ra() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    array().write_ra(&mut bytes).unwrap();
+    [&bytes[..], b"a note"].concat()
+}
+
+const NPY: &[(&str, Work)] = &[
+    ("read", |file| Ok(format!("{:?}", Array2::<f64>::read_npy(file)?))),
+    ("cast", |file| {
+        let options = ndarray_io::ReadOptions::new().casting(ndarray_io::Casting::Unsafe);
+        Ok(format!("{:?}", Array2::<i16>::read_npy_with(file, &options)?))
+    }),
+    ("any", |file| Ok(DynArray::read_npy(file)?.to_string())),
+    ("into", |file| {
+        let mut into = Array2::<f64>::zeros((40, 60));
+        into.slice_mut(s![.., ..;2]).read_npy_into(file)?;
+        Ok(format!("{into:?}"))
+    }),
+    ("in a row", |file| {
+        let mut reader = NpyReader::new(file)?;
+        let first: Array2<f64> = reader.read()?;
+        if !reader.next()? {
+            return Ok("one array".into());
+        }
+        let second: Array1<String> = reader.read()?;
+        Ok(format!("{first:?} {second:?} {}", reader.next()?))
+    }),
+    ("skip", |file| {
+        let mut reader = NpyReader::new(file)?;
+        reader.skip()?;
+        if !reader.next()? {
+            return Ok("one array".into());
+        }
+        Ok(format!("{:?}", reader.read_bytes()?))
+    }),
+    ("slice", |file| Ok(format!("{:?}", NpyReader::new(file)?.slice::<f64, _>(s![..;3, 4..9])?))),
+];
+
+const RA: &[(&str, Work)] = &[("ra", |file| {
+    let mut reader = RaReader::new(file)?;
+    let array: Array2<f64> = reader.read()?;
+    Ok(format!("{array:?} {:?}", reader.trailing()?))
+})];
+
+const WRITE: &[(&str, Work)] = &[
+    ("write", |file| array().write_npy(file).map(|()| String::new())),
+    ("write strided", |file| array().slice(s![..;-1, ..;2]).write_npy(file).map(|()| String::new())),
+    ("write swapped", |file| {
+        let options = WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big).order(Order::Fortran);
+        array().write_npy_with(file, &options).map(|()| String::new())
+    }),
+    ("write ra", |file| array().write_ra(file).map(|()| String::new())),
+    ("rows", |file| {
+        let mut writer = NpyWriter::new(file, &[30])?;
+        for row in array().rows() {
+            writer.push(&row)?;
+            writer.checkpoint()?;
+        }
+        writer.finish().map(|_| String::new())
+    }),
+    ("elements", |file| {
+        let mut writer = NpyWriter::with_shape(file, (40, 30))?;
+        writer.extend(array())?;
+        writer.finish().map(|_| String::new())
+    }),
+    #[cfg(feature = "npz")]
+    ("archive", |file| {
+        let mut npz = ndarray_io::NpzWriter::new(file);
+        npz.add_array("a", &array())?;
+        npz.add_raw("b.txt", &b"some text"[..], 9)?;
+        npz.finish().map(|_| String::new())
+    }),
+    #[cfg(feature = "npz")]
+    ("deflated archive", |file| {
+        let mut npz = ndarray_io::NpzWriter::new_compressed(file);
+        npz.add_array("a", &array())?;
+        npz.add_array("large", &Array1::from_shape_fn(40_000, |index| (index * index % 977) as f32))?;
+        npz.finish().map(|_| String::new())
+    }),
+];
+
+#[cfg(feature = "npz")]
+fn npz() -> Vec<u8> {
+    let mut npz = ndarray_io::NpzWriter::new_compressed(Vec::new());
+    npz.add_array("a", &array()).unwrap();
+    npz.add_array("large", &Array1::from_shape_fn(40_000, |index| (index * index % 977) as f32)).unwrap();
+    npz.finish().unwrap()
+}
+
+#[cfg(feature = "npz")]
+const NPZ: &[(&str, Work)] = &[("read archive", |file| {
+    let mut npz = ndarray_io::NpzReader::new(file)?;
+    let (a, large): (Array2<f64>, Array1<f32>) = (npz.read("a")?, npz.read("large")?);
+    Ok(format!("{a:?} {} {:?}", large.sum(), npz.peek("a")?.header.shape()))
+})];
+
+/// A fault is an error, or changes nothing; an interruption of reading and writing is no fault.
+fn check(works: &[(&str, Work)], bytes: &[u8]) -> usize {
+    let mut tried = 0;
+    for (name, work) in works {
+        let mut sound = Faulty::new(bytes, None);
+        let expected = work(&mut sound).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let written = sound.inner.into_inner();
+        assert!(sound.calls > 3, "{name} makes {} calls", sound.calls);
+        for call in 1..=sound.calls {
+            for fault in [Fault::Fails, Fault::Interrupted, Fault::Nothing, Fault::TooMuch] {
+                let mut faulty = Faulty::new(bytes, Some((call, fault)));
+                let done = work(&mut faulty);
+                let place = format!("{name}, call {call} of {}: {fault:?}", sound.calls);
+                match done {
+                    // A reader that gives nothing has ended, and may do so after an array.
+                    Ok(_) if fault == Fault::Nothing && !bytes.is_empty() => {}
+                    Ok(found) => {
+                        assert!(found == expected, "{place}: {found:.200}");
+                        assert!(faulty.inner.get_ref() == &written, "{place}: other bytes");
+                        // What failed to be read may have been read again; what failed to be written has to be told.
+                        assert!(fault != Fault::Fails || !bytes.is_empty(), "{place}: it was not noticed");
+                    }
+                    Err(error) => {
+                        assert!(error.is_io() || error.is_format(), "{place}: {error}");
+                        assert!(fault != Fault::Interrupted || faulty.was_seek, "{place}: {error}");
+                    }
+                }
+                tried += 1;
+            }
+        }
+    }
+    tried
+}
+
+#[test]
+fn every_call_of_every_operation_may_go_wrong() {
+    let mut tried = check(NPY, &npy()) + check(RA, &ra()) + check(WRITE, &[]);
+    #[cfg(feature = "npz")]
+    {
+        tried += check(NPZ, &npz());
+    }
+    assert!(tried > 1000, "{tried}");
+}
