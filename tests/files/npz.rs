@@ -601,6 +601,28 @@ fn damage_is_found() {
     }
 }
 
+/// An archive of one empty member with a long extra field, which other programs may write.
+#[test]
+fn an_empty_member_may_have_a_long_record() {
+    let extra = [&[0xCD, 0xAB, 0xCC, 0x07][..], &[0; 1996]].concat();
+    let name = b"a.npy";
+    let fixed = [&[20, 0][..], &[0; 20], &[5, 0], &2000u16.to_le_bytes()].concat();
+    let local = [&b"PK\x03\x04"[..], &fixed, name, &extra].concat();
+    let central = [&b"PK\x01\x02\x14\0"[..], &fixed, &[0; 14], name, &extra].concat();
+    let sizes = [(central.len() as u32).to_le_bytes(), (local.len() as u32).to_le_bytes()].concat();
+    let end = [&b"PK\x05\x06\0\0\0\0\x01\0\x01\0"[..], &sizes, &[0, 0]].concat();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), [local, central, end].concat()).unwrap();
+    let npz = NpzFile::open(file.path()).unwrap();
+    assert_eq!(npz.names(), ["a"]);
+    for error in [npz.peek_index(0).map(drop).unwrap_err(), npz.read::<DynArray>("a").unwrap_err()] {
+        assert!(error.is_format() && error.member() == Some("a.npy"), "{error}");
+    }
+    NpzUpdate::open(file.path()).unwrap().add("b", &arr1(&[1])).unwrap().finish().unwrap();
+    let bytes = fs::read(file.path()).unwrap();
+    assert_eq!(bytes.windows(2000).filter(|bytes| *bytes == extra).count(), 2, "both records keep the field");
+}
+
 #[test]
 fn limits_hold_within_archives() {
     let mut npz = NpzWriter::new_compressed(Vec::new());
