@@ -253,7 +253,7 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
     let made = tempfile::Builder::new().prefix(".ndio-").suffix(".tmp").tempfile_in(near);
     let made = made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path();
-    crate::interrupt::remove_at_the_end(&made);
+    super::interrupt::remove_at_the_end(&made);
     Ok(made)
 }
 
