@@ -234,25 +234,13 @@ where
         return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, advice }).at_path(to));
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
-    if locked.is_some() || conversion.write.is_in_place() {
-        if let Ok(old) = File::open(to) {
-            path::refuse_trailing(&old).map_err(|error| error.at_path(to))?;
-        }
-        return write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion);
+    if locked.is_some() {
+        return write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion); // an NPY file has no such bytes
     }
-    let (files, options) = ([file], conversion.write.clone());
-    let put = path::with_old(to, &options, |old| {
-        let write = |file: &File| write_joined(file, &files, 0, &header, &head, &mut conversion);
-        match old {
-            path::Old::File(old) => {
-                path::refuse_trailing(old)?;
-                change::replace_locked(to, old, &options, write)
-            }
-            path::Old::Nothing => change::create_new(to, &options, write),
-            path::Old::Other => change::replace(to, &options, write),
-        }
-    });
-    put.map_err(|error| error.at_path(to))
+    let options = conversion.write.clone();
+    let files = [file];
+    let write = |to: &File, _: &[u8]| write_joined(to, &files, 0, &header, &head, &mut conversion);
+    change::replace_after_look(to, &options, path::refuse_trailing, write).map_err(|error| error.at_path(to))
 }
 
 /// Makes an NPY file out of an RA file, of any size; of one whose data are packed, all of them are in memory meanwhile. What

@@ -284,89 +284,24 @@ where
 {
     let path = path.as_ref();
     let write = options.the_write();
-    let trailing_for = |old: &File| match options.the_trailing() {
-        Trailing::Write(bytes) => Ok(bytes.clone()),
-        Trailing::Keep => trailing_of(old),
-        Trailing::Protect => refuse_trailing(old).map(|()| Vec::new()),
-    };
     let put = || match options.the_trailing() {
         Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),
-        // The old content is still in the file, which is locked.
-        _ if write.is_in_place() => change::replace(path, &write, |mut file| {
-            let trailing = trailing_for(file)?;
-            if file.metadata()?.is_file() {
-                file.rewind()?;
-            }
-            store_ra(array, file, &trailing, options)
-        }),
-        _ => with_old(path, &write, |old| match old {
-            Old::File(old) => {
-                let trailing = trailing_for(old)?;
-                change::replace_locked(path, old, &write, |file| store_ra(array, file, &trailing, options))
-            }
-            Old::Nothing => change::create_new(path, &write, |file| store_ra(array, file, &[], options)),
-            Old::Other => change::replace(path, &write, |file| store_ra(array, file, &[], options)),
-        }),
+        Trailing::Keep => {
+            let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);
+            change::replace_after_look(path, &write, trailing_of, put)
+        }
+        Trailing::Protect => {
+            let put = |file: &File, _: &[u8]| store_ra(array, file, &[], options);
+            change::replace_after_look(path, &write, refuse_trailing, put)
+        }
     };
     put().map_err(|error| error.at_path(path))
 }
 
-/// What a path leads to before a file is put there whose trailing bytes depend on it.
-pub(crate) enum Old<'a> {
-    /// A file, which is locked.
-    File(&'a File),
-    /// Nothing, so that it has to be nothing still when the new file is complete.
-    Nothing,
-    /// A pipe, a descriptor, a link without a target: nothing can follow an array there.
-    Other,
-}
-
-/// Looks at what a path leads to, and does something with it; once more if another process has made a file meanwhile.
-pub(crate) fn with_old(
-    path: &Path,
-    options: &WriteOptions,
-    mut put: impl FnMut(Old<'_>) -> Result<()>,
-) -> Result<()> {
-    /// How often another process may do that.
-    const MOST: usize = 100;
-    for _ in 0..MOST {
-        let is_link = std::fs::symlink_metadata(path).is_ok();
-        let done = match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() && !is_descriptor(path) => {
-                let old = change::open_locked(path, change::Purpose::Change, options.lock_wait());
-                match old {
-                    Err(error) if error.is_io() => match std::io::Error::from(error) {
-                        error if error.kind() == std::io::ErrorKind::NotFound => continue,
-                        error => return Err(unread(&error)),
-                    },
-                    old => put(Old::File(&old?)),
-                }
-            }
-            Ok(_) => put(Old::Other),
-            Err(_) if is_link => put(Old::Other),
-            Err(_) => put(Old::Nothing),
-        };
-        match done {
-            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
-            done => return done,
-        }
-    }
-    Err(ErrorKind::Locked.into())
-}
-
-/// Whether a path names a descriptor of this process, whatever that has open.
-fn is_descriptor(path: &Path) -> bool {
-    let target = std::fs::read_link(path).unwrap_or_else(|_| path.to_owned());
-    [path, &target].iter().any(|path| {
-        path.parent().is_some_and(|folder| folder.ends_with("fd")) && path.starts_with("/dev")
-            || path.starts_with("/proc")
-    })
-}
-
 /// An error if something would be lost that follows the array of an RA file.
-pub(crate) fn refuse_trailing(old: &File) -> Result<()> {
+pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     match trailing_of(old)?.len() {
-        0 => Ok(()),
+        0 => Ok(Vec::new()),
         len => {
             let reason = format!(
                 "{len} bytes follow the array of the existing file; RaOptions::trailing says whether to keep them"
@@ -378,11 +313,9 @@ pub(crate) fn refuse_trailing(old: &File) -> Result<()> {
 
 /// What follows the array of an old file, if it is an RA file. One that is, and cannot be understood, may have something to
 /// lose.
-fn trailing_of(mut old: &File) -> Result<Vec<u8>> {
+fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
+    let mut old = old.map_err(|error| unread(&error))?;
     let metadata = old.metadata()?;
-    if !metadata.is_file() {
-        return Ok(Vec::new());
-    }
     let mut magic = [0; 8];
     old.rewind()?;
     let has_magic = match old.read_exact(&mut magic) {

@@ -196,20 +196,32 @@ impl Archive {
 
     /// The member of a name: as it stands, or with the suffix `.npy`, as NumPy looks for it.
     pub(super) fn find(&self, name: &str) -> Result<&Member> {
-        let found = self.by_name.get(name).or_else(|| self.by_name.get(&format!("{name}.npy")));
-        match found.map(Vec::as_slice) {
-            Some([index]) => Ok(&self.members[*index].0),
+        self.find_if(name, |_| true).map(|index| &self.members[index].0)
+    }
+
+    /// The number of the one member of a name that passes: as it stands, or with the suffix `.npy`.
+    pub(super) fn find_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
+        let with_suffix = format!("{name}.npy");
+        let mut named =
+            [name, &with_suffix].into_iter().map(|name| self.named(name).filter(|index| passes(*index)));
+        let found =
+            named.find_map(|indices| Some(indices.collect::<Vec<_>>()).filter(|found| !found.is_empty()));
+        match found.as_deref() {
+            Some([index]) => Ok(*index),
             Some(indices) => {
                 Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
-            None => Err(self.no_such(name)),
+            None => {
+                const MOST: usize = 100;
+                let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
+                Err(ErrorKind::NoSuchMember { name: name.to_owned(), there }.into())
+            }
         }
     }
 
-    pub(super) fn no_such(&self, name: &str) -> Error {
-        const MOST: usize = 100;
-        let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
-        ErrorKind::NoSuchMember { name: name.to_owned(), there }.into()
+    /// The numbers of the members of just this name.
+    pub(super) fn named(&self, file_name: &str) -> impl Iterator<Item = usize> {
+        self.by_name.get(file_name).into_iter().flatten().copied()
     }
 
     /// Takes note of another checksum.

@@ -67,9 +67,7 @@ impl<'a> NpzUpdate<'a> {
     /// Adds an array, whose name must not be there yet.
     pub fn add(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
         let member = format!("{name}.npy");
-        let stays = |index: &usize| !matches!(self.changes.get(index), Some(None));
-        let is_old = self.archive.members().iter().enumerate();
-        let is_old = is_old.filter(|(_, old)| old.file_name() == member).any(|(index, _)| stays(&index));
+        let is_old = self.archive.named(&member).any(|index| self.stays(index));
         if is_old || self.added.iter().any(|(added, _)| *added == name) {
             return Err(ErrorKind::NameTaken { name: member }.into());
         }
@@ -79,14 +77,14 @@ impl<'a> NpzUpdate<'a> {
 
     /// Puts an array in the place of a member, whose name stays as it is.
     pub fn replace(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
-        let index = self.index_of(name)?;
+        let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, Some(array));
         Ok(self)
     }
 
     /// Removes a member.
     pub fn remove(mut self, name: &str) -> Result<Self> {
-        let index = self.index_of(name)?;
+        let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, None);
         Ok(self)
     }
@@ -98,22 +96,8 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// The number of the member of a name that stays.
-    fn index_of(&self, name: &str) -> Result<usize> {
-        let is_named = |wanted: &str| -> Vec<usize> {
-            let members = self.archive.members().iter().enumerate();
-            let named = members.filter(|(_, member)| member.file_name() == wanted).map(|(index, _)| index);
-            named.filter(|index| !matches!(self.changes.get(index), Some(None))).collect()
-        };
-        let mut indices = is_named(name);
-        if indices.is_empty() {
-            indices = is_named(&format!("{name}.npy"));
-        }
-        match indices[..] {
-            [index] => Ok(index),
-            [] => Err(self.archive.no_such(name)),
-            _ => Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices }.into()),
-        }
+    fn stays(&self, index: usize) -> bool {
+        !matches!(self.changes.get(&index), Some(None))
     }
 
     /// Writes the new archive and puts it in the place of the old one.

@@ -194,8 +194,8 @@ impl<'a> Source<'a> {
     pub(crate) fn restart(&mut self) -> bool {
         let Origin::File(file) = &mut self.origin else { return false };
         file.at -= self.passed;
-        file.end = file.file.metadata().map_or(file.end, |metadata| metadata.len());
         self.passed = 0;
+        self.update_length();
         true
     }
 

@@ -57,6 +57,55 @@ pub(crate) fn replace_locked(
     place(path, options, Some(old), &mut |file| write.take().map_or(Ok(()), |write| write(file)))
 }
 
+/// The same for a caller who wants to know what is in the old file: `look` reads it under the lock that is held until the new one
+/// is in place, or says what it means that it cannot be opened. `write` gets what it has found, nothing if there is no old file;
+/// it is called again if another process makes a file meanwhile.
+pub(crate) fn replace_after_look(
+    path: &Path,
+    options: &WriteOptions,
+    look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
+    mut write: impl FnMut(&File, &[u8]) -> Result<()>,
+) -> Result<()> {
+    /// How often another process may make or remove the file in between.
+    const MOST: usize = 100;
+    if options.is_in_place() {
+        // The old content is still in the file, which is locked by now.
+        return place(path, options, None, &mut |mut file| {
+            if !file.metadata()?.is_file() {
+                return write(file, &[]);
+            }
+            let found = look(Ok(file))?;
+            file.rewind()?;
+            write(file, &found)
+        });
+    }
+    for _ in 0..MOST {
+        let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+        match target::follow_links(path)? {
+            Place::File(_) if is_file => match open_locked(path, Purpose::Change, options.lock_wait()) {
+                Err(error) if error.is_io() => match io::Error::from(error) {
+                    error if error.kind() == io::ErrorKind::NotFound => {}
+                    error => return look(Err(error)).map(drop),
+                },
+                old => {
+                    let old = old?;
+                    let found = look(Ok(&old))?;
+                    return place(path, options, Some(&old), &mut |file| write(file, &found));
+                }
+            },
+            Place::File(_) if fs::symlink_metadata(path).is_err() => {
+                match create_new(path, options, |file| write(file, &[])) {
+                    Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // now there is one to look at
+                    created => return created,
+                }
+            }
+            // A pipe, a descriptor, a link without a target: nothing follows an array there.
+            _ => return place(path, options, None, &mut |file| write(file, &[])),
+        }
+    }
+    Err(ErrorKind::Locked.into())
+}
+
 /// Compiled once, and not for each type of array. `write` is called once.
 fn place(
     path: &Path,
@@ -230,9 +279,7 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
 ) -> Result<Option<File>> {
     let Ok(target) = fs::metadata(path) else { return Ok(None) }; // no file yet, or one that will tell
     let is_input = target.is_file()
-        && inputs
-            .iter()
-            .any(|input| fs::metadata(input).is_ok_and(|input| is_same_file(path, &target, &input)));
+        && inputs.iter().any(|input| fs::metadata(input).is_ok_and(|input| is_same_file(&target, &input)));
     match (is_input, options.is_in_place()) {
         (false, _) => Ok(None),
         (true, true) => {
@@ -245,13 +292,13 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
 }
 
 #[cfg(unix)]
-fn is_same_file(_: &Path, one: &fs::Metadata, two: &fs::Metadata) -> bool {
+fn is_same_file(one: &fs::Metadata, two: &fs::Metadata) -> bool {
     is_same(one, two)
 }
 
 /// Where the system does not tell one file from another, equal lengths are enough to be careful.
 #[cfg(not(unix))]
-fn is_same_file(_: &Path, one: &fs::Metadata, two: &fs::Metadata) -> bool {
+fn is_same_file(one: &fs::Metadata, two: &fs::Metadata) -> bool {
     one.len() == two.len() && one.modified().ok() == two.modified().ok()
 }
 
@@ -276,9 +323,12 @@ fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
 
 /// Syncs the folder of a file that was created in it.
 pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> {
+    if !options.syncs() {
+        return Ok(());
+    }
     match target::follow_links(path)? {
-        Place::File(target) if options.syncs() => sync_folder(&draft::split(&target)?.0, options),
-        _ => Ok(()),
+        Place::File(target) => sync_folder(&draft::split(&target)?.0, options),
+        Place::Open(_) => Ok(()),
     }
 }
 
