@@ -11,7 +11,8 @@ use crate::dtype::{ByteOrder, DType, Kind};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, RaReader, change};
+use crate::io::change::{self, Locked};
+use crate::io::{ArrayFormat, RaReader};
 use crate::npy;
 use crate::options::{Casting, ReadOptions, WriteOptions};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
@@ -293,7 +294,7 @@ where
 
 fn write_file<F: ArrayFormat>(
     to: &Path,
-    locked: Option<&File>,
+    locked: Option<&Locked>,
     files: &[ArrayFile<F>],
     axis: usize,
     (header, head): (&Header, &[u8]),
@@ -306,7 +307,7 @@ fn write_file<F: ArrayFormat>(
 /// Puts a new file in its place, of which the old one may have been read.
 fn put(
     to: &Path,
-    locked: Option<&File>,
+    locked: Option<&Locked>,
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
@@ -317,7 +318,11 @@ fn put(
     put.map_err(|error| error.at_path(to))
 }
 
-fn lock_if_input<P: AsRef<Path>>(to: &Path, from: &[P], conversion: &Conversion<'_>) -> Result<Option<File>> {
+fn lock_if_input<P: AsRef<Path>>(
+    to: &Path,
+    from: &[P],
+    conversion: &Conversion<'_>,
+) -> Result<Option<Locked>> {
     change::lock_if_input(to, from, &conversion.write).map_err(|error| error.at_path(to))
 }
 

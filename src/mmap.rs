@@ -16,7 +16,7 @@ use crate::element::cast;
 use crate::element::{ViewElement, ViewMutElement, WritableElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::change::{self, Purpose};
+use crate::io::change::{self, Locked, Purpose};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy::Version;
 use crate::options::{ReadOptions, WriteOptions};
@@ -45,9 +45,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     }
 
     /// What a part of a file along its slowest axis is: the part has no header of its own.
-    fn slab(file: &mut File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
+    fn slab(mut file: &File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
-        let mut source = Source::of(file);
+        let mut source = Source::of(&mut file);
         let (found, start) = io::read_header_of_file::<F>(&mut source, options.the_limits())?;
         let header = F::header(&found);
         F::check_plain(&found, options)?;
@@ -213,8 +213,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
-            let mut file = File::open(path)?;
-            let mapped = Mapped::<A, D, F>::slab(&mut file, range, &ReadOptions::new())?;
+            let file = File::open(path)?;
+            let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
             // SAFETY: the caller promises that these bytes do not change.
             let map = unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map(&file)? };
             mapped.check_slab(&map)?;
@@ -257,7 +257,7 @@ pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     map: MmapMut,
     mapped: Mapped<A, D, F>,
     /// Holds the lock of who changes some elements: see `io::change`. A private copy needs none.
-    _locked: Option<File>,
+    _locked: Option<Locked>,
 }
 
 impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
@@ -282,7 +282,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let map = || {
             let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
             // SAFETY: the caller promises that nobody else uses the file.
-            let map = unsafe { MmapMut::map_mut(&file)? };
+            let map = unsafe { MmapMut::map_mut(&*file)? };
             Self::over(map, Some(file), options)
         };
         map().map_err(|error| error.at_path(path))
@@ -368,8 +368,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(file)? };
             // The handle shares the lock that is taken before anybody else can open the file.
-            change::lock(file, Purpose::Map, options.lock_wait())?;
-            made = Some(Self::over(map, Some(file.try_clone()?), &ReadOptions::new())?);
+            let locked = Locked::new(file.try_clone()?, Purpose::Map, options.lock_wait())?;
+            made = Some(Self::over(map, Some(locked), &ReadOptions::new())?);
             Ok(())
         };
         change::replace(path, options, make).map_err(|error| error.at_path(path))?;
@@ -414,11 +414,11 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         const { A::IS_FULL };
         let path = path.as_ref();
         let map = || {
-            let mut file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
-            let mapped = Mapped::<A, D, F>::slab(&mut file, range, &ReadOptions::new())?;
+            let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
+            let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
             // SAFETY: the caller promises that nobody else uses these bytes.
             let map =
-                unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&file)? };
+                unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&*file)? };
             mapped.check_slab(&map)?;
             mapped.check_full()?;
             Ok(Self { map, mapped, _locked: Some(file) })
@@ -426,7 +426,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    fn over(map: MmapMut, locked: Option<File>, options: &ReadOptions) -> Result<Self> {
+    fn over(map: MmapMut, locked: Option<Locked>, options: &ReadOptions) -> Result<Self> {
         const { A::IS_FULL };
         let mapped = Mapped::check(&map, options)?;
         mapped.check_full()?;

@@ -16,4 +16,4 @@ pub(crate) use crc::{Pieces, Sum};
 #[cfg(feature = "npz")]
 pub(crate) use deflate::{Deflater, WINDOW};
 #[cfg(feature = "npz")]
-pub(crate) use unpack::Unpacker;
+pub(crate) use unpack::{End, Unpacker};

@@ -8,7 +8,17 @@ use crate::error::{ErrorKind, Result};
 pub(crate) struct Unpacked {
     pub(crate) taken: usize,
     pub(crate) made: usize,
-    pub(crate) is_end: bool,
+    pub(crate) end: End,
+}
+
+/// What has ended with the bytes that were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Nothing,
+    /// A frame, which another one may follow.
+    #[cfg_attr(not(feature = "zstd"), expect(dead_code, reason = "only Zstandard has frames"))]
+    Frame,
+    Stream,
 }
 
 /// Unpacks a stream.
@@ -38,7 +48,7 @@ impl Unpacker {
                 Ok(Unpacked {
                     taken: (stream.total_in() - taken) as usize,
                     made: (stream.total_out() - made) as usize,
-                    is_end: status == Status::StreamEnd,
+                    end: if status == Status::StreamEnd { End::Stream } else { End::Nothing },
                 })
             }
             #[cfg(feature = "zstd")]
@@ -47,8 +57,8 @@ impl Unpacker {
                 let status = stream.run_on_buffers(packed, into).map_err(|error| ErrorKind::BadZip {
                     reason: format!("its compressed content is malformed: {error}"),
                 })?;
-                let is_end = status.remaining == 0 && status.bytes_read == packed.len() && !packed.is_empty();
-                Ok(Unpacked { taken: status.bytes_read, made: status.bytes_written, is_end })
+                let end = if status.remaining == 0 { End::Frame } else { End::Nothing };
+                Ok(Unpacked { taken: status.bytes_read, made: status.bytes_written, end })
             }
         }
     }

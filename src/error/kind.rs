@@ -335,6 +335,13 @@ pub enum ErrorKind {
         /// How long the header is.
         header: usize,
     },
+    /// A loss of power could tear the file's header when a new length is written to it, and
+    /// [`WriteOptions::sync`](crate::WriteOptions::sync) is to prevent that.
+    #[non_exhaustive]
+    TornHeader {
+        /// How long the header is.
+        header: usize,
+    },
     /// Bytes follow the array to which something is to be appended: an append was cut off before it counted them.
     #[non_exhaustive]
     Surplus {
@@ -452,6 +459,7 @@ impl ErrorKind {
             | Self::ChangedByOther { .. }
             | Self::RowMismatch { .. }
             | Self::NoRoom { .. }
+            | Self::TornHeader { .. }
             | Self::Surplus { .. }
             | Self::BadOption { .. } => Class::Usage,
         }

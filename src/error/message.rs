@@ -195,6 +195,11 @@ impl fmt::Display for ErrorKind {
                 f,
                 "the file's header of {header} bytes has no room for a greater length; make_room rewrites the file with some"
             ),
+            Self::TornHeader { header } => write!(
+                f,
+                "a loss of power could tear the length in the file's header of {header} bytes, which crosses a sector, and sync \
+                 is to prevent that; make_room rewrites the file with it in one"
+            ),
             Self::Surplus { bytes, rows } => write!(
                 f,
                 "{bytes} bytes ({rows} whole rows) follow the array, which an append has left that was cut off; \

@@ -18,7 +18,7 @@ mod write;
 use std::borrow::Cow;
 
 pub use write::format;
-pub(crate) use write::format_in_place;
+pub(crate) use write::{SECTOR, format_growing, format_in_place};
 
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::header::Header;

@@ -11,6 +11,8 @@ use crate::shape::Order;
 const ALIGN: usize = 64;
 /// The room that NumPy leaves for the growing axis: as many digits as a 64-bit length can have, and one more.
 const GROWTH_DIGITS: usize = 21;
+/// What a disk writes whole or not at all.
+pub(crate) const SECTOR: usize = 512;
 /// Room for a small payload behind the header, so that both can be written in one go.
 const SPARE: usize = 128;
 
@@ -29,22 +31,30 @@ const SPARE: usize = 128;
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
+    format_text(header, version, |text, _| text)
+}
+
+/// The same for an array that grows: its shape does not cross a sector, so that a header that is written again is never torn
+/// within its length. That takes spaces that NumPy does not write, in headers of more than 450 bytes or so.
+pub(crate) fn format_growing(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
+    format_text(header, version, in_one_sector)
+}
+
+fn format_text(
+    header: &Header,
+    version: Option<Version>,
+    place: fn(String, Version) -> String,
+) -> Result<Vec<u8>> {
     if header.dtype().is_foreign_to_numpy() {
         let advice = "NumPy has no complex numbers of 2 × 16 bits; write them as Complex<f32>".into();
         let dtype = header.dtype().clone();
         return Err(ErrorKind::NotExpressible { format: "NPY", dtype, advice }.into());
     }
     let text = text(header);
-    let is_ascii = text.is_ascii();
-    let is_latin1 = is_ascii || text.chars().all(|char| u32::from(char) <= 0xFF);
-    let length_in = |version| match version {
-        Version::V3 => text.len(),
-        _ if is_ascii => text.len(),
-        _ => text.chars().count(),
-    };
+    let is_latin1 = text.is_ascii() || text.chars().all(|char| u32::from(char) <= 0xFF);
     let fits = |version| {
         let has_letters = is_latin1 || version == Version::V3;
-        has_letters && padded_len(length_in(version), version) <= version.longest_header()
+        has_letters && padded_len(encoded_len(&text, version), version) <= version.longest_header()
     };
     let needed = [Version::V1, Version::V2, Version::V3].into_iter().find(|&version| fits(version));
     let Some(needed) = needed else {
@@ -55,18 +65,54 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
         return Err(ErrorKind::VersionTooLow { wanted: version.numbers(), needed: needed.numbers() }.into());
     }
 
-    let padded = padded_len(length_in(version), version);
+    let text = place(text, version);
+    let padded = padded_len(encoded_len(&text, version), version);
+    if padded > version.longest_header() {
+        return Err(
+            ErrorKind::VersionTooLow { wanted: version.numbers(), needed: Version::V2.numbers() }.into()
+        );
+    }
     Ok(framed(&text, version, version.preamble_len() + padded))
 }
 
-/// The header in just so many bytes, those of one that is there; `None` if it does not fit.
-pub(crate) fn format_in_place(header: &Header, version: Version, len: usize) -> Option<Vec<u8>> {
-    let text = text(header);
+/// The header in just so many bytes, those of one that is there, with or without its shape in one sector; `None` if it does
+/// not fit.
+pub(crate) fn format_in_place(
+    header: &Header,
+    version: Version,
+    len: usize,
+    is_in_one_sector: bool,
+) -> Option<Vec<u8>> {
+    let mut text = text(header);
+    if is_in_one_sector {
+        text = in_one_sector(text, version);
+    }
     let text = text.trim_end(); // without the room to grow: what is left of the old header is room
     let is_latin1 = text.chars().all(|char| u32::from(char) <= 0xFF);
-    let length = if version == Version::V3 { text.len() } else { text.chars().count() };
+    let length = encoded_len(text, version);
     let fits = version.preamble_len() + length < len && (is_latin1 || version == Version::V3);
     fits.then(|| framed(text, version, len))
+}
+
+/// How many bytes a text has in a version.
+fn encoded_len(text: &str, version: Version) -> usize {
+    match version {
+        Version::V3 => text.len(),
+        _ if text.is_ascii() => text.len(),
+        _ => text.chars().count(),
+    }
+}
+
+/// The text with spaces in front of its shape, if the shape, with its room to grow, would cross a sector without them. (Of more
+/// than a sector, it crosses one in any case.)
+fn in_one_sector(mut text: String, version: Version) -> String {
+    let shape = text.rfind("'shape'").unwrap_or(0); // the last thing in it, and nothing but numbers follows
+    let start = version.preamble_len() + encoded_len(&text[..shape], version);
+    let end = start + text.len() - shape;
+    if start / SECTOR != (end - 1) / SECTOR && end - start <= SECTOR {
+        text.insert_str(shape, &" ".repeat(SECTOR - start % SECTOR));
+    }
+    text
 }
 
 /// A text with what stands before it, filled up to the length of the whole.

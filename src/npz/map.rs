@@ -14,7 +14,7 @@ use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Sum;
 use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::change::{self, Purpose};
+use crate::io::change::{self, Locked, Purpose};
 use crate::options::ReadOptions;
 use crate::zip::{Member, Method};
 
@@ -169,7 +169,7 @@ pub struct NpzMmapMut {
     /// The members whose checksums may be out of date, by their whole names.
     changed: BTreeSet<String>,
     /// Holds the lock: two maps would not know of each other's checksums.
-    _locked: File,
+    _locked: Locked,
 }
 
 impl NpzMmapMut {
@@ -183,7 +183,7 @@ impl NpzMmapMut {
         let map = || {
             let file = change::open_locked(path, Purpose::Change, change::AT_ONCE)?;
             // SAFETY: the caller promises that nobody else uses the file.
-            let map = unsafe { MmapMut::map_mut(&file)? };
+            let map = unsafe { MmapMut::map_mut(&*file)? };
             let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
             Ok(Self { map, archive, changed: BTreeSet::new(), _locked: file })
         };

@@ -9,7 +9,7 @@ use super::archive::{self, Archive, Place};
 use super::{NpzOptions, NpzWriter};
 use crate::array::Store;
 use crate::error::{ErrorKind, Result};
-use crate::io::change::{self, Purpose};
+use crate::io::change::{self, Locked, Purpose};
 use crate::zip::Member;
 
 /// Adds, replaces and removes members of an archive. What is not touched is copied as it is, without unpacking it; the
@@ -32,7 +32,7 @@ use crate::zip::Member;
 /// ```
 pub struct NpzUpdate<'a> {
     path: PathBuf,
-    file: File,
+    file: Locked,
     archive: Archive,
     options: NpzOptions,
     /// What becomes of the members that do not stay, by their numbers.
@@ -105,7 +105,7 @@ impl<'a> NpzUpdate<'a> {
         let Self { path, file: old, archive, options, changes, added } = self;
         let write = |mut file: &File| {
             // What another program has put before the archive stays there.
-            let mut before = &old;
+            let mut before: &File = &old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with_options(file, options.clone());

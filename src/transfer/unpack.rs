@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::Source;
-use crate::codec::Unpacker;
+use crate::codec::{End, Unpacker};
 use crate::error::ErrorKind;
 
 /// How much is read at a time.
@@ -18,16 +18,18 @@ pub(crate) struct Unpack<'a> {
     filled: usize,
     done: usize,
     is_end: bool,
+    /// A frame has ended: what follows it, if anything does, is another one.
+    is_between: bool,
 }
 
 impl<'a> Unpack<'a> {
     pub(crate) fn new(source: Source<'a>, unpacker: Unpacker) -> Self {
-        Self { source, unpacker, piece: Vec::new(), filled: 0, done: 0, is_end: false }
+        Self { source, unpacker, piece: Vec::new(), filled: 0, done: 0, is_end: false, is_between: false }
     }
 
     /// Whether the stream has ended, and with it the source.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.is_end && self.done == self.filled && self.source.remaining() == Some(0)
+        (self.is_end || self.is_between) && self.done == self.filled && self.source.remaining() == Some(0)
     }
 }
 
@@ -42,9 +44,14 @@ impl Read for Unpack<'_> {
                 self.done = 0;
             }
             let packed = &self.piece[self.done..self.filled];
+            if packed.is_empty() && self.is_between {
+                self.is_end = true;
+                break;
+            }
             let unpacked = self.unpacker.unpack(packed, into)?;
             self.done += unpacked.taken;
-            self.is_end = unpacked.is_end;
+            self.is_end = unpacked.end == End::Stream;
+            self.is_between = unpacked.end == End::Frame;
             if unpacked.made > 0 {
                 return Ok(unpacked.made);
             }
@@ -54,5 +61,31 @@ impl Read for Unpack<'_> {
             }
         }
         Ok(0)
+    }
+}
+
+#[cfg(all(test, feature = "zstd"))]
+mod tests {
+    use std::io::Read;
+
+    use super::{PIECE, Unpack};
+    use crate::codec::Unpacker;
+    use crate::transfer::Source;
+
+    /// A stream may have several frames, and the format has some without content.
+    #[test]
+    fn a_frame_that_ends_with_a_piece_is_not_the_last() {
+        let frame = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
+        let mut packed = frame("one, ");
+        let filling = PIECE - packed.len() - 8;
+        packed.extend_from_slice(&0x184D_2A50u32.to_le_bytes());
+        packed.extend_from_slice(&(filling as u32).to_le_bytes());
+        packed.resize(PIECE, 0);
+        packed.extend(frame("two"));
+        let mut packed = &packed[..];
+        let mut unpack = Unpack::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
+        let mut text = String::new();
+        unpack.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "one, two");
     }
 }

@@ -735,3 +735,17 @@ mod archives {
         assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("a").unwrap(), arr1(&[10.0, 2.5]));
     }
 }
+
+/// The file that a writer gives back is open still, as it is in a process that another thread has just started.
+#[test]
+fn a_lock_ends_with_the_writer_that_took_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    let first = NpyWriter::<u8, _>::append(&path).unwrap();
+    assert!(matches!(NpyWriter::<u8, _>::append(&path).unwrap_err().kind(), ErrorKind::Locked));
+    let file = first.push_and_finish(&arr1(&[2])).unwrap();
+    NpyWriter::<u8, _>::append(&path).unwrap().push_and_finish(&arr1(&[3])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1, 2, 3]));
+    drop(file);
+}

@@ -311,3 +311,34 @@ fn every_fault_leaves_some_checkpoint() {
     assert!(failing.extend([1.0]).unwrap_err().is_usage());
     assert!(failing.checkpoint().unwrap_err().is_usage());
 }
+
+/// A record whose header, as NumPy writes it, has the first digit of its length in the last byte of a sector.
+#[derive(Clone, Copy, ndarray_io::Record)]
+struct Long {
+    #[record(
+        rename = "a name of four hundred and forty-two letters, most of which are xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
+    number: u64,
+}
+
+#[test]
+fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let synced = WriteOptions::new().sync(true);
+    let append = |options: &WriteOptions| NpyWriter::<Long, _>::append_with(&path, Surplus::Refuse, options);
+    write_npy(&path, &arr1(&[Long { number: 1 }])).unwrap();
+    let place = |bytes: &[u8]| bytes.windows(10).position(|part| part == b"'shape': (").unwrap();
+    assert_eq!(place(&fs::read(&path).unwrap()) + 10, 511, "NumPy's place for the digit");
+
+    let Err(error) = append(&synced) else { panic!("it could be torn") };
+    assert!(matches!(error.kind(), ErrorKind::TornHeader { header: 576, .. }), "{error}");
+    append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[Long { number: 2 }])).unwrap();
+
+    make_room(&path).unwrap();
+    assert_eq!(place(&fs::read(&path).unwrap()), 512);
+    append(&synced).unwrap().push_and_finish(&arr1(&[Long { number: 3 }])).unwrap();
+    assert_eq!(place(&fs::read(&path).unwrap()), 512);
+    let numbers: Array1<Long> = read_npy(&path).unwrap();
+    assert_eq!(numbers.map(|long| long.number), arr1(&[1, 2, 3]));
+}

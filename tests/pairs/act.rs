@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use ndarray::{Array2, Ix2, arr1, arr2, s};
 use ndarray_io::{
-    Conversion, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzUpdate, Order, Result, Surplus,
+    Conversion, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzUpdate, Order, Record, Result, Surplus,
     WriteOptions, concatenate_npy, create_new_npy, make_room, read_npy, read_npz, write_npy, write_npz,
 };
 
@@ -29,7 +29,18 @@ pub(crate) const NPY: &[&str] = &[
 /// What is done to an archive of one member.
 pub(crate) const NPZ: &[&str] = &["npz write", "npz update", "npz read"];
 /// Of these, the calls are more, and what two of them see of each other is the same.
-pub(crate) const SYNCED: &[&str] = &["write synced", "append synced", "create synced", "create new synced"];
+pub(crate) const SYNCED: &[&str] =
+    &["write synced", "append synced", "append long synced", "create synced", "create new synced"];
+
+/// A record whose header is longer than a sector of 512 bytes: NumPy would write the last byte of that sector for the first
+/// digit of the length.
+#[derive(Clone, Copy, Record)]
+pub(crate) struct Long {
+    #[record(
+        rename = "a name of four hundred and forty-two letters, most of which are xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
+    pub(crate) number: u64,
+}
 /// The program, of which only the faults are tried.
 pub(crate) const NDIO: &[&str] =
     &["ndio convert FILE FILE --order fortran", "ndio convert FILE FILE --dtype f4"];
@@ -43,9 +54,17 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
     let _ = fs::remove_file(path);
     match (first, second) {
         ("create new" | "create new synced", _) | (_, "create new") => {}
+        ("append long synced", _) => write_long(path, &[1, 2, 3]),
         (first, _) if first.starts_with("npz") => write_npz(path, &[("a", &arr1(&[1u64]))]).unwrap(),
         _ => write_npy(path, &arr2(&[[1u64, 2], [3, 4], [5, 6]])).unwrap(),
     }
+}
+
+/// An array of long records, begun by a writer.
+pub(crate) fn write_long(path: &Path, numbers: &[u64]) {
+    let mut writer = NpyWriter::create(path, &[]).unwrap();
+    writer.extend(numbers.iter().map(|&number| Long { number })).unwrap();
+    writer.finish().unwrap();
 }
 
 /// Does it, and says what a reader has seen. `number` tells two of a kind apart.
@@ -69,6 +88,15 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             for _ in 0..7 {
                 // From a length of one digit to one of two.
                 writer.push(&row)?;
+                writer.checkpoint()?;
+                mark_checkpoint();
+            }
+            writer.finish()?;
+        }
+        "append long synced" => {
+            let mut writer = NpyWriter::append_with(path, Surplus::Refuse, &WriteOptions::new().sync(true))?;
+            for _ in 0..7 {
+                writer.extend([Long { number }])?;
                 writer.checkpoint()?;
                 mark_checkpoint();
             }

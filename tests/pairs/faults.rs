@@ -7,7 +7,7 @@ use std::path::Path;
 use ndarray::{Array2, arr1};
 use ndarray_io::{DynArray, NpyFile, write_npy};
 
-use crate::act::{prepare, run, seen};
+use crate::act::{prepare, run, seen, write_long};
 use crate::stop::{Stopped, call, count_calls};
 
 /// What may be in the file when something has been broken off: what was there, what should come of it, and of writers in
@@ -25,6 +25,13 @@ pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) 
             let mut array = Array2::from_elem((rows, 2), 100u64);
             array.slice_mut(ndarray::s![..3, ..]).assign(&ndarray::arr2(&[[1, 2], [3, 4], [5, 6]]));
             write_npy(path, &array).unwrap();
+            states.insert(committed(path, is_archive));
+        }
+    }
+    if what == "append long synced" {
+        for rows in 3..10 {
+            let numbers: Vec<u64> = (0..rows).map(|row| if row < 3 { row + 1 } else { 100 }).collect();
+            write_long(path, &numbers);
             states.insert(committed(path, is_archive));
         }
     }

@@ -32,6 +32,57 @@ pub(crate) enum Purpose {
     Map,
 }
 
+/// An open file that is locked until this is dropped.
+///
+/// A lock goes with the last handle of the open file, but a process that another thread has just started has one, too, until it
+/// executes its program. So the lock is given back by a call of its own.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    file: File,
+    region: Region,
+}
+
+impl Locked {
+    /// Locks an open file. Another one's replacement is waited for, since it takes no time; anything else only for `wait`.
+    pub(crate) fn new(file: File, purpose: Purpose, wait: Duration) -> Result<Self> {
+        lock(&file, purpose, wait)?;
+        let region = match purpose {
+            Purpose::Change => Region::Change,
+            Purpose::Map => Region::Map,
+        };
+        Ok(Self { file, region })
+    }
+
+    /// Another handle of the same open file, which the lock does not depend on.
+    pub(crate) fn handle(&self) -> io::Result<File> {
+        loop {
+            match self.file.try_clone() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                cloned => return cloned,
+            }
+        }
+    }
+
+    /// Leaves the lock to a map that was made of the same open file.
+    pub(super) fn leave_to_map(mut self) {
+        self.region = Region::Replace;
+    }
+}
+
+impl std::ops::Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        system::unlock(&self.file, self.region);
+    }
+}
+
 /// Tries something until it succeeds or the time is over, in steps that grow from 50 µs to 10 ms.
 fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
     let mut pause = Duration::from_micros(50);
@@ -49,8 +100,7 @@ fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -
     }
 }
 
-/// Locks an open file. Another one's replacement is waited for, since it takes no time; anything else only for `wait`.
-pub(crate) fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
+fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
     let (region, mode) = match purpose {
         Purpose::Change => (Region::Change, Mode::Exclusive),
         Purpose::Map => (Region::Map, Mode::Shared),
@@ -79,8 +129,17 @@ pub(super) fn refuse_early(file: &File, wait: Duration) -> Result<()> {
     }
 }
 
-/// Locks a file for the moment in which another takes its place. The lock goes with the file.
-pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<()> {
+/// The lock of a file in whose place another is put.
+pub(super) struct Replacing<'a>(&'a File);
+
+impl Drop for Replacing<'_> {
+    fn drop(&mut self) {
+        system::unlock(self.0, Region::Replace);
+    }
+}
+
+/// Locks a file for the moment in which another takes its place.
+pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacing<'_>> {
     let start = Instant::now();
     let in_the_way = || system::is_locked(file, Region::Map, Mode::Exclusive);
     let taken = until(wait.max(PATIENCE), || {
@@ -94,11 +153,12 @@ pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<()> {
         }
         if start.elapsed() >= wait { Err(ErrorKind::Locked.into()) } else { Ok(None) }
     })?;
-    Ok(taken.ok_or(ErrorKind::Locked)?)
+    taken.ok_or(ErrorKind::Locked)?;
+    Ok(Replacing(file))
 }
 
 /// Opens an existing file for reading and writing, and locks it. The path leads to it then, whoever was at it before.
-pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<File> {
+pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<Locked> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     open_locked_with(path, purpose, wait, &mut options)
@@ -109,7 +169,7 @@ pub(super) fn open_locked_with(
     purpose: Purpose,
     wait: Duration,
     options: &mut OpenOptions,
-) -> Result<File> {
+) -> Result<Locked> {
     /// How often a file may be replaced between its opening and its locking.
     const MOST: usize = 100;
     #[cfg(target_os = "linux")]
@@ -120,7 +180,7 @@ pub(super) fn open_locked_with(
             let reason = "it is not a regular file, and only such a file can be changed in place".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        lock(&file, purpose, wait)?;
+        let file = Locked::new(file, purpose, wait)?;
         if leads_to(path, &file)? {
             return Ok(file);
         }

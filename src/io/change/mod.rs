@@ -24,11 +24,9 @@ use std::time::Duration;
 use draft::Draft;
 #[cfg(feature = "mmap")]
 pub(crate) use lock::leads_to;
-#[cfg(feature = "mmap")]
-pub(crate) use lock::lock;
-pub(crate) use lock::{Purpose, is_being_changed, is_same, open_locked, with_header_lock};
+pub(crate) use lock::{Locked, Purpose, is_being_changed, is_same, open_locked, with_header_lock};
+use system::Folder;
 pub(crate) use system::Mode;
-use system::{Folder, Region};
 use target::Place;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -173,9 +171,10 @@ fn place(
             };
             // The lock is held for the renaming alone: what takes longer comes before it.
             draft.prepare(&folder, options.syncs())?;
-            if locked.is_none() {
-                lock::lock_for_replacing(file, options.lock_wait())?;
-            }
+            let lock = match locked {
+                None => Some(lock::lock_for_replacing(file, options.lock_wait())?),
+                Some(_) => None,
+            };
             if folder.names(&name, locked.unwrap_or(file))? {
                 target::inherit(file, &draft.file)?; // it may have been changed since
                 return draft.replace(&folder, &name).map_err(refused);
@@ -183,6 +182,7 @@ fn place(
             if locked.is_some() {
                 break; // another process has replaced what was read, without a lock
             }
+            drop(lock);
             old = open_old(&folder, &name)?;
         }
         Err(ErrorKind::Locked.into())
@@ -245,26 +245,25 @@ fn overwrite(
     is_new: bool,
     write: &mut dyn FnMut(&File) -> Result<()>,
 ) -> Result<()> {
-    let mut file = open_in_place(target, options)?;
+    let file = open_in_place(target, options)?;
     if let Err(error) = write(&file) {
         if is_new && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             let _ = fs::remove_file(target);
         }
         return Err(error);
     }
-    let end = file.stream_position()?;
+    let end = (&*file).stream_position()?;
     file.set_len(end)?;
     sync_file(&file, options)?;
     if is_new {
         sync_folder_of(target, options)?;
     }
-    // A map that was made of it keeps its own lock.
-    system::unlock(&file, Region::Replace);
+    file.leave_to_map();
     Ok(())
 }
 
 /// Opens a file to be written where it is, or a new one, and locks it. Its content is as it was.
-pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<File> {
+pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locked> {
     let mut open = OpenOptions::new();
     open.read(true).write(true).create(true).truncate(false);
     lock::open_locked_with(path, Purpose::Change, options.lock_wait(), &mut open)
@@ -276,7 +275,7 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     path: &Path,
     inputs: &[P],
     options: &WriteOptions,
-) -> Result<Option<File>> {
+) -> Result<Option<Locked>> {
     let Ok(target) = fs::metadata(path) else { return Ok(None) }; // no file yet, or one that will tell
     let is_input = target.is_file()
         && inputs.iter().any(|input| fs::metadata(input).is_ok_and(|input| is_same_file(&target, &input)));

@@ -1,7 +1,7 @@
 //! Going on with a file that is there.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::super::change::{self, Purpose};
@@ -64,8 +64,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let path = path.as_ref();
         let open = || {
             let file = change::open_locked(path, Purpose::Change, options.lock_wait())?;
-            let mut writer = Self::go_on(file, surplus, options)?;
-            writer.path = Some(path.to_owned());
+            let mut writer = Self::go_on(file.handle()?, surplus, options)?;
+            (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
             if surplus == Surplus::Recover {
                 writer.checkpoint()?; // so that a later error does not lose them again
             }
@@ -103,8 +103,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
                 &options.clone().sync(false),
             )?;
             let file = change::open_in_place(path, options)?;
-            let mut writer = Self::with_options(file, row, options)?;
-            writer.path = Some(path.to_owned());
+            let mut writer = Self::with_options(file.handle()?, row, options)?;
+            (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
             change::sync_folder_of(path, options)?;
             Ok(writer)
         };
@@ -141,7 +141,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     }
 
     fn go_on(mut file: File, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
-        let (found, head, have) = look(&mut file)?;
+        let (found, head, have) = look(&file)?;
         let header = &found.header;
         let dtype = header.dtype();
         let native = |order| {
@@ -160,19 +160,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        // Room for every length that there may be.
-        let longest = dtype.clone();
-        let widest = Header::new(
-            longest,
-            header.order(),
-            super::grown(&row, header.order(), growing_axis(header.order(), header.shape())),
-        )?;
-        let spare =
-            npy::format_in_place(&widest, found.version, head).map_or(0, |text| trailing_spaces(&text));
-        let digits = growing_axis(header.order(), header.shape()).checked_ilog10().unwrap_or(0) as usize + 1;
-        if spare + digits < 20 {
-            return Err(ErrorKind::NoRoom { header: head }.into());
-        }
+        let is_in_one_sector = check_room(&mut file, &found, head, &row, options.syncs())?;
 
         let need = header.payload_len().unwrap_or_default() as u64;
         let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0) as u64;
@@ -191,15 +179,15 @@ impl<A: WritableElement> NpyWriter<A, File> {
         file.seek(SeekFrom::Start(end))?;
         let rows = growing_axis(header.order(), header.shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
         let header = Header::new(dtype.clone(), header.order(), super::grown(&row, header.order(), rows))?;
-        let end = End::Open { start: 0, head, rewrite: rewrite::<File> };
+        let end = End::Open { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
         Ok(Self::of(file, header, row, found.version, end, options))
     }
 }
 
 /// The header of a file, how long it is, and how many bytes follow it: at least those that it promises.
-fn look(file: &mut File) -> Result<(NpyHeader, usize, u64)> {
+fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     let options = ReadOptions::new();
-    let mut source = Source::of(file);
+    let mut source = Source::of(&mut file);
     let (found, head) = payload::read_header::<crate::io::Npy>(&mut source, options.the_limits())?;
     if found.header.payload_len().is_none() {
         let reason = "Python objects are one pickle, to which nothing can be appended".into();
@@ -213,9 +201,43 @@ fn look(file: &mut File) -> Result<(NpyHeader, usize, u64)> {
     }
 }
 
+/// An error if the header has no room for every length that there may be, or if a loss of power could tear the new one and
+/// the file is to be safe from that. Says whether its shape is kept within a sector.
+fn check_room(file: &mut File, found: &NpyHeader, head: usize, row: &Shape, is_synced: bool) -> Result<bool> {
+    let mut old = vec![0; head];
+    file.seek(SeekFrom::Start(0))?;
+    file.read_exact(&mut old)?;
+    let (order, rows) = (found.header.order(), growing_axis(found.header.order(), found.header.shape()));
+    let of = |rows, is_in_one_sector| {
+        let header = Header::new(found.header.dtype().clone(), order, super::grown(row, order, rows))?;
+        Ok::<_, Error>(npy::format_in_place(&header, found.version, head, is_in_one_sector))
+    };
+    let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
+    let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::NoRoom { header: head })?;
+    let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
+    if trailing_spaces(&now) + digits(rows) < 20 {
+        return Err(ErrorKind::NoRoom { header: head }.into());
+    }
+    // Another length of as many digits, and one more: what there may be in the end cannot be asked for, since no array of
+    // that length fits into memory.
+    let differs = |at: &usize| old[*at] != now[*at];
+    let mut changed =
+        (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
+    let first = changed.next().unwrap_or(0) / npy::SECTOR;
+    match is_synced && changed.any(|at| at / npy::SECTOR != first) {
+        true => Err(ErrorKind::TornHeader { header: head }.into()),
+        false => Ok(is_in_one_sector),
+    }
+}
+
 /// How much of a header is filling.
 fn trailing_spaces(head: &[u8]) -> usize {
     head.iter().rev().skip(1).take_while(|byte| **byte == b' ').count()
+}
+
+/// Where the shape is in a header of ours.
+fn digits_at(head: &[u8]) -> usize {
+    head.iter().rposition(|byte| *byte == b'(').unwrap_or(0)
 }
 
 /// Rewrites a file so that its header has room for a greater length, as NumPy's have now: for files that
@@ -247,11 +269,11 @@ pub fn make_room_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result
     let path = path.as_ref();
     let options = WriteOptions::new().sync(options.syncs()).wait_for_lock(options.lock_wait());
     let rewrite = || {
-        let mut old = change::open_locked(path, Purpose::Change, options.lock_wait())?;
-        let (found, head, have) = look(&mut old)?;
+        let old = change::open_locked(path, Purpose::Change, options.lock_wait())?;
+        let (found, head, have) = look(&old)?;
         change::replace_locked(path, &old, &options, |mut file| {
-            file.write_all(&npy::format(&found.header, None)?)?;
-            let mut old = &old;
+            file.write_all(&npy::format_growing(&found.header, None)?)?;
+            let mut old: &File = &old;
             old.seek(SeekFrom::Start(head as u64))?;
             match std::io::copy(&mut old, &mut file)? {
                 copied if copied < have => Err(transfer::truncated(&found.header, copied)),

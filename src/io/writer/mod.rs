@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use ndarray::{ArrayRef, Dimension, ShapeBuilder};
 
-use super::change;
+use super::change::{self, Locked};
 use super::order::parts_of;
 use crate::dtype::DType;
 use crate::element::{Emit, WritableElement};
@@ -29,7 +29,8 @@ const COLLECTED: usize = 1 << 20;
 ///
 /// What grows is the first axis, or in Fortran order the last. The files are byte for byte what NumPy saves for the whole
 /// array. (An array in Fortran order that is contiguous both ways, because it has one row, is marked as being in Fortran
-/// order, where NumPy would mark C order.)
+/// order, where NumPy would mark C order. A header of more than 450 bytes or so, that of a record of many fields, may have spaces
+/// in front of its shape, so that its length is in one sector of the disk.)
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array2};
@@ -56,6 +57,8 @@ pub struct NpyWriter<A, W> {
     writer: Slot<W>,
     /// The file's path, if the writer has opened it.
     path: Option<PathBuf>,
+    /// Its lock.
+    locked: Option<Locked>,
     /// Writes bytes when the writer is dropped.
     write: fn(&mut W, &[u8]) -> Result<()>,
     options: WriteOptions,
@@ -115,7 +118,13 @@ enum End<W> {
     /// With so many elements.
     At(usize),
     /// When it is said to be: the header begins at this place, is so long, and is written anew by this function.
-    Open { start: u64, head: usize, rewrite: fn(&mut W, u64, &[u8]) -> Result<()> },
+    Open {
+        start: u64,
+        head: usize,
+        /// The shape is kept within a sector, as every header that this writer has begun.
+        is_in_one_sector: bool,
+        rewrite: fn(&mut W, u64, &[u8]) -> Result<()>,
+    },
 }
 
 impl<A: WritableElement, W: Write> NpyWriter<A, W> {
@@ -170,6 +179,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         Self {
             writer: Slot(Some(writer)),
             path: None,
+            locked: None,
             write: |writer, bytes| Sink::of(writer).write(bytes),
             options: options.without_progress(),
             emit: A::emit(header.dtype()),
@@ -352,7 +362,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.write_collected()?;
         Sink::of(&mut *self.writer).flush()?;
         change::sync_writer(&mut *self.writer, &self.options)?;
-        if let End::Open { start, head, rewrite } = self.end {
+        if let End::Open { start, head, rewrite, .. } = self.end {
             let text = self.header_of(self.elements, self.empty_rows)?;
             self.check_length(start + head as u64)?;
             rewrite(&mut self.writer, start, &text)?;
@@ -365,11 +375,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 
     /// The header that counts the whole rows of so many elements, in the bytes that there are for it.
     fn header_of(&self, elements: usize, empty_rows: usize) -> Result<Vec<u8>> {
-        let End::Open { head, .. } = self.end else { return Ok(Vec::new()) };
+        let End::Open { head, is_in_one_sector, .. } = self.end else { return Ok(Vec::new()) };
         let rows = elements.checked_div(self.row_len).unwrap_or(empty_rows);
         let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
-        let text = npy::format(&header, Some(self.version)).ok().filter(|text| text.len() == head);
-        let text = text.or_else(|| npy::format_in_place(&header, self.version, head));
+        let text = npy::format_in_place(&header, self.version, head, is_in_one_sector);
         Ok(text.ok_or(ErrorKind::NoRoom { header: head })?)
     }
 
@@ -432,7 +441,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         // Of one axis there is but one order.
         let order = if row.ndim() == 0 { Order::C } else { options.the_order().unwrap_or_default() };
         let header = Header::new(dtype_for::<A>(options)?, order, grown(&row, order, 0))?;
-        let head = npy::format(&header, options.the_version())?;
+        let head = npy::format_growing(&header, options.the_version())?;
         let start = writer.stream_position()?;
         change::check_syncs(&mut writer, options)?;
         if let Some(file) = os::as_any_file(&mut writer)
@@ -458,7 +467,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         Sink::of(&mut writer).write(&head)?;
         // Else a loss of power could bring back what was truncated, with new rows in it.
         change::sync_writer(&mut writer, options)?;
-        let end = End::Open { start, head: head.len(), rewrite: rewrite::<W> };
+        let end = End::Open { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
         Ok(Self::of(writer, header, row, version, end, options))
     }
 }
