@@ -24,7 +24,7 @@
 //! | take an array of whatever type, and look | [`DynArray`] |
 //! | write an array piece by piece, or append to a file | [`NpyWriter`] |
 //! | read parts of a file | [`NpyFile`] |
-//! | convert or join files of any size | [`convert_npy`], [`concatenate_npy`] |
+//! | convert or join files of any size | [`convert_npy`], [`concatenate_npy`], [`stack_npy`] |
 //! | fill a file from several processes | [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads | [`NpzFile`] |
@@ -116,7 +116,9 @@ pub use array::{
     ReadNpyExt, ReadNpyIntoExt, ReadRaExt, Store, ViewMutNpyExt, ViewMutRaExt, ViewNpyExt, ViewRaExt,
     WriteNpyExt, WriteRaExt,
 };
-pub use convert::{Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
+pub use convert::{
+    Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
+};
 pub use dtype::{
     ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };

@@ -49,6 +49,7 @@ def main():
     faults()
     archives()
     expected()
+    casts()
     with open(HERE / "manifest.jsonl", "w", encoding="ascii", newline="\n") as manifest:
         for line in LINES:
             manifest.write(json.dumps(line) + "\n")
@@ -512,6 +513,68 @@ def expected():
         arrays[f"pieces-{rows}"] = np.arange(rows * 3, dtype="<u4").reshape(rows, 3)
     sums = {name: hashlib.sha256(raw(array)).hexdigest() for name, array in arrays.items()}
     (HERE / "expected.json").write_text(json.dumps(sums, indent=1) + "\n", encoding="ascii", newline="\n")
+
+
+def casts():
+    """What becomes of values of one dtype as another: [from, to, can_cast (safe, same_kind, unsafe), bytes, bytes]."""
+    numbers = ["?"] + [kind + size for size in "1248" for kind in "iu"] + ["f2", "f4", "f8", "c8", "c16"]
+    values = [0, 1, 2, 7, 100, 127, -1, -128, 200, 30000, -40000, 2**31, 2**53 + 1, 0.5, 1.5, -2.75, 1e5, 1e6, 1e-5,
+              0.1, 123456.75, 1e16, 1e22, 3 + 4j, -1j]
+    lines = []
+
+    def line(array, target, made=None):
+        can = next(name for name in ("safe", "same_kind", "unsafe") if np.can_cast(array.dtype, target, name))
+        made = array.astype(target) if made is None else made
+        lines.append([array.dtype.str, np.dtype(target).str, can, array.tobytes().hex(), made.tobytes().hex()])
+
+    def fits(value, dtype):
+        if dtype.kind == "c":
+            return True
+        if isinstance(value, complex):
+            return False
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            return value == int(value) and limits.min <= value <= limits.max
+        return dtype.kind == "f" or value in (0, 1)
+
+    def survives(value, source, target):
+        """Out of range, an integer saturates here, and in NumPy it is what the machine makes of it."""
+        limits = np.iinfo(target) if target.kind in "iu" else None
+        number = np.array(value, source).real
+        return limits is None or source.kind not in "fc" or limits.min <= np.trunc(number) < limits.max
+
+    for index, source in enumerate(map(np.dtype, numbers)):
+        for other, target in enumerate(map(np.dtype, numbers)):
+            kept = [value for value in values if fits(value, source) and survives(value, source, target)]
+            order = "<>"[(index + other) % 2], "<>"[other % 2]
+            if source != target:
+                line(np.array(kept, source.newbyteorder(order[0])), target.newbyteorder(order[1]))
+        own = np.array([value for value in values if fits(value, source)], source)
+        width = 64 if source.kind == "c" else 32
+        for text in (f"<U{width}", f"S{width}"):
+            line(own, text)
+        for text in ("<U20", "<U21", "<U11", "<U4", "S5"):
+            line(own[:2], text)
+        line(own.astype(f">U{width}"), source)
+        line(own.astype(f"S{width}"), source)
+    for text, target in ((["a", "bcd", ""], "S3"), (["a", "b"], "S1"), (["a", "bcd"], ">U3"), (["a", "bc"], "<U7")):
+        line(np.array(text), target)
+        line(np.array(text, "S"), np.dtype(target))
+    ticks = np.array([0, 1, -1, 1999, -1999, 12345678, np.iinfo("i8").min])
+    for units in (["Y", "2M", "M", "W", "D", "h", "25s", "ms"], ["s", "10s", "ms", "us", "ns"], ["Y", "M"], ["", "s"]):
+        for kind in "mM":
+            named = [f"<{kind}8[{unit}]" if unit else f"<{kind}8" for unit in units]
+            for one in named:
+                for other in named:
+                    calendar = [unit in "YM2M" for unit in (one[4:-1], other[4:-1])]
+                    if one != other and (kind == "M" or calendar[0] == calendar[1]):
+                        line(ticks.view(one), other)
+    for number in ("?", "i1", "u4", "i8", "u8"):
+        line(np.array([0, 1], number), "<m8[s]")
+    line(ticks[:5].view("<m8[s]"), ">i4", ticks[:5].astype(">i4"))
+    line(ticks[:5].view("<M8[s]"), "<f8", ticks[:5].astype("<f8"))
+    text = "\n".join(json.dumps(line) for line in lines) + "\n"
+    (HERE / "casts.jsonl").write_text(text, encoding="ascii", newline="\n")
 
 
 def raw(array):

@@ -16,7 +16,6 @@ pub(crate) struct Unpacked {
 pub(crate) enum End {
     Nothing,
     /// A frame, which another one may follow.
-    #[cfg_attr(not(feature = "zstd"), expect(dead_code, reason = "only Zstandard has frames"))]
     Frame,
     Stream,
 }

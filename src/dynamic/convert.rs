@@ -1,14 +1,18 @@
-//! Other arrays out of a [`DynArray`]: of numbers of another type, or in the other byte order.
+//! Other arrays out of a [`DynArray`]: of elements of another type, or in the other byte order.
 
-use ndarray::{Array, ArrayD, Dimension};
-use num_complex::Complex;
+use ndarray::{Array, Dimension};
 
-use super::DynArray;
-use crate::dtype::{ByteOrder, DType, Kind};
-use crate::element::{ReadableElement, WritableElement, swap_between};
-use crate::error::{ErrorKind, Result};
+use super::{Data, DynArray};
+#[cfg(feature = "object")]
+use crate::dtype::ByteOrder;
+use crate::dtype::DType;
+#[cfg(feature = "object")]
+use crate::element::mismatch;
+use crate::element::{Change, ReadableElement, change};
+use crate::error::Result;
 use crate::header::Header;
 use crate::options::{Casting, ReadOptions};
+use crate::transfer::tiles::{Work, recode_all};
 
 impl DynArray {
     /// The elements converted to another type, by the rules of [`Casting`].
@@ -26,9 +30,10 @@ impl DynArray {
         self.to_array_with(&ReadOptions::new().casting(casting))
     }
 
-    /// The elements converted to a dtype that is known only when the program runs, by the rules of [`Casting`]: numbers to
-    /// numbers, and text (`U`, `S`) to text of another width or kind, where an element that does not fit is an error. Also
-    /// into the other byte order, which elements of every dtype can be.
+    /// The elements converted to a dtype that is known only when the program runs, by the rules of [`Casting`]: numbers and bools
+    /// to one another, text (`U`, `S`) to text of another width or kind, numbers to text and back as NumPy spells and reads them,
+    /// and times to other units. Text that does not fit is an error, and so are times that are too far away. Also into the other
+    /// byte order, which elements of every dtype can be.
     ///
     /// ```
     /// use ndarray::{arr1, Ix1};
@@ -41,57 +46,26 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn cast_to(&self, dtype: &DType, casting: Casting) -> Result<Self> {
-        if self.dtype().with_byte_order(ByteOrder::NATIVE) == dtype.with_byte_order(ByteOrder::NATIVE) {
-            return self.reordered(dtype);
-        }
-        if let Some(texts) = self.cast_text(dtype, casting) {
-            return texts?.reordered(dtype);
-        }
-        let number = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
-        let native = match number {
-            Some((Kind::Int, 1)) => self.converted::<i8>(casting),
-            Some((Kind::Int, 2)) => self.converted::<i16>(casting),
-            Some((Kind::Int, 4)) => self.converted::<i32>(casting),
-            Some((Kind::Int, 8)) => self.converted::<i64>(casting),
-            Some((Kind::Uint, 1)) => self.converted::<u8>(casting),
-            Some((Kind::Uint, 2)) => self.converted::<u16>(casting),
-            Some((Kind::Uint, 4)) => self.converted::<u32>(casting),
-            Some((Kind::Uint, 8)) => self.converted::<u64>(casting),
-            #[cfg(feature = "half")]
-            Some((Kind::Float, 2)) => self.converted::<half::f16>(casting),
-            Some((Kind::Float, 4)) => self.converted::<f32>(casting),
-            Some((Kind::Float, 8)) => self.converted::<f64>(casting),
-            Some((Kind::Complex, 8)) => self.converted::<Complex<f32>>(casting),
-            Some((Kind::Complex, 16)) => self.converted::<Complex<f64>>(casting),
-            _ => {
-                let advice =
-                    "numbers are converted to integers, floats and complex numbers, and text to text".into();
-                return Err(ErrorKind::DTypeMismatch {
-                    found: self.dtype().clone(),
-                    wanted: dtype.clone(),
-                    advice,
-                }
-                .into());
+        #[cfg(feature = "object")]
+        if let Some(objects) = &self.objects {
+            let native = |dtype: &DType| dtype.with_byte_order(ByteOrder::NATIVE);
+            if native(self.dtype()) != native(dtype) {
+                return Err(mismatch(self.dtype(), dtype.clone(), false));
             }
+            let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
+            return Ok(Self::of_objects(header, objects.clone()));
+        }
+        let change = change(self.dtype(), dtype, casting)?;
+        let work = match &change {
+            Change::Nothing => return Ok(self.clone()),
+            Change::Swap(swap) => Work::InPlace(swap),
+            Change::Recode(recode) => Work::Into(recode),
         };
-        native?.reordered(dtype)
-    }
-
-    fn converted<A: ReadableElement + WritableElement>(&self, casting: Casting) -> Result<Self> {
-        let array: ArrayD<A> = self.cast(casting)?;
-        Self::new(&array)
-    }
-
-    /// The same elements with each byte order as in a dtype that differs in nothing else.
-    pub(super) fn reordered(&self, dtype: &DType) -> Result<Self> {
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
-        let mut data = self.data.clone();
-        swap_between(self.dtype(), dtype, data.bytes_mut());
-        Ok(Self {
-            header,
-            data,
-            #[cfg(feature = "object")]
-            objects: self.objects.clone(),
-        })
+        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
+        let (item, made) = (self.dtype().item_size(), dtype.item_size());
+        let threads = || ReadOptions::new().thread_count();
+        recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)?;
+        Ok(Self::of_data(header, data))
     }
 }

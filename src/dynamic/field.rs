@@ -1,6 +1,6 @@
 //! Fields of a [`DynArray`] of records: as arrays of their own, and as views into the records.
 
-use ndarray::{ArrayD, ArrayView, ArrayViewMut, CowArray, Dimension, ShapeBuilder};
+use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::{Data, DynArray};
 use crate::array::dimension;
@@ -10,7 +10,8 @@ use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
-use crate::shape::{Order, Shape};
+use crate::shape::Order;
+use crate::transfer::tiles::pick_all;
 
 impl DynArray {
     /// One field of an array of records, copied; a field of a field by a path with dots. Where its type is known,
@@ -33,31 +34,19 @@ impl DynArray {
     pub fn field(&self, path: &str) -> Result<Self> {
         let column = Column::of(self, path)?;
         let header = column.header(self)?;
-        let mut data = Data::new(header.payload_len().unwrap_or_default());
-        let part = header.dtype().item_size();
+        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
         if data.len == 0 {
             return Ok(Self::of_data(header, data)); // of no bytes there may be more elements than memory
         }
-        // Where each element of a field is in its record, and where it goes behind the first: within a field they are in
-        // C order.
-        let inner: Shape = column.dims.clone().into();
-        let count = inner.len().unwrap_or_default();
-        let places: Vec<usize> = match self.order() {
-            Order::C => (0..count).collect(),
-            Order::Fortran => {
-                let places = ArrayD::from_shape_vec(inner.dims().f(), (0..count).collect());
-                // A subarray's shape has been checked, and there is a number for each of its elements.
-                places.expect("a number for each element").iter().map(|place| place * self.len()).collect()
-            }
+        // The records lie one behind the other, whatever their shape; within a field, its elements are in C order.
+        let records = (self.len(), self.dtype().item_size());
+        let inner = column.dims.iter().copied().zip(column.strides.iter().copied());
+        let axes: Vec<(usize, usize)> = match self.order() {
+            Order::C => std::iter::once(records).chain(inner).collect(),
+            Order::Fortran => inner.rev().chain([records]).collect(),
         };
-        let offsets = column.offsets();
-        let step = if self.order() == Order::C { count } else { 1 };
-        let into = data.bytes_mut();
-        for (record, bytes) in self.bytes().chunks_exact(self.dtype().item_size().max(1)).enumerate() {
-            for (offset, place) in offsets.iter().zip(&places) {
-                into[(record * step + place) * part..][..part].copy_from_slice(&bytes[*offset..][..part]);
-            }
-        }
+        let (part, threads) = (header.dtype().item_size(), || ReadOptions::new().thread_count());
+        pick_all(self.bytes(), column.offset, &axes, part, data.bytes_mut(), threads);
         Ok(Self::of_data(header, data))
     }
 
@@ -189,16 +178,6 @@ impl<'a> Column<'a> {
     fn header(&self, array: &DynArray) -> Result<Header> {
         let shape: Vec<usize> = array.shape().iter().chain(&self.dims).copied().collect();
         Header::new(self.dtype.clone(), array.order(), shape.into())
-    }
-
-    /// Where in a record each of the field's elements is, in C order.
-    fn offsets(&self) -> Vec<usize> {
-        let mut offsets = vec![self.offset];
-        for (&length, &stride) in self.dims.iter().zip(&self.strides) {
-            offsets =
-                offsets.iter().flat_map(|from| (0..length).map(move |index| from + index * stride)).collect();
-        }
-        offsets
     }
 
     /// Where in the array's bytes the field's elements are.

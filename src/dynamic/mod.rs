@@ -8,7 +8,6 @@ mod numbers;
 mod object;
 mod order;
 mod show;
-mod text;
 
 #[cfg(feature = "object")]
 use std::sync::Arc;
@@ -23,7 +22,9 @@ use crate::array::{
 };
 use crate::dtype::DType;
 use crate::element::cast::{self, Plain};
-use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, viewable};
+use crate::element::{
+    ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words, viewable,
+};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
@@ -84,8 +85,13 @@ struct Data {
 }
 
 impl Data {
-    fn new(len: usize) -> Self {
-        Self { words: vec![0; len.div_ceil(size_of::<u128>())], len }
+    fn new(len: usize) -> Result<Self> {
+        let words = raw_words().make(len.div_ceil(size_of::<u128>()), |_| ())?; // zeros
+        Ok(Self { words, len })
+    }
+
+    fn empty() -> Self {
+        Self { words: Vec::new(), len: 0 }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -129,10 +135,10 @@ impl DynArray {
 
     /// The array with this header and just its bytes.
     #[cfg_attr(not(any(feature = "object", feature = "npz")), allow(dead_code))]
-    pub(crate) fn from_bytes(header: Header, bytes: &[u8]) -> Self {
-        let mut data = Data::new(bytes.len());
+    pub(crate) fn from_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
+        let mut data = Data::new(bytes.len())?;
         data.bytes_mut().copy_from_slice(bytes);
-        Self::of_data(header, data)
+        Ok(Self::of_data(header, data))
     }
 
     fn of_data(header: Header, data: Data) -> Self {
@@ -142,6 +148,10 @@ impl DynArray {
             #[cfg(feature = "object")]
             objects: None,
         }
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
     }
 
     /// What the elements are.
@@ -253,7 +263,7 @@ impl DynArray {
 
     #[cfg(feature = "object")]
     fn of_objects(header: Header, objects: Arc<Vec<PyValue>>) -> Self {
-        Self { header, data: Data::new(0), objects: Some(objects) }
+        Self { header, data: Data::empty(), objects: Some(objects) }
     }
 
     #[cfg(feature = "object")]

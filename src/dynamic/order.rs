@@ -4,7 +4,7 @@
 use ndarray::ShapeBuilder;
 use ndarray::{ArrayViewD, Axis, IxDyn, SliceArg, SliceInfoElem};
 
-use super::DynArray;
+use super::{Data, DynArray};
 use crate::element::WritableElement;
 use crate::error::Result;
 use crate::header::Header;
@@ -60,11 +60,24 @@ impl DynArray {
             return Ok(Self::of_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
         }
         elements.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
-        let view = bytes_of(self);
-        let part = view.slice(&elements[..]);
-        let (_, dims) = part.shape().split_last().expect("the bytes of an element are an axis");
+        let (bytes, item) = (self.bytes(), self.dtype().item_size());
+        match item {
+            2 => self.part::<u16>(bytemuck::cast_slice(bytes), 1, &elements),
+            4 => self.part::<u32>(bytemuck::cast_slice(bytes), 1, &elements),
+            8 => self.part::<u64>(bytemuck::cast_slice(bytes), 1, &elements),
+            _ => self.part::<u8>(bytes, item, &elements),
+        }
+    }
+
+    fn part<W: WritableElement>(&self, words: &[W], each: usize, elements: &[SliceInfoElem]) -> Result<Self> {
+        let view = words_of(self, words, each);
+        let part = view.slice(elements);
+        let (_, dims) = part.shape().split_last().expect("the words of an element are an axis");
         let header = Header::new(self.dtype().clone(), Order::C, dims.into())?;
-        Ok(Self::from_bytes(header, &part.iter().copied().collect::<Vec<u8>>()))
+        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
+        let mut into = data.bytes_mut();
+        gathered(&mut Sink::of(&mut into), part, Order::C, &WriteOptions::new())?;
+        Ok(Self::of_data(header, data))
     }
 
     /// Several arrays as one, along an axis.
@@ -75,7 +88,7 @@ impl DynArray {
         let mut dims = joined.shape().to_vec();
         dims.pop();
         let header = Header::new(parts[0].dtype().clone(), Order::C, dims.into())?;
-        Ok(DynArray::from_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>()))
+        DynArray::from_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>())
     }
 
     /// Writes the elements in an order, without a header.

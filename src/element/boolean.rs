@@ -1,7 +1,7 @@
 //! Bools: one byte each, which is checked to be 0 or 1. Rust gives no meaning to any other.
 
 use super::cast::{Plain, PlainOut};
-use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch};
+use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, convert, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -9,18 +9,22 @@ use crate::options::{ReadOptions, WriteOptions};
 /// For messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
 
-fn dtype() -> DType {
+pub(super) fn scalar() -> Scalar {
     // A bool has one byte; the tests write and read it.
-    Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte").into()
+    Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte")
+}
+
+fn dtype() -> DType {
+    scalar().into()
 }
 
 impl ReadableElement for bool {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
-        match found.as_scalar().map(Scalar::kind) {
-            Some(Kind::Bool) => Ok(How::Plain(Plain::checked(|item| ErrorKind::BadBool {
-                found: item.first().copied().unwrap_or_default(),
+    fn accept(found: &DType, options: &ReadOptions) -> Result<How<Self>> {
+        match (found.as_scalar(), options.the_casting()) {
+            (Some(found), _) if found.kind() == Kind::Bool => Ok(How::Plain(Plain::checked(|item| {
+                ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() }
             }))),
-            // Converting to bool would ask what is true: nothing that casting could answer by a rule of `as`.
+            (Some(found), Some(casting)) => convert::accept_bool(found, casting),
             _ => Err(mismatch(found, dtype(), false)),
         }
     }

@@ -21,6 +21,7 @@ mod void;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
+pub(crate) use convert::{Change, change};
 pub(crate) use fix::swap_between;
 pub use longdouble::LongDouble;
 pub use text::Chars;
@@ -264,4 +265,9 @@ pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error
         _ => "no Rust type is there for it; DynArray takes every dtype".into(),
     };
     ErrorKind::DTypeMismatch { found: found.clone(), wanted, advice }.into()
+}
+
+/// The way to write units of so many bytes, whatever they mean.
+pub(crate) fn raw_units<const SIZE: usize>() -> PlainOut<[u8; SIZE]> {
+    PlainOut::<u8>::new(1, false).repeated()
 }

@@ -27,13 +27,13 @@ macro_rules! numbers {
 }
 pub(super) use numbers;
 
-pub(super) fn converted<T: Fixed + convert::Convert>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
-    let wanted = DType::from(T::scalar(ByteOrder::NATIVE));
+pub(super) fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
     match (found, options.the_casting()) {
-        (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting, wanted),
+        (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting),
         _ => {
-            let can_convert = found.as_scalar().is_some_and(|scalar| T::decoder(scalar).is_some());
-            Err(mismatch(found, wanted, can_convert))
+            let wanted = T::scalar(ByteOrder::NATIVE);
+            let can_convert = found.as_scalar().is_some_and(|scalar| convert::is_possible(scalar, &wanted));
+            Err(mismatch(found, wanted.into(), can_convert))
         }
     }
 }

@@ -80,7 +80,7 @@ impl<const N: usize> fmt::Debug for Chars<N> {
     }
 }
 
-fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
+pub(super) fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
     codes.map(|code| char::from_u32(code).ok_or_else(|| ErrorKind::BadUnicode { code }.into())).collect()
 }
 

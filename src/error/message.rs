@@ -152,7 +152,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::TextTooLong { length, width } => write!(
                 f,
-                "the text has a length of {length}, over the width of {width} that WriteOptions::text_width asks for"
+                "the text has a length of {length}, and there is room for {width} (WriteOptions::text_width, or the dtype)"
             ),
             Self::BadZip { reason } => write!(f, "the archive is malformed: {reason}"),
             Self::UnsupportedZip { reason } => write!(f, "{reason}, which this library does not read"),

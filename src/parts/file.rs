@@ -17,7 +17,7 @@ use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, Paylo
 use crate::npy::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{self, Picked, Source};
+use crate::transfer::{self, Anywhere, Picked, Source};
 
 /// An NPY file of any size, of which parts are read.
 pub type NpyFile = ArrayFile<Npy>;
@@ -91,8 +91,27 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(Self { file, path: None, found, data_offset, options })
     }
 
-    fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &Header {
         F::header(&self.found)
+    }
+
+    /// The bytes of the array, wherever they are.
+    pub(crate) fn anywhere(&self) -> Anywhere<'_> {
+        Anywhere::File(&self.file, self.data_offset as u64)
+    }
+
+    /// An error if the file is shorter than its array.
+    pub(crate) fn check_complete(&self) -> Result<()> {
+        self.check_length(self.header().payload_len().unwrap_or_default() as u64)
+    }
+
+    fn check_length(&self, need: u64) -> Result<()> {
+        let have = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
+        if have < (self.data_offset as u64).saturating_add(need) {
+            let have = have.saturating_sub(self.data_offset as u64);
+            return Err(self.at_path(transfer::truncated(self.header(), have)));
+        }
+        Ok(())
     }
 
     /// Reads the header again: another process may have appended rows, which [`ArrayFile::shape`] has from then on. Says
@@ -267,11 +286,6 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }))
     }
 
-    /// Some indices in a row along one axis, in the order of the file.
-    pub(crate) fn part<T: FromPayload>(&self, axis: usize, start: usize, count: usize) -> Result<T> {
-        self.select(&Selection::along(self.shape(), axis, start, count))
-    }
-
     pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
         let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
         self.take(&header, &picked, T::from_payload)
@@ -285,12 +299,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // What the file does not have is not made room for.
-        let have = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
-        if have < (self.data_offset as u64).saturating_add(picked.end()) {
-            let have = have.saturating_sub(self.data_offset as u64);
-            return Err(self.at_path(transfer::truncated(self.header(), have)));
-        }
-        let mut source = Source::picked(&self.file, self.data_offset as u64, picked);
+        self.check_length(picked.end())?;
+        let mut source = Source::picked(self.anywhere(), picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))
     }

@@ -1,18 +1,37 @@
-//! Elements that are made one by one, each by itself, by several threads at once.
+//! Elements that are made block by block, each block by itself, by several threads at once.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::os;
 use crate::error::{ErrorKind, Result};
 
-/// The elements that `make` makes of the numbers below `len`. The error is that of the first that could not be made.
+/// The elements that `make` makes of the numbers below `len`, one of each. The error is that of the first that could not be
+/// made.
+#[cfg(feature = "object")]
 pub(crate) fn make_each<T: Send>(
     len: usize,
     threads: impl FnOnce() -> usize,
     make: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    make_blocks(len, 64, threads, &|numbers, made| {
+        for number in numbers {
+            made.push(make(number)?);
+        }
+        Ok(())
+    })
+}
+
+/// The same for elements that are made so many at a time: `make` appends just one for each number.
+pub(super) fn make_blocks<T: Send>(
+    len: usize,
+    block: usize,
+    threads: impl FnOnce() -> usize,
+    make: &(dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync),
 ) -> Result<Vec<T>> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 14;
@@ -20,21 +39,31 @@ pub(crate) fn make_each<T: Send>(
     let bytes = len.saturating_mul(size_of::<T>());
     items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes })?;
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
-    let part = if len < 2 * LEAST { len } else { len.div_ceil(threads()).max(LEAST) };
+    let part = if len < 2 * LEAST { len } else { len.div_ceil(4 * threads()).max(LEAST) };
     let mut parts: Vec<Filled<'_, T>> = items.spare_capacity_mut()[..len]
         .chunks_mut(part.max(1))
         .map(|room| Filled { room, count: 0, done: Ok(()) })
         .collect();
+    let count = parts.len();
     let queue = Mutex::new(parts.iter_mut().enumerate());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    // After a fault no further part is taken; those before it have been, and are finished.
+    let has_failed = AtomicBool::new(false);
+    let next = || match has_failed.load(Ordering::Relaxed) {
+        true => None,
+        false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
+    };
     let work = || {
+        let mut made = Vec::new();
         while let Some((index, filled)) = next() {
-            filled.fill(index * part, &make);
+            filled.fill(index * part, block, &mut made, make);
+            if filled.done.is_err() {
+                has_failed.store(true, Ordering::Relaxed);
+            }
         }
     };
     thread::scope(|scope| {
         // What no thread can be had for is done here.
-        for _ in 1..len.div_ceil(part.max(1)) {
+        for _ in 1..count.div_ceil(4) {
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -57,16 +86,25 @@ struct Filled<'a, T> {
 }
 
 impl<T> Filled<'_, T> {
-    fn fill(&mut self, from: usize, make: &impl Fn(usize) -> Result<T>) {
-        for (index, slot) in self.room.iter_mut().enumerate() {
-            match make(from + index) {
-                Ok(item) => slot.write(item),
-                Err(error) => {
-                    self.done = Err(error);
-                    return;
-                }
-            };
-            self.count = index + 1;
+    fn fill(
+        &mut self,
+        from: usize,
+        block: usize,
+        made: &mut Vec<T>,
+        make: &(dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync),
+    ) {
+        for slots in self.room.chunks_mut(block.max(1)) {
+            made.clear();
+            let first = from + self.count;
+            if let Err(error) = make(first..first + slots.len(), made) {
+                self.done = Err(error);
+                return;
+            }
+            assert_eq!(made.len(), slots.len(), "an element for each number");
+            for (slot, item) in slots.iter_mut().zip(made.drain(..)) {
+                slot.write(item);
+            }
+            self.count += slots.len();
         }
     }
 
@@ -82,29 +120,36 @@ impl<T> Filled<'_, T> {
 mod tests {
     use std::sync::Arc;
 
-    use super::make_each;
+    use super::make_blocks;
     use crate::error::{Error, ErrorKind};
 
     #[test]
     fn all_are_made_in_order() {
         for len in [0, 1, 5, 100_000] {
-            let made = make_each(len, || 3, |index| Ok(index.to_string())).unwrap();
-            assert!(made.iter().enumerate().all(|(index, text)| text == &index.to_string()));
-            assert_eq!(made.len(), len);
+            for block in [1, 64, 1000] {
+                let made = make_blocks(len, block, || 3, &|numbers, made| {
+                    made.extend(numbers.map(|number| number.to_string()));
+                    Ok(())
+                })
+                .unwrap();
+                assert!(made.iter().enumerate().all(|(index, text)| text == &index.to_string()));
+                assert_eq!(made.len(), len);
+            }
         }
     }
 
     #[test]
     fn the_first_error_is_told_and_nothing_leaks() {
         let counted = Arc::new(());
-        let made = make_each(
-            100_000,
-            || 4,
-            |index| match index {
-                40_000.. => Err(Error::from(ErrorKind::BadOption { reason: index.to_string() })),
-                _ => Ok(Arc::clone(&counted)),
-            },
-        );
+        let made = make_blocks(100_000, 10, || 4, &|numbers, made| {
+            for index in numbers {
+                if index >= 40_000 {
+                    return Err(Error::from(ErrorKind::BadOption { reason: index.to_string() }));
+                }
+                made.push(Arc::clone(&counted));
+            }
+            Ok(())
+        });
         assert!(made.unwrap_err().to_string().contains("40000"));
         assert_eq!(Arc::strong_count(&counted), 1);
     }

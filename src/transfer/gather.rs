@@ -4,7 +4,7 @@
 //! rows lie together, and else tile by tile, so that each line of the cache is fetched once and used whole. One element
 //! at a time would fetch the lines of a transposed array again for every element in them.
 
-use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, Slice, s};
+use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, ShapeBuilder, Slice, s};
 
 use crate::element::cast::PlainOut;
 
@@ -91,6 +91,45 @@ fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
     if view.ndim() == 0 {
         view.insert_axis_inplace(Axis(0));
     }
+}
+
+/// Puts elements of so many bytes that are packed in the order of some axes into another order of them: `order` names those axes
+/// as they are wanted, the slowest first.
+pub(super) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
+    match item {
+        0 => {}
+        1 => turn_units::<1>(items, lens, order, 1, into),
+        2 => turn_units::<2>(items, lens, order, 1, into),
+        4 => turn_units::<4>(items, lens, order, 1, into),
+        8 => turn_units::<8>(items, lens, order, 1, into),
+        16 => turn_units::<16>(items, lens, order, 1, into),
+        _ if item % 8 == 0 => turn_units::<8>(items, lens, order, item / 8, into),
+        _ if item % 4 == 0 => turn_units::<4>(items, lens, order, item / 4, into),
+        _ => turn_units::<1>(items, lens, order, item, into),
+    }
+}
+
+/// The same of elements that are so many units each.
+fn turn_units<const SIZE: usize>(
+    items: &[u8],
+    lens: &[usize],
+    order: &[usize],
+    each: usize,
+    into: &mut [u8],
+) {
+    let out = crate::element::raw_units::<SIZE>();
+    let mut dims = lens.to_vec();
+    let mut order = order.to_vec();
+    if each > 1 || dims.is_empty() {
+        order.push(dims.len());
+        dims.push(each);
+    }
+    // The items are just those of the lengths.
+    let view =
+        ArrayViewD::from_shape(dims, items.as_chunks::<SIZE>().0).expect("just the items of the lengths");
+    let mut view = view.permuted_axes(order);
+    simplify(&mut view);
+    gather(&view, &out, into);
 }
 
 /// The axis whose elements lie closest together.
@@ -218,5 +257,72 @@ fn scatter<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8]
         for (item, into) in line.iter().zip(into.as_chunks_mut().0) {
             *into = *item;
         }
+    }
+}
+
+/// Puts elements of so many bytes one behind the other that are apart: how many there are along each axis, and how many bytes
+/// apart, the slowest axis first. There are just the bytes of them in `into`.
+pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: usize, into: &mut [u8]) {
+    match item {
+        _ if into.is_empty() => {}
+        1 => pick_units::<1>(bytes, start, axes, into),
+        2 => pick_units::<2>(bytes, start, axes, into),
+        4 => pick_units::<4>(bytes, start, axes, into),
+        8 => pick_units::<8>(bytes, start, axes, into),
+        16 => pick_units::<16>(bytes, start, axes, into),
+        _ => {
+            let (last, outer) = axes.split_last().unwrap_or((&(1, 0), &[]));
+            each_row(start, outer, last.0 * item, into, &mut |place, row| {
+                for (index, into) in row.chunks_exact_mut(item).enumerate() {
+                    into.copy_from_slice(&bytes[place + index * last.1..][..item]);
+                }
+            });
+        }
+    }
+}
+
+fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usize)], into: &mut [u8]) {
+    let is_unit = |axis: &(usize, usize)| axis.1.is_multiple_of(SIZE);
+    let strided = |axes: &[(usize, usize)]| axes.iter().filter(|axis| axis.0 > 1).count() > 1;
+    if strided(axes) && axes.iter().all(is_unit) {
+        let dims: Vec<usize> = axes.iter().map(|(len, _)| *len).collect();
+        let strides: Vec<usize> = axes.iter().map(|(_, stride)| stride / SIZE).collect();
+        let shape = ndarray::IxDyn(&dims).strides(ndarray::IxDyn(&strides));
+        // Elements that overlap are picked one by one below.
+        if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].as_chunks::<SIZE>().0) {
+            simplify(&mut view);
+            return gather(&view, &crate::element::raw_units::<SIZE>(), into);
+        }
+    }
+    let (&(len, stride), outer) = axes.split_last().unwrap_or((&(1, SIZE), &[]));
+    each_row(start, outer, len * SIZE, into, &mut |place, row| {
+        if stride == SIZE {
+            return row.copy_from_slice(&bytes[place..][..row.len()]);
+        }
+        let items = bytes[place..].chunks(stride.max(1));
+        for (item, into) in items.zip(row.as_chunks_mut::<SIZE>().0) {
+            match item.first_chunk() {
+                Some(item) => *into = *item,
+                None => into.copy_from_slice(&item[..SIZE]),
+            }
+        }
+    });
+}
+
+/// Calls with the place of each row's first element and where the row goes.
+fn each_row(
+    start: usize,
+    outer: &[(usize, usize)],
+    row: usize,
+    into: &mut [u8],
+    call: &mut dyn FnMut(usize, &mut [u8]),
+) {
+    for (number, into) in into.chunks_exact_mut(row).enumerate() {
+        let (mut left, mut place) = (number, start);
+        for (len, stride) in outer.iter().rev() {
+            place += left % len * stride;
+            left /= len;
+        }
+        call(place, into);
     }
 }

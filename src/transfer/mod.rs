@@ -7,7 +7,6 @@
 mod block;
 #[cfg(feature = "npz")]
 mod deflate;
-#[cfg(feature = "object")]
 mod each;
 mod gather;
 pub(crate) mod os;
@@ -16,6 +15,7 @@ mod pipeline;
 mod read;
 mod sink;
 mod source;
+pub(crate) mod tiles;
 #[cfg(feature = "npz")]
 mod unpack;
 mod write;
@@ -32,9 +32,9 @@ pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
 };
 pub(crate) use sink::Sink;
-pub(crate) use source::Source;
 #[cfg(feature = "npz")]
 pub(crate) use source::Witness;
+pub(crate) use source::{Anywhere, Source};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};

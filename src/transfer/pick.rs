@@ -16,8 +16,13 @@ pub(crate) struct Picked {
 impl Picked {
     /// The elements of `item` bytes that lie along these axes: how many, and how far apart in elements.
     pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
-        let mut run = item;
         axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
+        Self::of_bytes(start.saturating_mul(item as u64), axes, item)
+    }
+
+    /// The same with places and distances in bytes.
+    pub(crate) fn of_bytes(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
+        let mut run = item;
         // What lies together is one run.
         while let Some(&(count, stride)) = axes.last() {
             if count != 1 && stride != run as u64 {
@@ -27,7 +32,7 @@ impl Picked {
             axes.pop();
         }
         axes.retain(|(count, _)| *count != 1);
-        Self { start: start.saturating_mul(item as u64), axes, run }
+        Self { start, axes, run }
     }
 
     /// How many bytes all runs have together.

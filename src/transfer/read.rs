@@ -4,10 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use super::each::make_blocks;
 use super::source::{Positioned, Source};
 use super::{BLOCK, os};
 use crate::element::cast::{Part as MemoryPart, Plain, Room};
-use crate::element::{DecodeWhole, How};
+use crate::element::{Decode, DecodeWhole, How};
 use crate::error::{Error, ErrorKind, Limited, Part, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
@@ -29,6 +30,9 @@ pub(crate) fn read<T: Send + Sync>(
     let bytes = begin(source, header, options)?;
     match how {
         How::Plain(plain) => read_plain(source, header, &plain, header.len(), bytes, options),
+        How::Coded(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
+            read_coded(source, header, &*decode, options)
+        }
         How::Coded(decode) => {
             let mut items = Vec::new();
             if source.remaining().is_some() && bytes > 0 {
@@ -48,6 +52,31 @@ pub(crate) fn read<T: Send + Sync>(
         }
         How::Whole(_) => unreachable!("it was taken above"),
     }
+}
+
+/// Items that can be read anywhere, decoded by as many threads as there may be.
+fn read_coded<T: Send>(
+    source: &mut Source<'_>,
+    header: &Header,
+    decode: &dyn Decode<T>,
+    options: &ReadOptions,
+) -> Result<Vec<T>> {
+    let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
+    let item = header.dtype().item_size();
+    let threads = || if os::READS_ANYWHERE { options.thread_count() } else { 1 };
+    let items = make_blocks(header.len(), (BLOCK / 4 / item).max(1), threads, &|numbers, made| {
+        let (at, length) = (numbers.start * item, numbers.len() * item);
+        // At an address that suits numbers, so that many are converted at a time.
+        let mut words = vec![0u128; length.div_ceil(size_of::<u128>())];
+        let block = &mut bytemuck::cast_slice_mut(&mut words)[..length];
+        let filled = positioned.fill_at(block, at)?;
+        if filled < length {
+            return Err(truncated(header, (at + filled) as u64));
+        }
+        decode.decode(block, numbers.len(), made).map_err(|error| error.behind(numbers.start))
+    })?;
+    source.advance((header.len() * item) as u64);
+    Ok(items)
 }
 
 /// Reads the elements of a payload into ones that are there, in the order of the file.

@@ -45,7 +45,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Tells that so many bytes are going to come, which are counted from here on.
-    pub(super) fn expect(&mut self, bytes: usize, options: &WriteOptions) -> Result<()> {
+    pub(crate) fn expect(&mut self, bytes: usize, options: &WriteOptions) -> Result<()> {
         /// Below this the call costs more than it saves.
         const WORTHWHILE: usize = 1 << 20;
         self.tally = options.the_progress().map(|progress| Tally::new(progress.clone(), bytes as u64));

@@ -21,14 +21,42 @@ pub(crate) struct Source<'a> {
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
-    /// Runs of bytes of an array in a file, which begins at this place.
+    /// Runs of bytes of an array.
     Picked {
-        file: &'a File,
-        array: u64,
+        array: Anywhere<'a>,
         runs: &'a Picked,
     },
     /// A stream, of which some bytes may be known to be left.
     Stream(&'a mut dyn Read, Option<u64>),
+}
+
+/// The bytes of an array that can be read anywhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Anywhere<'a> {
+    Bytes(&'a [u8]),
+    /// In a file, at this place.
+    File(&'a File, u64),
+}
+
+impl Anywhere<'_> {
+    fn fill_at(self, into: &mut [u8], from: u64) -> Result<usize> {
+        match self {
+            Self::Bytes(bytes) => {
+                let bytes = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
+                let length = bytes.len().min(into.len());
+                into[..length].copy_from_slice(&bytes[..length]);
+                Ok(length)
+            }
+            Self::File(file, place) => {
+                fill(into, |rest, at| os::read_at(file, rest, place + from + at as u64))
+            }
+        }
+    }
+
+    /// Fills `into` with picked bytes from one of them on; says how many came.
+    pub(crate) fn fill_picked(self, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+        fill_picked(self, runs, into, from)
+    }
 }
 
 /// A regular file, from a position on.
@@ -72,9 +100,9 @@ impl<'a> Source<'a> {
         Self::from(Origin::Stream(stream, Some(len)))
     }
 
-    /// Those bytes that are picked of an array, which begins at this place of a file.
-    pub(crate) fn picked(file: &'a File, array: u64, runs: &'a Picked) -> Self {
-        Self::from(Origin::Picked { file, array, runs })
+    /// Those bytes that are picked of an array.
+    pub(crate) fn picked(array: Anywhere<'a>, runs: &'a Picked) -> Self {
+        Self::from(Origin::Picked { array, runs })
     }
 
     /// Whether the bytes lie apart, so that it takes long to read few of them.
@@ -152,7 +180,7 @@ impl<'a> Source<'a> {
         let origin = match &self.origin {
             Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
             Origin::File(file) => Fixed::File(*file),
-            Origin::Picked { file, array, runs } => Fixed::Picked { file, array: *array, runs },
+            Origin::Picked { array, runs } => Fixed::Picked { array: *array, runs },
             Origin::Stream(..) => return None,
         };
         Some(Positioned { origin, passed: self.passed, witness: self.witness, tally: self.tally.clone() })
@@ -241,7 +269,7 @@ pub(crate) struct Positioned<'a> {
 enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
-    Picked { file: &'a File, array: u64, runs: &'a Picked },
+    Picked { array: Anywhere<'a>, runs: &'a Picked },
 }
 
 impl<'a> Positioned<'a> {
@@ -256,24 +284,17 @@ impl<'a> Positioned<'a> {
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         let filled = match self.origin {
-            Fixed::Bytes(bytes) => {
-                let bytes = bytes.get(from..).unwrap_or_default();
-                let length = bytes.len().min(into.len());
-                into[..length].copy_from_slice(&bytes[..length]);
-                length
-            }
+            Fixed::Bytes(bytes) => Anywhere::Bytes(bytes).fill_at(into, from as u64)?,
             Fixed::File(file) => {
                 let left = file.end.saturating_sub(file.at + from as u64);
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                fill(&mut into[..most], |rest, at| {
-                    os::read_at(file.file, rest, file.at + (from + at) as u64)
-                })?
+                Anywhere::File(file.file, file.at).fill_at(&mut into[..most], from as u64)?
             }
-            Fixed::Picked { file, array, runs } => {
+            Fixed::Picked { array, runs } => {
                 let at = self.passed + from as u64;
                 let left = runs.len().saturating_sub(at);
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                fill_picked(file, array, runs, &mut into[..most], at)?
+                array.fill_picked(runs, &mut into[..most], at)?
             }
         };
         if let Some(witness) = self.witness {
@@ -288,14 +309,12 @@ impl<'a> Positioned<'a> {
 
 /// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
 /// with what lies between them, because a call costs as much as a few pages.
-fn fill_picked(file: &File, array: u64, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
     /// What may lie between two runs that are read at once,
     const GAP: u64 = 4 << 10;
     /// and how much is read at once then.
     const SPAN: usize = 128 << 10;
-    let read = |into: &mut [u8], place: u64| {
-        fill(into, |rest, at| os::read_at(file, rest, array + place + at as u64))
-    };
+    let is_file = matches!(array, Anywhere::File(..)); // of memory, each run costs no more than itself
     let mut scratch = Vec::new();
     let mut filled = 0;
     while filled < into.len() {
@@ -304,7 +323,7 @@ fn fill_picked(file: &File, array: u64, runs: &Picked, into: &mut [u8], from: u6
         let (stride, neighbours) = runs.neighbours(at);
         let rest = &mut into[filled..];
         let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
-        let together = match is_whole && stride.saturating_sub(left as u64) <= GAP {
+        let together = match is_file && is_whole && stride.saturating_sub(left as u64) <= GAP {
             true => neighbours.min(rest.len() / left).min(SPAN / stride as usize),
             false => 1,
         };
@@ -312,7 +331,7 @@ fn fill_picked(file: &File, array: u64, runs: &Picked, into: &mut [u8], from: u6
             let stride = stride as usize;
             let span = (together - 1) * stride + left;
             scratch.resize(span, 0);
-            let came = read(&mut scratch, place)?;
+            let came = array.fill_at(&mut scratch, place)?;
             for (run, into) in scratch[..came].chunks(stride).zip(rest.chunks_exact_mut(left)) {
                 let length = left.min(run.len());
                 into[..length].copy_from_slice(&run[..length]);
@@ -323,7 +342,7 @@ fn fill_picked(file: &File, array: u64, runs: &Picked, into: &mut [u8], from: u6
             }
         } else {
             let wanted = left.min(rest.len());
-            let came = read(&mut rest[..wanted], place)?;
+            let came = array.fill_at(&mut rest[..wanted], place)?;
             filled += came;
             if came < wanted {
                 return Ok(filled);

@@ -225,12 +225,11 @@ fn dtypes_are_cast_when_the_program_runs() {
     assert!(
         array.cast_to(&dtype(Kind::Uint, 8, ByteOrder::NATIVE), Casting::SameKind).unwrap_err().is_mismatch()
     );
-    assert!(
-        array.cast_to(&dtype(Kind::Text, 8, ByteOrder::NATIVE), Casting::Unsafe).unwrap_err().is_mismatch()
-    );
 
     // Everything has a byte order to change: what NumPy has of either, `record-matrix` and `record-matrix_big`.
     let folder = manifest::testdata();
+    let records: DynArray = read_npy(folder.join("record-matrix.npy")).unwrap();
+    assert!(array.cast_to(records.dtype(), Casting::Unsafe).unwrap_err().is_mismatch());
     for (little, big) in [("record-matrix", "record-matrix_big"), ("record-tight", "record-tight_big")] {
         let [little, big]: [DynArray; 2] =
             [little, big].map(|id| read_npy(folder.join(format!("{id}.npy"))).unwrap());

@@ -3,6 +3,7 @@
 
 mod support;
 
+mod casts;
 mod compat;
 mod corpus;
 mod dynamic;

@@ -9,6 +9,7 @@ use crate::dynamic::DynArray;
 use crate::error::Result;
 use crate::header::Header;
 use crate::npy;
+use crate::options::Casting;
 use crate::shape::{Order, Shape};
 
 /// Whether a name is that of the function which an array is made by.
@@ -129,13 +130,13 @@ fn array(dtype: DType, dims: Vec<usize>, order: Order, bytes: &[u8]) -> Result<D
         let (shape, dtype) = (header.shape(), header.dtype());
         return Err(bad(format!("{} bytes are no array of {dtype} of shape {shape}", bytes.len())));
     }
-    Ok(DynArray::from_bytes(header, bytes))
+    DynArray::from_bytes(header, bytes)
 }
 
 /// In this machine's byte order, as NumPy makes all arrays but those of protocol 5.
 fn native(array: DynArray) -> Result<DynArray> {
     let dtype = array.dtype().with_byte_order(ByteOrder::NATIVE);
-    array.reordered(&dtype)
+    if array.dtype() == &dtype { Ok(array) } else { array.cast_to(&dtype, Casting::Safe) }
 }
 
 /// The dtype that an object is.

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 const NANOS: i128 = 1_000_000_000;
 
 /// A tick as a fraction of nanoseconds; `None` for what has no fixed length (years, months, bare counts).
-fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
+pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
     let (many, parts) = match step.unit {
         TimeUnit::Week => (7 * 86_400 * NANOS, 1),
         TimeUnit::Day => (86_400 * NANOS, 1),
@@ -37,7 +37,8 @@ pub(super) fn cannot(reason: impl Into<String>) -> Error {
 pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Result<i128> {
     let ticks = ticks.ok_or_else(|| cannot("NaT is no time"))?;
     if let Some((many, parts)) = nanos_per_tick(step) {
-        let nanos = i128::from(ticks) * many; // 63 + 64 bits at the most
+        let too_far = || cannot(format!("{ticks}[{step}] is too far away"));
+        let nanos = i128::from(ticks).checked_mul(many).ok_or_else(too_far)?;
         return match nanos % parts {
             0 => Ok(nanos / parts),
             _ => Err(cannot(format!("{ticks}[{step}] falls between two nanoseconds"))),
@@ -51,11 +52,25 @@ pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Res
     let Some(months) = months else {
         return Err(cannot(format!("a tick of [{step}] has no fixed length")));
     };
-    Ok(first_of_month(i128::from(ticks) * i128::from(step.count) * months) * 86_400 * NANOS)
+    let days = months_to_days(i128::from(ticks) * i128::from(step.count) * months);
+    days.checked_mul(86_400 * NANOS).ok_or_else(|| cannot(format!("{ticks}[{step}] is too far away")))
+}
+
+/// The month in which a day is, both counted from January 1970.
+pub(in crate::element) fn days_to_months(days: i128) -> i128 {
+    // A month is longer than 30.4 days on average, and at the most 4 months are guessed wrong within 400 years.
+    let mut months = days * 4800 / 146_097 - 1;
+    while months_to_days(months + 1) <= days {
+        months += 1;
+    }
+    while months_to_days(months) > days {
+        months -= 1;
+    }
+    months
 }
 
 /// The day on which a month begins, both counted from January 1970 (in the proleptic Gregorian calendar, as NumPy).
-fn first_of_month(months: i128) -> i128 {
+pub(in crate::element) fn months_to_days(months: i128) -> i128 {
     // Years begin in March here, so that the day of February that is or is not there is the last one.
     let months = months + 10;
     let (year, month) = (1969 + months.div_euclid(12), months.rem_euclid(12));

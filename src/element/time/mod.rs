@@ -7,6 +7,8 @@ mod convert;
 mod jiff;
 pub mod units;
 
+pub(super) use convert::{days_to_months, months_to_days, nanos_per_tick};
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
@@ -16,7 +18,7 @@ use crate::dtype::{ByteOrder, Kind, Scalar};
 use units::Unit;
 
 /// "Not a time", in both types.
-const NAT: i64 = i64::MIN;
+pub(super) const NAT: i64 = i64::MIN;
 
 /// Makes one of the two types; they differ in what they mean, and not in how they are made.
 macro_rules! time_type {

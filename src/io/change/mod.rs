@@ -237,6 +237,15 @@ pub(crate) fn create_new(
     sync_folder(&folder, options)
 }
 
+/// A file for what is in between, which is gone when it is closed.
+pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
+    let (folder, _) = draft::split(&folder.join("unnamed"))?;
+    let draft = Draft::new(&folder, true)?;
+    let file = draft.file.try_clone();
+    draft.discard(&folder); // its name, if it had to have one
+    file
+}
+
 /// Writes over an old file, and truncates it only after what has been written: a call that fails before it writes changes
 /// nothing. The file is opened for reading, too, since it may be mapped.
 fn overwrite(

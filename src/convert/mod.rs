@@ -1,26 +1,27 @@
 //! Files out of files, of any size, in memory that does not depend on it: another order, byte order or dtype, and several
-//! files as one.
+//! files as one. What is done here is to say which source goes where; `transfer::tiles` moves the elements.
+
+mod join;
 
 use std::fs::File;
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::array::store_npy;
+use join::{Along, Inputs};
+
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
+use crate::io::RaReader;
 use crate::io::change::{self, Locked};
-use crate::io::{ArrayFormat, RaReader};
 use crate::npy;
 use crate::options::{Casting, ReadOptions, WriteOptions};
-use crate::parts::{ArrayFile, NpyFile, RaFile};
+use crate::parts::{NpyFile, RaFile};
 use crate::path;
 use crate::progress::go_on;
 use crate::ra;
 use crate::shape::Order;
-use crate::transfer::Sink;
 
 /// What becomes of a file on its way to another, and how.
 ///
@@ -114,6 +115,11 @@ impl<'a> Conversion<'a> {
         self
     }
 
+    /// How much is in memory at a time.
+    fn most(&self) -> usize {
+        self.memory.unwrap_or(64 << 20)
+    }
+
     fn tell(&mut self, done: u64, all: u64) -> Result<()> {
         match self.progress.as_mut().map(|call| call(done, all)) {
             Some(answer) => go_on(answer),
@@ -176,30 +182,51 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 /// assert_eq!(ndarray_io::read_npy::<_, Array1<i32>>(&all)?, arr1(&[1, 2, 3]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn concatenate_npy<P, Q>(from: &[P], to: Q, axis: usize, mut conversion: Conversion<'_>) -> Result<()>
+pub fn concatenate_npy<P, Q>(from: &[P], to: Q, axis: usize, conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    let to = to.as_ref();
+    join_npy(from, to.as_ref(), Along::Axis(axis), conversion)
+}
+
+/// Makes one NPY file out of several of the same shape, one behind the other along a new axis, as `numpy.stack` does. Else it is
+/// as [`concatenate_npy`].
+///
+/// ```
+/// use ndarray::{arr1, arr2, Array2};
+/// use ndarray_io::{Conversion, stack_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let (a, b, all) = (folder.path().join("a.npy"), folder.path().join("b.npy"), folder.path().join("all.npy"));
+/// ndarray_io::write_npy(&a, &arr1(&[1, 2]))?;
+/// ndarray_io::write_npy(&b, &arr1(&[3, 4]))?;
+/// stack_npy(&[a, b], &all, 1, Conversion::new())?;
+/// assert_eq!(ndarray_io::read_npy::<_, Array2<i32>>(&all)?, arr2(&[[1, 3], [2, 4]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn stack_npy<P, Q>(from: &[P], to: Q, axis: usize, conversion: Conversion<'_>) -> Result<()>
+where
+    P: AsRef<Path>,
+    Q: AsRef<Path>,
+{
+    join_npy(from, to.as_ref(), Along::NewAxis(axis), conversion)
+}
+
+fn join_npy<P: AsRef<Path>>(
+    from: &[P],
+    to: &Path,
+    along: Along,
+    mut conversion: Conversion<'_>,
+) -> Result<()> {
     let locked = lock_if_input(to, from, &conversion)?;
-    let files =
-        from.iter().map(|from| NpyFile::open_with(from, &conversion.read)).collect::<Result<Vec<_>>>()?;
+    let inputs = Inputs::open(from, &conversion.read)?;
     if let Some(target) = &locked {
-        // Rows that an append has left uncounted would be lost with the old file.
-        let target = target.metadata()?;
-        for file in &files {
-            if let (true, Some(bytes @ 1..)) =
-                (change::is_same(&target, &file.metadata()?), file.trailing_len()?)
-            {
-                let rows = bytes.checked_div(file.row_bytes()).unwrap_or(0);
-                return Err(file.at_path(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
-            }
-        }
+        inputs.refuse_uncounted_rows(target)?;
     }
-    let header = joined(&files, axis, &conversion)?;
+    let header = inputs.header(along, &conversion)?;
     let head = npy::format(&header, conversion.write.the_version())?;
-    write_file(to, locked.as_ref(), &files, axis, (&header, &head), &mut conversion)
+    write_file(to, locked.as_ref(), &inputs, along, (&header, &head), &mut conversion)
 }
 
 /// Makes an RA file out of an NPY file, of any size. The axes stay as they are, in RA's order; with
@@ -226,21 +253,22 @@ where
 {
     let to = to.as_ref();
     let locked = lock_if_input(to, &[&from], &conversion)?;
-    let file = NpyFile::open_with(from, &conversion.read)?;
+    let inputs = Inputs::of_file(NpyFile::open_with(from, &conversion.read)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
-    let header = joined(std::slice::from_ref(&file), 0, &conversion)?;
+    let header = inputs.header(Along::Axis(0), &conversion)?;
     if let DType::Record(_) = header.dtype() {
         let advice = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
         return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, advice }).at_path(to));
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
+    let heads = (&header, &head[..]);
     if locked.is_some() {
-        return write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion); // an NPY file has no such bytes
+        // An NPY file has no bytes that would be kept.
+        return write_file(to, locked.as_ref(), &inputs, Along::Axis(0), heads, &mut conversion);
     }
     let options = conversion.write.clone();
-    let files = [file];
-    let write = |to: &File, _: &[u8]| write_joined(to, &files, 0, &header, &head, &mut conversion);
+    let write = |to: &File, _: &[u8]| inputs.write(to, Along::Axis(0), heads, &mut conversion);
     change::replace_after_look(to, &options, path::refuse_trailing, write).map_err(|error| error.at_path(to))
 }
 
@@ -269,51 +297,33 @@ where
         let dtype = reader.dtype().clone();
         return Err(Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, advice }).at_path(from));
     }
-    match RaFile::open_with(from, &conversion.read) {
-        Ok(file) => {
-            let header = joined(std::slice::from_ref(&file), 0, &conversion)?;
-            let head =
-                npy::format(&header, conversion.write.the_version()).map_err(|error| error.at_path(from))?;
-            write_file(to, locked.as_ref(), &[file], 0, (&header, &head), &mut conversion)
-        }
+    let inputs = match RaFile::open_with(from, &conversion.read) {
+        Ok(file) => Inputs::of_file(file)?,
         Err(error) if matches!(error.kind(), ErrorKind::Packed) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
-            let array = match conversion.target(array.dtype()) {
-                dtype if dtype == *array.dtype() => array,
-                dtype => array.cast_to(&dtype, conversion.casting())?,
-            };
-            let options = match conversion.order {
-                Some(order) => conversion.write.clone().order(order),
-                None => conversion.write.clone(),
-            };
-            put(to, locked.as_ref(), &options, |file| store_npy(&array, file, &options))
+            Inputs::of_memory(array)
         }
-        Err(error) => Err(error),
-    }
-}
-
-fn write_file<F: ArrayFormat>(
-    to: &Path,
-    locked: Option<&Locked>,
-    files: &[ArrayFile<F>],
-    axis: usize,
-    (header, head): (&Header, &[u8]),
-    conversion: &mut Conversion<'_>,
-) -> Result<()> {
-    let options = conversion.write.clone();
-    put(to, locked, &options, |file| write_joined(file, files, axis, header, head, conversion))
+        Err(error) => return Err(error),
+    };
+    let header = inputs.header(Along::Axis(0), &conversion)?;
+    let head = npy::format(&header, conversion.write.the_version()).map_err(|error| error.at_path(from))?;
+    write_file(to, locked.as_ref(), &inputs, Along::Axis(0), (&header, &head), &mut conversion)
 }
 
 /// Puts a new file in its place, of which the old one may have been read.
-fn put(
+fn write_file(
     to: &Path,
     locked: Option<&Locked>,
-    options: &WriteOptions,
-    write: impl FnOnce(&File) -> Result<()>,
+    inputs: &Inputs<'_>,
+    along: Along,
+    heads: (&Header, &[u8]),
+    conversion: &mut Conversion<'_>,
 ) -> Result<()> {
+    let options = conversion.write.clone();
+    let write = |file: &File| inputs.write(file, along, heads, conversion);
     let put = match locked {
-        Some(old) => change::replace_locked(to, old, options, write),
-        None => change::replace(to, options, write),
+        Some(old) => change::replace_locked(to, old, &options, write),
+        None => change::replace(to, &options, write),
     };
     put.map_err(|error| error.at_path(to))
 }
@@ -324,100 +334,4 @@ fn lock_if_input<P: AsRef<Path>>(
     conversion: &Conversion<'_>,
 ) -> Result<Option<Locked>> {
     change::lock_if_input(to, from, &conversion.write).map_err(|error| error.at_path(to))
-}
-
-/// The header of all files together.
-fn joined<F: ArrayFormat>(
-    files: &[ArrayFile<F>],
-    axis: usize,
-    conversion: &Conversion<'_>,
-) -> Result<Header> {
-    let Some(first) = files.first() else {
-        return Err(ErrorKind::BadOption { reason: "there is no file to make one of".into() }.into());
-    };
-    let dtype = conversion.target(first.dtype());
-    let mut dims = first.shape().dims().to_vec();
-    if files.len() > 1 && axis >= dims.len() {
-        let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.shape());
-        return Err(ErrorKind::BadOption { reason }.into());
-    }
-    for file in &files[1..] {
-        let mut others = file.shape().dims().to_vec();
-        let length = others.get(axis).copied().unwrap_or(0);
-        let mut wanted = dims.clone();
-        wanted[axis] = length;
-        if others != wanted {
-            let (found, wanted) = (file.shape().clone(), first.shape().clone());
-            return Err(file.at_path(ErrorKind::ShapeMismatch { found, wanted }.into()));
-        }
-        if conversion.target(file.dtype()) != dtype {
-            let advice = "Conversion::dtype makes them the same".into();
-            let found = file.dtype().clone();
-            return Err(file.at_path(ErrorKind::DTypeMismatch { found, wanted: dtype, advice }.into()));
-        }
-        others.clear();
-        dims[axis] = dims[axis].checked_add(length).ok_or_else(|| {
-            Error::from(ErrorKind::Overflow { what: "the length of all files together".into() })
-        })?;
-    }
-    Header::new(dtype, conversion.order.unwrap_or(first.order()), dims.into())
-}
-
-fn write_joined<F: ArrayFormat>(
-    mut file: &File,
-    files: &[ArrayFile<F>],
-    axis: usize,
-    header: &Header,
-    head: &[u8],
-    conversion: &mut Conversion<'_>,
-) -> Result<()> {
-    /// How much is in memory at a time if nobody says it: pieces are read, converted and joined, and stand twice then.
-    const MEMORY: usize = 64 << 20;
-    let mut sink = Sink::of(&mut file);
-    sink.write(head)?;
-    let all = header.payload_len().unwrap_or_default() as u64;
-    let mut done = 0;
-    let ndim = header.shape().ndim();
-    let slowest = if header.order() == Order::C { 0 } else { ndim.saturating_sub(1) };
-    if ndim == 0 {
-        let array = files[0].read::<DynArray>()?;
-        return recast(array, header, conversion)?.put(&mut sink, header.order(), &conversion.write);
-    }
-    if header.len() == 0 {
-        return conversion.tell(0, 0);
-    }
-    // Either the files follow one another, or a piece has a part of each.
-    let groups: Vec<&[ArrayFile<F>]> = if slowest == axis { files.chunks(1).collect() } else { vec![files] };
-    for group in groups {
-        let rows = group[0].shape().dims()[slowest];
-        let bytes = |file: &ArrayFile<F>| {
-            let item = file.dtype().item_size().max(header.dtype().item_size());
-            file.shape().byte_len(item).unwrap_or(usize::MAX) / rows.max(1)
-        };
-        let row: usize = group.iter().map(bytes).sum();
-        let step = (conversion.memory.unwrap_or(MEMORY) / 3 / row.max(1)).max(1);
-        for start in (0..rows).step_by(step) {
-            let count = step.min(rows - start);
-            let parts = group
-                .iter()
-                .map(|file| recast(file.part(slowest, start, count)?, header, conversion))
-                .collect::<Result<Vec<_>>>()?;
-            let piece = match <[DynArray; 1]>::try_from(parts) {
-                Ok([one]) => one,
-                Err(parts) => DynArray::join(&parts, axis)?,
-            };
-            piece.put(&mut sink, header.order(), &conversion.write)?;
-            done += piece.bytes().len() as u64;
-            conversion.tell(done, all)?;
-        }
-    }
-    file.flush()?;
-    Ok(())
-}
-
-fn recast(array: DynArray, header: &Header, conversion: &Conversion<'_>) -> Result<DynArray> {
-    if array.dtype() == header.dtype() {
-        return Ok(array);
-    }
-    array.cast_to(header.dtype(), conversion.casting())
 }

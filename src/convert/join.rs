@@ -1,0 +1,313 @@
+//! Arrays that become one: where in it each of them goes.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::Conversion;
+use crate::dynamic::DynArray;
+use crate::element::{Change, change};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::io::ArrayFormat;
+use crate::io::change::{is_same, unnamed};
+use crate::options::ReadOptions;
+use crate::parts::{ArrayFile, NpyFile};
+use crate::shape::Order;
+use crate::transfer::tiles::{Axis, Move, Plan, Side, Work, Writes, move_all, move_in_order};
+use crate::transfer::{Anywhere, Sink, os};
+
+/// How arrays follow one another in the one that they become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// Along an axis that they have.
+    Axis(usize),
+    /// Along one that they get.
+    NewAxis(usize),
+}
+
+/// The arrays that become one.
+pub(super) struct Inputs<'a> {
+    headers: Vec<Header>,
+    sources: Vec<Box<dyn Input + 'a>>,
+    options: ReadOptions,
+}
+
+/// Where the bytes of an array are.
+trait Input {
+    /// Calls with the bytes.
+    fn with(
+        &self,
+        options: &ReadOptions,
+        header: &Header,
+        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
+    ) -> Result<()>;
+
+    /// An error with the name of the file.
+    fn named(&self, error: Error) -> Error;
+
+    /// The file, if it is an open one.
+    fn file(&self) -> Option<&NpyFile> {
+        None
+    }
+}
+
+impl<F: ArrayFormat> Input for ArrayFile<F> {
+    fn with(
+        &self,
+        _: &ReadOptions,
+        _: &Header,
+        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
+    ) -> Result<()> {
+        call(self.anywhere())
+    }
+
+    fn named(&self, error: Error) -> Error {
+        self.at_path(error)
+    }
+}
+
+/// An NPY file that is open, so that it can be compared with the target.
+struct Open(NpyFile);
+
+impl Input for Open {
+    fn with(
+        &self,
+        _: &ReadOptions,
+        _: &Header,
+        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
+    ) -> Result<()> {
+        call(self.0.anywhere())
+    }
+
+    fn named(&self, error: Error) -> Error {
+        self.0.at_path(error)
+    }
+
+    fn file(&self) -> Option<&NpyFile> {
+        Some(&self.0)
+    }
+}
+
+/// A file that is opened again when it is its turn, because a process may not have so many open at once.
+struct Closed(PathBuf);
+
+impl Input for Closed {
+    fn with(
+        &self,
+        options: &ReadOptions,
+        header: &Header,
+        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let file = NpyFile::open_with(&self.0, options)?;
+        if file.header() != header {
+            let reason = "the file holds another array than it did when the work began".into();
+            return Err(self.named(ErrorKind::BadOption { reason }.into()));
+        }
+        file.check_complete()?;
+        call(file.anywhere())
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.at_path(&self.0)
+    }
+}
+
+impl Input for DynArray {
+    fn with(
+        &self,
+        _: &ReadOptions,
+        _: &Header,
+        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
+    ) -> Result<()> {
+        call(Anywhere::Bytes(self.bytes()))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error
+    }
+}
+
+impl<'a> Inputs<'a> {
+    /// NPY files.
+    pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
+        /// So many files stay open, of the 1024 or more that a process may have.
+        const OPEN: usize = 256;
+        let mut inputs = Self { headers: Vec::new(), sources: Vec::new(), options: options.clone() };
+        for path in paths {
+            let path = path.as_ref();
+            let file = NpyFile::open_with(path, options)?;
+            file.check_complete()?;
+            inputs.headers.push(file.header().clone());
+            inputs.sources.push(match inputs.sources.len() < OPEN {
+                true => Box::new(Open(file)),
+                false => Box::new(Closed(path.to_owned())),
+            });
+        }
+        Ok(inputs)
+    }
+
+    pub(super) fn of_file<F: ArrayFormat>(file: ArrayFile<F>) -> Result<Self> {
+        file.check_complete()?;
+        let (headers, sources) = (vec![file.header().clone()], vec![Box::new(file) as Box<dyn Input>]);
+        Ok(Self { headers, sources, options: ReadOptions::new() })
+    }
+
+    pub(super) fn of_memory(array: DynArray) -> Self {
+        let (headers, sources) = (vec![array.header().clone()], vec![Box::new(array) as Box<dyn Input>]);
+        Self { headers, sources, options: ReadOptions::new() }
+    }
+
+    /// An error if one of the files is the target and has rows that an append has left uncounted: they would be lost with it.
+    pub(super) fn refuse_uncounted_rows(&self, target: &File) -> Result<()> {
+        let target = target.metadata()?;
+        for file in self.sources.iter().filter_map(|source| source.file()) {
+            if let (true, Some(bytes @ 1..)) = (is_same(&target, &file.metadata()?), file.trailing_len()?) {
+                let rows = bytes.checked_div(file.row_bytes()).unwrap_or(0);
+                return Err(file.at_path(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The header of all arrays together.
+    pub(super) fn header(&self, along: Along, conversion: &Conversion<'_>) -> Result<Header> {
+        let Some(first) = self.headers.first() else {
+            return Err(ErrorKind::BadOption { reason: "there is no file to make one of".into() }.into());
+        };
+        let dtype = conversion.target(first.dtype());
+        let mut dims = first.shape().dims().to_vec();
+        let (axis, is_new) = match along {
+            Along::Axis(axis) => (axis, false),
+            Along::NewAxis(axis) => (axis, true),
+        };
+        if axis >= dims.len() + usize::from(is_new) && (is_new || self.headers.len() > 1) {
+            let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.shape());
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        for (header, source) in self.headers.iter().zip(&self.sources).skip(1) {
+            let others = header.shape().dims();
+            let fits =
+                |(at, (one, other)): (usize, (&usize, &usize))| one == other || (at == axis && !is_new);
+            if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
+                let (found, wanted) = (header.shape().clone(), first.shape().clone());
+                return Err(source.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
+            }
+            if conversion.target(header.dtype()) != dtype {
+                let advice = "Conversion::dtype makes them the same".into();
+                let found = header.dtype().clone();
+                return Err(source.named(ErrorKind::DTypeMismatch { found, wanted: dtype, advice }.into()));
+            }
+            if !is_new {
+                dims[axis] = dims[axis].checked_add(others[axis]).ok_or_else(|| {
+                    Error::from(ErrorKind::Overflow { what: "the length of all files together".into() })
+                })?;
+            }
+        }
+        if is_new {
+            dims.insert(axis, self.headers.len());
+        }
+        Header::new(dtype, conversion.order.unwrap_or(first.order()), dims.into())
+    }
+
+    /// Writes all of them into a new file, behind its header.
+    pub(super) fn write(
+        &self,
+        mut file: &File,
+        along: Along,
+        (header, head): (&Header, &[u8]),
+        conversion: &mut Conversion<'_>,
+    ) -> Result<()> {
+        let all = header.payload_len().unwrap_or_default() as u64;
+        let mut sink = Sink::of(&mut file);
+        sink.expect(head.len().saturating_add(header.payload_len().unwrap_or_default()), &conversion.write)?;
+        sink.write(head)?;
+        let mut told = 0;
+        let has_places = file.metadata()?.is_file() && !os::only_appends(file);
+        if has_places {
+            let start = file.stream_position()?;
+            self.move_to(Some(start), file, along, header, conversion, &mut told)?;
+            file.seek(SeekFrom::Start(start + all))?;
+        } else if self.follow_one_another(along, header) {
+            self.move_to(None, file, along, header, conversion, &mut told)?;
+        } else {
+            // Parts of each array in turn, which only a file can take.
+            let made = unnamed(&std::env::temp_dir())?;
+            self.move_to(Some(0), &made, along, header, conversion, &mut told)?;
+            (&made).seek(SeekFrom::Start(0))?;
+            std::io::copy(&mut &made, &mut file)?;
+        }
+        if told == 0 {
+            conversion.tell(0, all)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the arrays stand one behind the other in the new file.
+    fn follow_one_another(&self, along: Along, header: &Header) -> bool {
+        let (Along::Axis(axis) | Along::NewAxis(axis)) = along;
+        let slowest = if header.order() == Order::C { 0 } else { header.shape().ndim().saturating_sub(1) };
+        self.headers.len() < 2 || axis == slowest
+    }
+
+    fn move_to(
+        &self,
+        start: Option<u64>,
+        mut file: &File,
+        along: Along,
+        target: &Header,
+        conversion: &mut Conversion<'_>,
+        told: &mut u64,
+    ) -> Result<()> {
+        let all = target.payload_len().unwrap_or_default() as u64;
+        if all == 0 {
+            return Ok(());
+        }
+        let threads = conversion.write.thread_count();
+        // In memory are a tile for each thread, and of what is written in order two more.
+        let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
+        let writes = if start.is_some() { Writes::Anywhere } else { Writes::InOrder };
+        let item = target.dtype().item_size();
+        let to = target.shape().strides(target.order());
+        let mut first = 0;
+        for (header, source) in self.headers.iter().zip(&self.sources) {
+            let mut to: Vec<u64> = to.iter().map(|stride| (stride * item) as u64).collect();
+            let (place, len) = match along {
+                Along::Axis(axis) => (
+                    to.get(axis).copied().unwrap_or(0) * first as u64,
+                    header.shape().dims().get(axis).copied().unwrap_or(0),
+                ),
+                Along::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
+            };
+            first += len;
+            let own = header.dtype().item_size();
+            let from = header.shape().strides(header.order());
+            let axes = header.shape().dims().iter().zip(from).zip(to);
+            let axes = axes.map(|((&len, from), to)| Axis { len, from: (from * own) as u64, to }).collect();
+            let from = Side { start: 0, item: own };
+            let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);
+            let change = change(header.dtype(), target.dtype(), conversion.casting())
+                .map_err(|error| source.named(error))?;
+            let work = match &change {
+                Change::Nothing => Work::Nothing,
+                Change::Swap(swap) => Work::InPlace(swap),
+                Change::Recode(recode) => Work::Into(recode),
+            };
+            let truncated = || crate::transfer::truncated(header, 0);
+            let mut run = |bytes: Anywhere<'_>| {
+                let work = Move { source: bytes, plan: plan.clone(), work, truncated: &truncated };
+                let mut tell = |bytes| {
+                    *told += bytes;
+                    conversion.tell(*told, all)
+                };
+                match start {
+                    Some(start) => move_all(&work, (file, start), threads, &mut tell),
+                    None => move_in_order(&work, &mut Sink::of(&mut file), threads, &mut tell),
+                }
+                .map_err(|error| if error.element().is_some() { source.named(error) } else { error })
+            };
+            source.with(&self.options, header, &mut run)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Elements of one type out of those of another, by NumPy's rules of what is allowed.
+
+mod numbers;
+mod text;
+mod times;
+
+use super::fixed::Fixed;
+use super::swap::swap_units;
+use super::{Decode, How, mismatch, swap_between};
+use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
+use crate::error::{ErrorKind, Result};
+use crate::options::Casting;
+
+/// Makes elements of one dtype of the bytes of those of another, which may be changed on the way. An error names the element.
+pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
+
+/// What has to be done to elements of one dtype so that they are of another.
+pub(crate) enum Change {
+    Nothing,
+    /// Bytes are turned round where they are.
+    Swap(Box<dyn Fn(&mut [u8]) + Send + Sync>),
+    Recode(Recode),
+}
+
+/// How elements of one dtype become those of another; an error if they do not, or if this casting does not allow it.
+pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<Change> {
+    if found == wanted {
+        return Ok(Change::Nothing);
+    }
+    if found.with_byte_order(ByteOrder::NATIVE) == wanted.with_byte_order(ByteOrder::NATIVE) {
+        let (found, wanted) = (found.clone(), wanted.clone());
+        return Ok(Change::Swap(Box::new(move |bytes| swap_between(&found, &wanted, bytes))));
+    }
+    let (Some(from), Some(to)) = (found.as_scalar(), wanted.as_scalar()) else {
+        return Err(mismatch(found, wanted.clone(), false));
+    };
+    let Some(recode) = recoder(from, to) else { return Err(mismatch(found, wanted.clone(), false)) };
+    check(casting, from, to)?;
+    Ok(Change::Recode(recode))
+}
+
+/// What makes elements of one scalar dtype of those of another; `None` if nothing does.
+fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+    numbers::recoder(from, to).or_else(|| times::recoder(from, to)).or_else(|| text::recoder(from, to))
+}
+
+/// An error if this casting does not allow a conversion that there is.
+fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
+    if allows(casting, from, to) {
+        return Ok(());
+    }
+    let weakest = weakest(from, to);
+    let advice = format!("Casting::{casting:?} does not allow that conversion; Casting::{weakest:?} does");
+    Err(ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into(), advice }.into())
+}
+
+/// Whether elements of a file could be read as this type by an option.
+pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
+    recoder(found, wanted).is_some()
+}
+
+/// The gate for a file of another type than `T`.
+pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<How<T>> {
+    let wanted = T::scalar(ByteOrder::NATIVE);
+    match recoder(found, &wanted) {
+        Some(recode) => check(casting, found, &wanted)
+            .map(|()| How::Coded(Box::new(Converted(recode)) as Box<dyn Decode<T>>)),
+        None => Err(mismatch(&(*found).into(), wanted.into(), false)),
+    }
+}
+
+struct Converted(Recode);
+
+impl<T: Fixed> Decode<T> for Converted {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()> {
+        let done = out.len();
+        out.resize(done + count, T::zeroed());
+        (self.0)(items, bytemuck::cast_slice_mut(&mut out[done..]))
+    }
+}
+
+/// The gate for bools out of other numbers: everything but zero is true, as with NumPy.
+pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<How<bool>> {
+    let wanted = super::boolean::scalar();
+    match recoder(found, &wanted) {
+        Some(recode) => check(casting, found, &wanted)
+            .map(|()| How::Coded(Box::new(Converted(recode)) as Box<dyn Decode<bool>>)),
+        None => Err(mismatch(&(*found).into(), wanted.into(), false)),
+    }
+}
+
+impl Decode<bool> for Converted {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<bool>) -> Result<()> {
+        let mut bytes = vec![0u8; count];
+        (self.0)(items, &mut bytes)?;
+        out.extend(bytes.iter().map(|byte| *byte != 0));
+        Ok(())
+    }
+}
+
+/// `numpy.can_cast(from, to, casting)` for what there is a recoder for.
+fn allows(casting: Casting, from: &Scalar, to: &Scalar) -> bool {
+    casting >= weakest(from, to)
+}
+
+/// The strictest casting that allows a conversion.
+fn weakest(from: &Scalar, to: &Scalar) -> Casting {
+    let of = |is_safe: bool, is_same_kind: bool| match (is_safe, is_same_kind) {
+        (true, _) => Casting::Safe,
+        (_, true) => Casting::SameKind,
+        _ => Casting::Unsafe,
+    };
+    match (text::width(from), text::width(to)) {
+        (Some(own), Some(width)) => {
+            let is_narrowed = from.kind() == Kind::Text && to.kind() == Kind::Bytes;
+            return of(own <= width && !is_narrowed, !is_narrowed);
+        }
+        (None, Some(width)) => return of(text::longest(from).is_some_and(|longest| longest <= width), true),
+        (Some(_), None) => return Casting::Unsafe,
+        (None, None) => {}
+    }
+    match (times::step_of(from.kind()), times::step_of(to.kind())) {
+        (Some((one, is_date)), Some((other, _))) => {
+            let is_named = other.unit != TimeUnit::Generic || one.unit == TimeUnit::Generic;
+            of(is_named && times::is_finer(one, other, is_date), is_named)
+        }
+        // A number becomes a length of time, if it is an integer, and never a time.
+        (None, Some((_, false))) => {
+            let is_integer = matches!(from.kind(), Kind::Bool | Kind::Int | Kind::Uint);
+            of(is_integer && (from.kind(), from.size()) != (Kind::Uint, 8), is_integer)
+        }
+        (None, None) => of(is_safe(from, to), rank(from.kind()) <= rank(to.kind())),
+        _ => Casting::Unsafe,
+    }
+}
+
+/// The order of the kinds: bool, unsigned, signed, float, complex.
+fn rank(kind: Kind) -> u8 {
+    match kind {
+        Kind::Bool => 0,
+        Kind::Uint => 1,
+        Kind::Int => 2,
+        Kind::Float => 3,
+        _ => 4,
+    }
+}
+
+fn is_safe(from: &Scalar, to: &Scalar) -> bool {
+    let (from_size, to_size) = (from.size(), to.size());
+    match (from.kind(), to.kind()) {
+        (Kind::Bool, _) => true,
+        (Kind::Uint, Kind::Uint) | (Kind::Int, Kind::Int) | (Kind::Float, Kind::Float) => {
+            from_size <= to_size
+        }
+        (Kind::Complex, Kind::Complex) => from_size <= to_size,
+        (Kind::Uint, Kind::Int) => from_size < to_size,
+        (Kind::Uint | Kind::Int, Kind::Float) => float_for_integer(from_size) <= to_size,
+        (Kind::Uint | Kind::Int, Kind::Complex) => float_for_integer(from_size) <= to_size / 2,
+        (Kind::Float, Kind::Complex) => from_size <= to_size / 2,
+        _ => false,
+    }
+}
+
+/// The size of the float that NumPy finds large enough for an integer. (For 64 bits it is not; NumPy has no larger one
+/// on every machine.)
+fn float_for_integer(size: usize) -> usize {
+    (2 * size).min(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::ByteOrder;
+
+    /// Printed by NumPy 2.4: for each type (rows) whether it can be cast to each other one (columns, in the order of
+    /// the rows), safely (`s`), within its kind (`k`) or not (`.`).
+    const CAN_CAST: [(&str, &str); 14] = include!("can_cast.in");
+
+    #[test]
+    fn casting_follows_numpy() {
+        let scalar = |code: &str| {
+            let (kind, size) = code.split_at(1);
+            let kind = match kind {
+                "b" => Kind::Bool,
+                "i" => Kind::Int,
+                "u" => Kind::Uint,
+                "f" => Kind::Float,
+                _ => Kind::Complex,
+            };
+            Scalar::new(kind, size.parse().unwrap(), ByteOrder::NATIVE).unwrap()
+        };
+        for (from, row) in CAN_CAST {
+            for ((to, _), expected) in CAN_CAST.iter().zip(row.chars()) {
+                let (from, to) = (scalar(from), scalar(to));
+                assert_eq!(allows(Casting::Safe, &from, &to), expected == 's', "{from} to {to}");
+                assert_eq!(allows(Casting::SameKind, &from, &to), expected != '.', "{from} to {to}");
+                assert!(allows(Casting::Unsafe, &from, &to));
+            }
+        }
+    }
+}

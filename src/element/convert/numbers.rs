@@ -1,0 +1,251 @@
+//! Numbers out of numbers: a loop for each pair of types, over whole blocks, so that the compiler makes vectors of it.
+
+use bytemuck::Pod;
+use num_complex::Complex;
+use num_traits::AsPrimitive;
+
+use super::{Recode, swap_units};
+use crate::dtype::{Kind, Scalar};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Converts numbers of this machine's byte order. Both have just as many.
+type Loop = fn(&[u8], &mut [u8]);
+
+/// How many numbers are worked on at a time: what is read and written is in the cache.
+const BLOCK: usize = 4096;
+
+pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+    let convert = converter(from, to)?;
+    let (from, to) = (*from, *to);
+    let (size, made_size) = (from.size(), to.size());
+    Some(Box::new(move |items, made| {
+        for (index, (items, made)) in
+            items.chunks_mut(BLOCK * size).zip(made.chunks_mut(BLOCK * made_size)).enumerate()
+        {
+            if from.is_foreign() {
+                swap_units(items, unit(&from));
+            }
+            if from.kind() == Kind::Bool {
+                check_bools(items).map_err(|error| error.behind(index * BLOCK))?;
+            }
+            convert(items, made);
+            if to.is_foreign() {
+                swap_units(made, unit(&to));
+            }
+        }
+        Ok(())
+    }))
+}
+
+/// What is turned round: of a complex number each half.
+pub(super) fn unit(scalar: &Scalar) -> usize {
+    if scalar.kind() == Kind::Complex { scalar.size() / 2 } else { scalar.size() }
+}
+
+fn check_bools(items: &[u8]) -> Result<()> {
+    match items.iter().position(|byte| *byte > 1) {
+        Some(index) => Err(Error::from(ErrorKind::BadBool { found: items[index] }).at_element(index)),
+        None => Ok(()),
+    }
+}
+
+/// A number that is converted from, as its bytes are.
+trait Origin: Pod {
+    type Part: Copy + 'static;
+
+    /// The real and the imaginary part.
+    fn parts(self) -> (Self::Part, Self::Part);
+}
+
+/// A number that others are converted to, as its bytes are.
+trait Target: Pod {
+    type Part: Copy + 'static;
+
+    fn of(re: Self::Part, im: Self::Part) -> Self;
+}
+
+macro_rules! reals {
+    ($($real:ty),*) => {$(
+        impl Origin for $real {
+            type Part = Self;
+
+            fn parts(self) -> (Self, Self) {
+                (self, Self::default())
+            }
+        }
+
+        impl Target for $real {
+            type Part = Self;
+
+            fn of(re: Self, _: Self) -> Self {
+                re
+            }
+        }
+    )*};
+}
+
+reals!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+macro_rules! complexes {
+    ($($part:ty),*) => {$(
+        impl Origin for Complex<$part> {
+            type Part = $part;
+
+            fn parts(self) -> ($part, $part) {
+                (self.re, self.im)
+            }
+        }
+
+        impl Target for Complex<$part> {
+            type Part = $part;
+
+            fn of(re: $part, im: $part) -> Self {
+                Self::new(re, im)
+            }
+        }
+    )*};
+}
+
+complexes!(f32, f64);
+
+/// The loop over numbers that lie as they are, and over those that do not begin at a multiple of their size.
+fn each<S: Pod, T: Pod>(from: &[u8], to: &mut [u8], make: impl Fn(S) -> T) {
+    match (bytemuck::try_cast_slice(from), bytemuck::try_cast_slice_mut(to)) {
+        (Ok(from), Ok(to)) => from.iter().zip(to).for_each(|(from, to): (&S, &mut T)| *to = make(*from)),
+        _ => {
+            let items = from.chunks_exact(size_of::<S>()).zip(to.chunks_exact_mut(size_of::<T>()));
+            for (from, to) in items {
+                to.copy_from_slice(bytemuck::bytes_of(&make(bytemuck::pod_read_unaligned(from))));
+            }
+        }
+    }
+}
+
+fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &mut [u8]) {
+    each::<S, T>(from, to, |number| {
+        let (re, im) = number.parts();
+        T::of(re.as_(), im.as_())
+    });
+}
+
+/// Whether each number is another than zero; NaN is.
+fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [u8]) {
+    each::<S, u8>(from, to, |number| {
+        let zero = S::Part::default();
+        let (re, im) = number.parts();
+        u8::from(re != zero || im != zero)
+    });
+}
+
+/// By way of the nearest `f32` of odd bits, of which no number is rounded twice.
+#[cfg(feature = "half")]
+fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]) {
+    use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+    const PART: usize = 256;
+    let mut odd = [0f32; PART];
+    let mut made = [0u16; PART];
+    for (from, to) in from.chunks(PART * size_of::<S>()).zip(to.chunks_mut(PART * 2)) {
+        let count = to.len() / 2;
+        each::<S, f32>(from, bytemuck::cast_slice_mut(&mut odd[..count]), |number| {
+            narrowed_to_odd(number.parts().0.as_())
+        });
+        made[..count].reinterpret_cast_mut::<half::f16>().convert_from_f32_slice(&odd[..count]);
+        to.copy_from_slice(bytemuck::cast_slice(&made[..count]));
+    }
+}
+
+/// Numbers out of halves, by way of `f32`, which has all of them.
+#[cfg(feature = "half")]
+fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loop) {
+    use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+    const PART: usize = 256;
+    let mut halves = [0u16; PART];
+    let mut floats = [0f32; PART];
+    for (from, to) in from.chunks(PART * 2).zip(to.chunks_mut(PART * TO)) {
+        let count = from.len() / 2;
+        bytemuck::cast_slice_mut::<_, u8>(&mut halves[..count]).copy_from_slice(from);
+        halves[..count].reinterpret_cast::<half::f16>().convert_to_f32_slice(&mut floats[..count]);
+        of_floats(bytemuck::cast_slice(&floats[..count]), to);
+    }
+}
+
+/// The neighbour of a number in `f32` whose last bit is set, if it has two. Rounding that again gives what rounding the
+/// number at once would give; of the nearest neighbour, as `half` takes it, some numbers would be rounded twice.
+#[cfg(feature = "half")]
+fn narrowed_to_odd(number: f64) -> f32 {
+    let nearest = number as f32;
+    let back = f64::from(nearest);
+    // One step towards the number, if the nearest is even, finite and another number: a larger magnitude is the next number
+    // of its bits, whatever the sign.
+    let is_even = nearest.to_bits() & 1 == 0;
+    let is_other = nearest.is_finite() && back != number;
+    let step = if back.abs() < number.abs() { 1 } else { u32::MAX };
+    f32::from_bits(nearest.to_bits().wrapping_add(if is_even & is_other { step } else { 0 }))
+}
+
+/// Every pair of types that are converted.
+fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
+    macro_rules! from_each {
+        ($loop:ident $(, $target:ty)?) => {
+            match (from.kind(), from.size()) {
+                (Kind::Bool, 1) => $loop::<u8 $(, $target)?>,
+                (Kind::Int, 1) => $loop::<i8 $(, $target)?>,
+                (Kind::Int, 2) => $loop::<i16 $(, $target)?>,
+                (Kind::Int, 4) => $loop::<i32 $(, $target)?>,
+                (Kind::Int, 8) => $loop::<i64 $(, $target)?>,
+                (Kind::Uint, 1) => $loop::<u8 $(, $target)?>,
+                (Kind::Uint, 2) => $loop::<u16 $(, $target)?>,
+                (Kind::Uint, 4) => $loop::<u32 $(, $target)?>,
+                (Kind::Uint, 8) => $loop::<u64 $(, $target)?>,
+                (Kind::Float, 4) => $loop::<f32 $(, $target)?>,
+                (Kind::Float, 8) => $loop::<f64 $(, $target)?>,
+                (Kind::Complex, 8) => $loop::<Complex<f32> $(, $target)?>,
+                (Kind::Complex, 16) => $loop::<Complex<f64> $(, $target)?>,
+                _ => return None,
+            }
+        };
+    }
+    #[cfg(feature = "half")]
+    if (from.kind(), from.size()) == (Kind::Float, 2) {
+        macro_rules! of_half {
+            ($size:literal, $loop:expr) => {
+                |from, to| convert_from_half::<$size>(from, to, $loop)
+            };
+        }
+        return Some(match (to.kind(), to.size()) {
+            (Kind::Bool, 1) => of_half!(1, convert_to_bool::<f32>),
+            (Kind::Int, 1) => of_half!(1, convert::<f32, i8>),
+            (Kind::Int, 2) => of_half!(2, convert::<f32, i16>),
+            (Kind::Int, 4) => of_half!(4, convert::<f32, i32>),
+            (Kind::Int, 8) => of_half!(8, convert::<f32, i64>),
+            (Kind::Uint, 1) => of_half!(1, convert::<f32, u8>),
+            (Kind::Uint, 2) => of_half!(2, convert::<f32, u16>),
+            (Kind::Uint, 4) => of_half!(4, convert::<f32, u32>),
+            (Kind::Uint, 8) => of_half!(8, convert::<f32, u64>),
+            (Kind::Float, 2) => |from, to| to.copy_from_slice(from),
+            (Kind::Float, 4) => of_half!(4, convert::<f32, f32>),
+            (Kind::Float, 8) => of_half!(8, convert::<f32, f64>),
+            (Kind::Complex, 8) => of_half!(8, convert::<f32, Complex<f32>>),
+            (Kind::Complex, 16) => of_half!(16, convert::<f32, Complex<f64>>),
+            _ => return None,
+        });
+    }
+    Some(match (to.kind(), to.size()) {
+        (Kind::Bool, 1) => from_each!(convert_to_bool),
+        (Kind::Int, 1) => from_each!(convert, i8),
+        (Kind::Int, 2) => from_each!(convert, i16),
+        (Kind::Int, 4) => from_each!(convert, i32),
+        (Kind::Int, 8) => from_each!(convert, i64),
+        (Kind::Uint, 1) => from_each!(convert, u8),
+        (Kind::Uint, 2) => from_each!(convert, u16),
+        (Kind::Uint, 4) => from_each!(convert, u32),
+        (Kind::Uint, 8) => from_each!(convert, u64),
+        #[cfg(feature = "half")]
+        (Kind::Float, 2) => from_each!(convert_to_half),
+        (Kind::Float, 4) => from_each!(convert, f32),
+        (Kind::Float, 8) => from_each!(convert, f64),
+        (Kind::Complex, 8) => from_each!(convert, Complex<f32>),
+        (Kind::Complex, 16) => from_each!(convert, Complex<f64>),
+        _ => return None,
+    })
+}

@@ -1,0 +1,441 @@
+//! Text out of text and numbers, and numbers out of text, as NumPy spells and reads them.
+
+use std::borrow::Cow;
+
+use num_complex::Complex;
+
+use super::{Recode, numbers, swap_units};
+use crate::dtype::{ByteOrder, Kind, Scalar};
+use crate::element::text::text;
+use crate::element::trimmed;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many characters a text holds, if the dtype is text or strings of bytes.
+pub(super) fn width(scalar: &Scalar) -> Option<usize> {
+    match scalar.kind() {
+        Kind::Text => Some(scalar.size() / 4),
+        Kind::Bytes => Some(scalar.size()),
+        _ => None,
+    }
+}
+
+/// How many characters the longest number of a type takes, as NumPy has it. More are never needed, and fewer may do.
+pub(super) fn longest(number: &Scalar) -> Option<usize> {
+    Some(match (number.kind(), number.size()) {
+        (Kind::Bool, _) => 5,
+        (Kind::Int, 1) => 4,
+        (Kind::Int, 2) => 6,
+        (Kind::Int, 4) => 11,
+        (Kind::Int, 8) => 21,
+        (Kind::Uint, 1) => 3,
+        (Kind::Uint, 2) => 5,
+        (Kind::Uint, 4) => 10,
+        (Kind::Uint, 8) => 20,
+        (Kind::Float, 2 | 4 | 8) => 32,
+        (Kind::Complex, 8 | 16) => 64,
+        _ => return None,
+    })
+}
+
+pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+    match (width(from), width(to)) {
+        (Some(1..), Some(0)) => None, // nothing would fit
+        (Some(_), Some(_)) if from.kind() == Kind::Bytes && to.kind() == Kind::Bytes => {
+            Some(of_bytes(*from, *to))
+        }
+        (Some(_), Some(_)) => {
+            let (from, to) = (*from, *to);
+            Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
+        }
+        (Some(_), None) => {
+            longest(to)?;
+            let (from, to, size) = (*from, *to, to.size());
+            let native = to.with_order(ByteOrder::NATIVE);
+            Some(of_texts(from, size, move |text, into| {
+                read_number(text.trim(), &native, into).ok_or_else(|| {
+                    let reason = format!("the text {:?} is no {native}", &*text);
+                    Error::from(ErrorKind::BadOption { reason })
+                })?;
+                if to.is_foreign() {
+                    swap_units(into, numbers::unit(&to));
+                }
+                Ok(())
+            }))
+        }
+        (None, Some(_)) => {
+            longest(from)?;
+            let (from, to) = (*from, *to);
+            Some(Box::new(move |items, made| {
+                if from.is_foreign() {
+                    swap_units(items, numbers::unit(&from));
+                }
+                let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size().max(1)));
+                for (index, (item, into)) in pairs.enumerate() {
+                    let text = spelled(&from, item).map_err(|error| error.at_element(index))?;
+                    write_text(&text, &to, into).map_err(|error| error.at_element(index))?;
+                }
+                Ok(())
+            }))
+        }
+        (None, None) => None,
+    }
+}
+
+/// Strings of bytes, which need not be text, in another width.
+fn of_bytes(from: Scalar, to: Scalar) -> Recode {
+    Box::new(move |items, made| {
+        let width = to.size();
+        let pairs = items.chunks_exact(from.size().max(1)).zip(made.chunks_exact_mut(width.max(1)));
+        for (index, (item, into)) in pairs.enumerate() {
+            let string = trimmed(item);
+            if string.len() > width {
+                let length = string.len();
+                return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
+            }
+            let (start, rest) = into.split_at_mut(string.len());
+            start.copy_from_slice(string);
+            rest.fill(0);
+        }
+        if from.size() == 0 {
+            made.fill(0);
+        }
+        Ok(())
+    })
+}
+
+/// Makes something of so many bytes of each text.
+fn of_texts(
+    from: Scalar,
+    size: usize,
+    make: impl Fn(Cow<'_, str>, &mut [u8]) -> Result<()> + Send + Sync + 'static,
+) -> Recode {
+    Box::new(move |items, made| {
+        let count = made.len().checked_div(size).unwrap_or(0);
+        for index in 0..count {
+            let item = &mut items[index * from.size()..][..from.size()];
+            let into = &mut made[index * size..][..size];
+            read_text(item, &from)
+                .and_then(|text| make(text, into))
+                .map_err(|error| error.at_element(index))?;
+        }
+        Ok(())
+    })
+}
+
+/// A text as it is in the file.
+fn read_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> {
+    if scalar.kind() == Kind::Bytes {
+        let text = std::str::from_utf8(trimmed(item));
+        return Ok(text.map_err(|error| ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() })?.into());
+    }
+    if scalar.is_foreign() {
+        swap_units(item, 4);
+    }
+    let codes = trimmed(item.as_chunks::<4>().0).iter().map(|code| u32::from_ne_bytes(*code));
+    Ok(text(codes)?.into())
+}
+
+fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
+    let width = width(scalar).unwrap_or(0);
+    let length = if scalar.kind() == Kind::Bytes { text.len() } else { text.chars().count() };
+    if length > width {
+        return Err(ErrorKind::TextTooLong { length, width }.into());
+    }
+    if scalar.kind() == Kind::Bytes {
+        if let Some(char) = text.chars().find(|char| !char.is_ascii()) {
+            let reason =
+                format!("the text {text:?} has {char:?}, which is no ASCII: strings of bytes hold that only");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let (start, rest) = into.split_at_mut(text.len());
+        start.copy_from_slice(text.as_bytes());
+        rest.fill(0);
+        return Ok(());
+    }
+    let mut chars = text.chars();
+    for slot in into.as_chunks_mut().0 {
+        *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
+    }
+    if scalar.is_foreign() {
+        swap_units(into, 4);
+    }
+    Ok(())
+}
+
+/// A number, of this machine's byte order, as `str` of NumPy's scalar.
+fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
+    macro_rules! number {
+        ($type:ty) => {
+            bytemuck::pod_read_unaligned::<$type>(item)
+        };
+    }
+    Ok(match (scalar.kind(), scalar.size()) {
+        (Kind::Bool, _) => match item[0] {
+            0 => "False".into(),
+            1 => "True".into(),
+            found => return Err(ErrorKind::BadBool { found }.into()),
+        },
+        (Kind::Int, 1) => number!(i8).to_string(),
+        (Kind::Int, 2) => number!(i16).to_string(),
+        (Kind::Int, 4) => number!(i32).to_string(),
+        (Kind::Int, _) => number!(i64).to_string(),
+        (Kind::Uint, 1) => number!(u8).to_string(),
+        (Kind::Uint, 2) => number!(u16).to_string(),
+        (Kind::Uint, 4) => number!(u32).to_string(),
+        (Kind::Uint, _) => number!(u64).to_string(),
+        #[cfg(feature = "half")]
+        (Kind::Float, 2) => {
+            let half = number!(half::f16);
+            spelled_float(shortest_half(half), f64::from(half), 1e3, ".0")
+        }
+        (Kind::Float, 4) => spelled_single(number!(f32), ".0"),
+        (Kind::Float, 8) => spelled_double(number!(f64), ".0"),
+        (Kind::Complex, 8) => {
+            let number = number!(Complex<f32>);
+            spelled_complex(
+                &spelled_single(number.re, ""),
+                &spelled_single(number.im, ""),
+                is_nothing(number.re),
+            )
+        }
+        (Kind::Complex, _) => {
+            let number = number!(Complex<f64>);
+            spelled_complex(
+                &spelled_double(number.re, ""),
+                &spelled_double(number.im, ""),
+                is_nothing(number.re),
+            )
+        }
+        _ => return Err(ErrorKind::BadOption { reason: format!("{scalar} has no form as text") }.into()),
+    })
+}
+
+fn is_nothing(number: impl num_traits::Float) -> bool {
+    number.is_zero() && number.is_sign_positive()
+}
+
+fn spelled_single(number: f32, end: &str) -> String {
+    spelled_float(format!("{number:e}"), f64::from(number), 1e6, end)
+}
+
+fn spelled_double(number: f64, end: &str) -> String {
+    spelled_float(format!("{number:e}"), number, 1e16, end)
+}
+
+fn spelled_complex(re: &str, im: &str, is_imaginary: bool) -> String {
+    let sign = if im.starts_with('-') { "" } else { "+" };
+    if is_imaginary { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
+}
+
+/// The fewest digits that mean the same half, in Rust's scientific form.
+#[cfg(feature = "half")]
+fn shortest_half(number: half::f16) -> String {
+    let exact = f64::from(number);
+    let candidates = (0..6).map(|digits| format!("{exact:.digits$e}"));
+    let mut fitting = candidates.filter(|text| {
+        text.parse::<f64>().is_ok_and(|read| half::f16::from_f64(read).to_bits() == number.to_bits())
+    });
+    fitting.next().unwrap_or_else(|| format!("{exact:e}"))
+}
+
+/// A float by its shortest digits: with an exponent from `large` on, and below a ten-thousandth. Else a whole number ends in
+/// `end`.
+fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> String {
+    if number.is_nan() {
+        return "nan".into();
+    }
+    if number.is_infinite() {
+        return if number < 0.0 { "-inf".into() } else { "inf".into() };
+    }
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let size = number.abs();
+    if size >= large || (size != 0.0 && size < 1e-4) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{digits}e{sign}{:02}", exponent.abs());
+    }
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let digits = digits.replace('.', "");
+    let point = usize::try_from(exponent).map_or(0, |exponent| exponent + 1);
+    match digits.len() {
+        _ if exponent < 0 => {
+            let zeros = "0".repeat(exponent.unsigned_abs() as usize - 1);
+            format!("{sign}0.{zeros}{digits}")
+        }
+        len if len <= point => format!("{sign}{digits}{}{end}", "0".repeat(point - len)),
+        _ => format!("{sign}{}.{}", &digits[..point], &digits[point..]),
+    }
+}
+
+/// Reads a number as Python does, into this machine's byte order.
+fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
+    macro_rules! put {
+        ($number:expr) => {
+            into.copy_from_slice(bytemuck::bytes_of(&$number))
+        };
+    }
+    match (scalar.kind(), scalar.size()) {
+        (Kind::Bool, _) => into[0] = u8::from(!text.is_empty()),
+        (Kind::Int | Kind::Uint, size) => {
+            let number: i128 = plain_digits(text)?.parse().ok()?;
+            match (scalar.kind(), size) {
+                (Kind::Int, 1) => put!(i8::try_from(number).ok()?),
+                (Kind::Int, 2) => put!(i16::try_from(number).ok()?),
+                (Kind::Int, 4) => put!(i32::try_from(number).ok()?),
+                (Kind::Int, _) => put!(i64::try_from(number).ok()?),
+                (_, 1) => put!(u8::try_from(number).ok()?),
+                (_, 2) => put!(u16::try_from(number).ok()?),
+                (_, 4) => put!(u32::try_from(number).ok()?),
+                _ => put!(u64::try_from(number).ok()?),
+            }
+        }
+        #[cfg(feature = "half")]
+        (Kind::Float, 2) => put!(half::f16::from_f64(read_float(text)?)),
+        (Kind::Float, 4) => put!(read_float(text)? as f32),
+        (Kind::Float, 8) => put!(read_float(text)?),
+        (Kind::Complex, 8) => {
+            let (re, im) = read_complex(text)?;
+            put!(Complex::new(re as f32, im as f32));
+        }
+        (Kind::Complex, 16) => {
+            let (re, im) = read_complex(text)?;
+            put!(Complex::new(re, im));
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Digits without Python's underscores, each of which is between two digits.
+fn plain_digits(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('_') {
+        return Some(text.into());
+    }
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let is_between =
+        |(at, byte): (usize, &u8)| *byte != b'_' || (at > 0 && is_digit(at - 1) && is_digit(at + 1));
+    bytes.iter().enumerate().all(is_between).then(|| text.replace('_', "").into())
+}
+
+fn read_float(text: &str) -> Option<f64> {
+    plain_digits(text)?.parse().ok()
+}
+
+/// `1+2j`, `(1+2j)`, `2j`, `j`, `1`.
+fn read_complex(text: &str) -> Option<(f64, f64)> {
+    let text = match text.strip_prefix('(') {
+        Some(rest) => rest.strip_suffix(')')?.trim(),
+        None => text,
+    };
+    let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((read_float(text)?, 0.0)) };
+    // The sign that parts the two: not the first character, and not that of an exponent.
+    let bytes = rest.as_bytes();
+    let is_sign = |at: &usize| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[at - 1], b'e' | b'E');
+    let parting = (1..bytes.len()).rev().find(is_sign);
+    let (re, im) = parting.map_or((0.0.into(), rest), |at| (read_float(&rest[..at]), &rest[at..]));
+    let im = match im {
+        "" | "+" => Some(1.0),
+        "-" => Some(-1.0),
+        im => read_float(im),
+    };
+    Some((re?, im?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts are those of NumPy 2.4's `astype('U')`.
+    #[test]
+    fn floats_are_spelled_as_numpy_does() {
+        let doubles = [
+            (1e16, "1e+16"),
+            (1.5, "1.5"),
+            (1e-5, "1e-05"),
+            (0.0001, "0.0001"),
+            (123456789.123, "123456789.123"),
+            (f64::NAN, "nan"),
+            (f64::INFINITY, "inf"),
+            (-0.0, "-0.0"),
+            (5e-324, "5e-324"),
+            (1e15, "1000000000000000.0"),
+            (0.00125, "0.00125"),
+            (-2049.0, "-2049.0"),
+            (1e22, "1e+22"),
+            (9007199254740992.0, "9007199254740992.0"),
+        ];
+        for (number, text) in doubles {
+            assert_eq!(spelled_double(number, ".0"), text);
+        }
+        let singles = [
+            (1e5, "100000.0"),
+            (123456.0, "123456.0"),
+            (1e6, "1e+06"),
+            (1234567.0, "1.234567e+06"),
+            (0.0001, "1e-04"),
+            (0.00012, "0.00012"),
+            (16777216.0, "1.6777216e+07"),
+            (3.4e38, "3.4e+38"),
+            (9007199254740992.0, "9.007199e+15"),
+        ];
+        for (number, text) in singles {
+            assert_eq!(spelled_single(number, ".0"), text);
+        }
+        #[cfg(feature = "half")]
+        for (number, text) in [
+            (100.0, "100.0"),
+            (1000.0, "1e+03"),
+            (0.1, "0.1"),
+            (0.0001, "0.0001"),
+            (2048.0, "2.048e+03"),
+            (65504.0, "6.55e+04"),
+            (6e-8, "6e-08"),
+        ] {
+            let half = half::f16::from_f32(number);
+            assert_eq!(spelled_float(shortest_half(half), f64::from(half), 1e3, ".0"), text);
+        }
+        let complex = |re: f64, im: f64| {
+            spelled_complex(&spelled_double(re, ""), &spelled_double(im, ""), is_nothing(re))
+        };
+        assert_eq!(complex(1.0, 2.0), "(1+2j)");
+        assert_eq!(complex(1e8, 1.0), "(100000000+1j)");
+        assert_eq!(complex(f64::INFINITY, -1.0), "(inf-1j)");
+        assert_eq!(complex(1.0, f64::NAN), "(1+nanj)");
+        assert_eq!((complex(0.0, -0.0), complex(-0.0, 2.0)), ("-0j".into(), "(-0+2j)".into()));
+    }
+
+    /// What Python 3.13 makes of them.
+    #[test]
+    fn numbers_are_read_as_python_does() {
+        for (text, number) in [
+            ("1_000", Some("1000")),
+            ("1__0", None),
+            ("_1", None),
+            ("1_", None),
+            ("+_1", None),
+            ("-0", Some("-0")),
+        ] {
+            assert_eq!(plain_digits(text).as_deref(), number, "{text}");
+        }
+        assert_eq!(read_float("1_0.5"), Some(10.5));
+        assert_eq!(read_float("Infinity"), Some(f64::INFINITY));
+        let complex = [
+            ("1+2j", Some((1.0, 2.0))),
+            ("j", Some((0.0, 1.0))),
+            ("-j", Some((0.0, -1.0))),
+            (" 1 + 2j", None),
+            ("(1+2j)", Some((1.0, 2.0))),
+            ("1_0j", Some((0.0, 10.0))),
+            ("+1-1J", Some((1.0, -1.0))),
+            ("1e5+2e-3j", Some((1e5, 0.002))),
+            ("(1)", Some((1.0, 0.0))),
+            ("()", None),
+            ("1+", None),
+            ("2j+1", None),
+        ];
+        for (text, number) in complex {
+            assert_eq!(read_complex(text.trim()), number, "{text}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Times and lengths of time in other units, and as numbers of ticks.
+
+use super::{Recode, numbers, swap_units};
+use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
+use crate::element::time::{NAT, days_to_months, months_to_days, nanos_per_tick};
+use crate::error::{Error, ErrorKind};
+
+/// The step of a time or a length of time, and whether it is a time.
+pub(super) fn step_of(kind: Kind) -> Option<(TimeStep, bool)> {
+    match kind {
+        Kind::Datetime(step) => Some((step, true)),
+        Kind::Timedelta(step) => Some((step, false)),
+        _ => None,
+    }
+}
+
+pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+    match (step_of(from.kind()), step_of(to.kind())) {
+        (Some((one, is_date)), Some((other, to_date))) => {
+            let scale = (is_date == to_date).then(|| Scale::between(one, other, is_date)).flatten()?;
+            let (from, to) = (*from, *to);
+            Some(Box::new(move |items, made| {
+                if from.is_foreign() {
+                    swap_units(items, 8);
+                }
+                let pairs = items.as_chunks().0.iter().zip(made.as_chunks_mut().0);
+                for (index, (item, made)) in pairs.enumerate() {
+                    let ticks = i64::from_ne_bytes(*item);
+                    let scaled = if ticks == NAT { Some(NAT) } else { scale.apply(ticks) };
+                    let scaled = scaled.ok_or_else(|| {
+                        let reason = format!("{ticks}[{one}] is too far away for [{other}]");
+                        Error::from(ErrorKind::TimeRange { reason }).at_element(index)
+                    })?;
+                    *made = scaled.to_ne_bytes();
+                }
+                if to.is_foreign() {
+                    swap_units(made, 8);
+                }
+                Ok(())
+            }))
+        }
+        // What is left are the ticks themselves.
+        (Some(_), None) => numbers::recoder(&ticks(from), to),
+        (None, Some(_)) => numbers::recoder(from, &ticks(to)),
+        (None, None) => None,
+    }
+}
+
+fn ticks(scalar: &Scalar) -> Scalar {
+    let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
+    Scalar::new(Kind::Int, 8, order).expect("there are integers of 8 bytes") // see Kind::allows
+}
+
+/// How ticks of one step become those of another. What falls between two is the earlier one.
+enum Scale {
+    Same,
+    /// So many ticks for so many.
+    Fixed {
+        many: i128,
+        of: i128,
+    },
+    /// Months (so many in a tick) of days that are so many ticks.
+    MonthsOf {
+        months: i128,
+        days: Box<Scale>,
+    },
+    /// So many days in ticks of months.
+    DaysOf {
+        months: i128,
+        days: Box<Scale>,
+    },
+}
+
+impl Scale {
+    fn between(one: TimeStep, other: TimeStep, is_date: bool) -> Option<Self> {
+        const DAY: TimeStep = TimeStep::new(1, TimeUnit::Day);
+        let months = |step: TimeStep| match step.unit {
+            TimeUnit::Year => Some(12 * i128::from(step.count)),
+            TimeUnit::Month => Some(i128::from(step.count)),
+            _ => None,
+        };
+        if one.unit == TimeUnit::Generic || other.unit == TimeUnit::Generic || one == other {
+            return Some(Self::Same);
+        }
+        match (months(one), months(other)) {
+            (Some(one), Some(other)) => Some(Self::fixed(one, other)),
+            (None, Some(months)) if is_date => {
+                Some(Self::MonthsOf { months, days: Box::new(Self::between(one, DAY, true)?) })
+            }
+            (Some(months), None) if is_date => {
+                Some(Self::DaysOf { months, days: Box::new(Self::between(DAY, other, true)?) })
+            }
+            (None, None) => {
+                let ((one, one_parts), (other, other_parts)) = (nanos_per_tick(one)?, nanos_per_tick(other)?);
+                Some(Self::fixed(one.checked_mul(other_parts)?, other.checked_mul(one_parts)?))
+            }
+            _ => None, // a month has no fixed length
+        }
+    }
+
+    fn fixed(many: i128, of: i128) -> Self {
+        let (mut one, mut rest) = (many, of);
+        while rest != 0 {
+            (one, rest) = (rest, one % rest);
+        }
+        Self::Fixed { many: many / one, of: of / one }
+    }
+
+    fn apply(&self, ticks: i64) -> Option<i64> {
+        let scaled = match self {
+            Self::Same => i128::from(ticks),
+            Self::Fixed { many, of } => i128::from(ticks).checked_mul(*many)?.div_euclid(*of),
+            Self::MonthsOf { months, days } => {
+                days_to_months(i128::from(days.apply(ticks)?)).div_euclid(*months)
+            }
+            Self::DaysOf { months, days } => {
+                let day = months_to_days(i128::from(ticks).checked_mul(*months)?);
+                i128::from(days.apply(i64::try_from(day).ok()?)?)
+            }
+        };
+        i64::try_from(scaled).ok().filter(|ticks| *ticks != NAT)
+    }
+}
+
+/// Whether every tick of one step is one of the other.
+pub(super) fn is_finer(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
+    match Scale::between(one, other, is_date) {
+        Some(Scale::Same) => one.unit == TimeUnit::Generic || one == other,
+        Some(Scale::Fixed { of, .. }) => of == 1,
+        Some(Scale::DaysOf { .. }) => true,
+        Some(Scale::MonthsOf { .. }) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers are NumPy's.
+    #[test]
+    fn ticks_are_scaled_as_numpy_does() {
+        use TimeUnit::{Day, Hour, Millisecond, Month, Second, Week, Year};
+        let cases: &[(TimeUnit, u32, TimeUnit, u32, &[(i64, i64)])] = &[
+            (Second, 1, Millisecond, 1, &[(-1, -1000), (1999, 1_999_000)]),
+            (Millisecond, 1, Second, 1, &[(-1, -1), (1, 0), (1999, 1), (-1999, -2)]),
+            (Day, 1, Month, 1, &[(-1, -1), (0, 0), (1, 0), (1999, 65), (-1999, -66)]),
+            (Month, 1, Day, 1, &[(-1, -31), (1, 31), (1999, 60_843), (-1999, -60_845)]),
+            (Day, 1, Hour, 1, &[(-1, -24), (1999, 47_976)]),
+            (Second, 25, Second, 10, &[(1, 2), (-1, -3), (5, 12)]),
+            (Month, 1, Year, 1, &[(1, 0), (-1, -1), (14, 1)]),
+            (Month, 1, Week, 1, &[(1, 4), (-1, -5), (14, 60)]),
+            (Day, 1, Month, 2, &[(3, 0), (-30, -1), (800, 13)]),
+        ];
+        for (one, count, other, to_count, ticks) in cases {
+            let scale =
+                Scale::between(TimeStep::new(*count, *one), TimeStep::new(*to_count, *other), true).unwrap();
+            for (from, to) in *ticks {
+                assert_eq!(scale.apply(*from), Some(*to), "{from} {count}{one:?} in {to_count}{other:?}");
+            }
+        }
+        let days = Scale::between(TimeStep::new(1, Day), TimeStep::new(1, Second), true).unwrap();
+        assert_eq!(days.apply(i64::MAX), None);
+        assert!(Scale::between(TimeStep::new(1, Day), TimeStep::new(1, Month), false).is_none());
+    }
+}

@@ -1,0 +1,163 @@
+//! What is moved within memory: by parts of the target, each written by one thread.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::run::Work;
+use crate::error::{Error, Result};
+use crate::transfer::gather::pick;
+
+/// About how many bytes are made at a time: they and what they are made of are in the cache.
+const PART: usize = 64 << 10;
+
+/// Fills parts of so many bytes of `into`, by up to so many threads. `fill` gets each part with its number; the error is that of
+/// the first part that could not be filled.
+fn each_part(
+    into: &mut [u8],
+    part: usize,
+    threads: impl FnOnce() -> usize,
+    fill: &(dyn Fn(usize, &mut [u8]) -> Result<()> + Sync),
+) -> Result<()> {
+    /// To start a thread for less takes longer than to do it.
+    const LEAST: usize = 1 << 20;
+    let threads = if into.len() < 2 * LEAST { 1 } else { threads() };
+    let queue = Mutex::new(into.chunks_mut(part.max(1)).enumerate());
+    let failure = Mutex::new(None::<(usize, Error)>);
+    let has_failed = AtomicBool::new(false);
+    // After a fault no further part is taken; those before it have been, and are finished.
+    let next = || match has_failed.load(Ordering::Relaxed) {
+        true => None,
+        false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
+    };
+    let work = || {
+        while let Some((number, part)) = next() {
+            let Err(error) = fill(number, part) else { continue };
+            has_failed.store(true, Ordering::Relaxed);
+            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+            if failure.as_ref().is_none_or(|(first, _)| number < *first) {
+                *failure = Some((number, error));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            let _ = thread::Builder::new().spawn_scoped(scope, work); // what no thread can be had for is done here
+        }
+        work();
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Puts elements of so many bytes one behind the other that are apart: how many there are along each axis, and how many bytes
+/// apart, the slowest axis first.
+pub(crate) fn pick_all(
+    bytes: &[u8],
+    start: usize,
+    axes: &[(usize, usize)],
+    item: usize,
+    into: &mut [u8],
+    threads: impl FnOnce() -> usize,
+) {
+    // What is behind the first axis that is worth cutting stays together.
+    let mut whole = item.max(1);
+    let mut cut = axes.len();
+    while cut > 0 && whole < PART {
+        cut -= 1;
+        whole *= axes[cut].0.max(1);
+    }
+    let within = whole / axes.get(cut).map_or(1, |(len, _)| (*len).max(1));
+    let step = (PART / within.max(1)).max(1);
+    let (outer, length) = (&axes[..cut], axes.get(cut).map_or(1, |(len, _)| *len));
+    let pieces = length.div_ceil(step).max(1);
+    let fill = |number: usize, part: &mut [u8]| {
+        // Parts are of one size, so that only the last along the cut axis is shorter: each outer index has its own then.
+        let (mut left, piece) = (number / pieces, number % pieces);
+        let mut place = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
+        for (len, stride) in outer.iter().rev() {
+            place += left % len * stride;
+            left /= len;
+        }
+        let mut inner = axes[cut..].to_vec();
+        if let Some((len, _)) = inner.first_mut() {
+            *len = (*len - piece * step).min(step);
+        }
+        pick(bytes, place, &inner, item, part);
+        Ok(())
+    };
+    // Of several pieces for each outer index, all but the last have one size; where that does not come out even, a piece is
+    // all of the axis.
+    let is_even = length % step == 0 || outer.iter().all(|(len, _)| *len == 1);
+    if pieces == 1 || is_even {
+        let _ = each_part(into, within * step.min(length), threads, &fill);
+    } else {
+        let _ = each_part(into, within * length, threads, &|number, whole| {
+            whole
+                .chunks_mut(within * step)
+                .enumerate()
+                .try_for_each(|(piece, part)| fill(number * pieces + piece, part))
+        });
+    }
+}
+
+/// Makes elements of `made_item` bytes of those of `item` bytes, one of each.
+pub(crate) fn recode_all(
+    items: &[u8],
+    item: usize,
+    made: &mut [u8],
+    made_item: usize,
+    work: Work<'_>,
+    threads: impl FnOnce() -> usize,
+) -> Result<()> {
+    let count = (PART / item.max(made_item).max(1)).max(1);
+    each_part(made, count * made_item, threads, &|number, made| {
+        let first = number * count;
+        let items = &items[(first * item).min(items.len())..((first + count) * item).min(items.len())];
+        match work {
+            Work::Nothing => made.copy_from_slice(items),
+            Work::InPlace(work) => {
+                made.copy_from_slice(items);
+                work(made);
+            }
+            Work::Into(work) => {
+                let mut words = vec![0u128; items.len().div_ceil(size_of::<u128>())];
+                let copy = &mut bytemuck::cast_slice_mut(&mut words)[..items.len()];
+                copy.copy_from_slice(items);
+                work(copy, made).map_err(|error| error.behind(first))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pick_all;
+
+    #[test]
+    fn elements_are_picked_from_wherever_they_are() {
+        let bytes: Vec<u8> = (0..2_000_000u32).map(|number| (number % 251) as u8).collect();
+        let cases: &[(usize, &[(usize, usize)], usize)] = &[
+            (3, &[(100_000, 13)], 4),
+            (0, &[(700, 1000), (350, 2)], 1),
+            (8, &[(350, 8), (700, 2800)], 8),
+            (5, &[(3, 500_000), (2, 7), (60_000, 14)], 2),
+            (1, &[(40, 40_000), (2000, 20)], 20),
+            (1, &[], 5),
+            (1, &[(0, 5), (3, 2)], 2),
+        ];
+        for (start, axes, item) in cases {
+            let mut places = vec![*start];
+            for (len, stride) in *axes {
+                places =
+                    places.iter().flat_map(|at| (0..*len).map(move |index| at + index * stride)).collect();
+            }
+            let wanted: Vec<u8> = places.iter().flat_map(|at| bytes[*at..at + item].to_vec()).collect();
+            for threads in [1, 3] {
+                let mut into = vec![0; wanted.len()];
+                pick_all(&bytes, *start, axes, *item, &mut into, || threads);
+                assert!(into == wanted, "{start} {axes:?} {item}");
+            }
+        }
+    }
+}

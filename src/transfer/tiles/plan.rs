@@ -1,0 +1,343 @@
+//! Which box of an array is moved at a time: cut along any axes, so that both sides are passed in runs as long as the memory
+//! allows.
+
+/// An axis of what is moved, with the distance in bytes between neighbours on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub(crate) len: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+/// Where the first element is, in bytes, and how many bytes each has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub(crate) start: u64,
+    pub(crate) item: usize,
+}
+
+/// Where the tiles may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// At any position.
+    Anywhere,
+    /// One after another: each tile is a stretch of the target. What is read for it may be short runs from all over the source.
+    InOrder,
+}
+
+/// An array cut into boxes that are moved one by one. Each element is in exactly one of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The axes, the slowest of the target first. Those that are one on both sides have been joined.
+    axes: Vec<Axis>,
+    /// How many indices of each axis a tile has; the last along an axis may have fewer.
+    steps: Vec<usize>,
+    from: Side,
+    to: Side,
+}
+
+/// A box of the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    /// Where it begins on either side, in bytes.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// How many indices of each of the plan's axes it has.
+    pub(crate) lens: Vec<usize>,
+}
+
+impl Tile {
+    /// How many elements it has.
+    pub(crate) fn len(&self) -> usize {
+        self.lens.iter().product()
+    }
+}
+
+/// The sides of a tile, for what is done on both of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    From,
+    To,
+}
+
+impl Which {
+    fn stride(self, axis: &Axis) -> u64 {
+        match self {
+            Self::From => axis.from,
+            Self::To => axis.to,
+        }
+    }
+}
+
+impl Plan {
+    /// Cuts the array so that a tile takes at most `memory` bytes on both sides together, or has one element.
+    pub(crate) fn new(axes: Vec<Axis>, from: Side, to: Side, memory: usize, writes: Writes) -> Self {
+        let axes = joined(axes);
+        let mut plan = Self { steps: vec![1; axes.len()], axes, from, to };
+        plan.grow(memory / (from.item + to.item).max(1), writes);
+        plan
+    }
+
+    /// Makes the tile larger, always along the side that is passed in shorter runs.
+    fn grow(&mut self, most: usize, writes: Writes) {
+        /// Runs need not be longer: a call costs little then, and both sides stay in the cache.
+        const LONG: u64 = 256 << 10;
+        /// Where runs cannot become longer, a tile has so many bytes all the same.
+        const MANY: u64 = 1 << 20;
+        if self.axes.iter().any(|axis| axis.len == 0) {
+            return;
+        }
+        loop {
+            let (from, to) = (self.run(Which::From), self.run(Which::To));
+            let bytes = self.steps.iter().product::<usize>() as u64 * self.from.item.max(self.to.item) as u64;
+            let is_short = |run: &(u64, Option<usize>)| run.1.is_some() && run.0 < LONG;
+            let axis = match writes {
+                Writes::InOrder if to.0 < LONG || is_short(&from) => to.1,
+                Writes::InOrder => None,
+                Writes::Anywhere if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
+                Writes::Anywhere if is_short(&to) => to.1,
+                Writes::Anywhere if bytes < MANY => self.nearest(),
+                Writes::Anywhere => None,
+            };
+            let Some(axis) = axis else { break };
+            let others: usize = self
+                .steps
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != axis)
+                .map(|(_, step)| step)
+                .product();
+            let step = (2 * self.steps[axis]).min(self.axes[axis].len).min(most / others);
+            if step <= self.steps[axis] {
+                break; // the memory is used
+            }
+            self.steps[axis] = step;
+        }
+        // Tiles of about the same size, rather than a small one at the end.
+        for (step, axis) in self.steps.iter_mut().zip(&self.axes) {
+            *step = axis.len.div_ceil(axis.len.div_ceil(*step));
+        }
+    }
+
+    /// How many bytes of a tile are together on a side, and the axis that would make them more.
+    fn run(&self, which: Which) -> (u64, Option<usize>) {
+        let mut run = if which == Which::From { self.from.item } else { self.to.item } as u64;
+        for axis in self.sorted(which).into_iter().rev() {
+            if which.stride(&self.axes[axis]) != run {
+                return (run, None); // what comes next is further away
+            }
+            run *= self.steps[axis] as u64;
+            if self.steps[axis] < self.axes[axis].len {
+                return (run, Some(axis));
+            }
+        }
+        (run, None)
+    }
+
+    /// The axis along which to go on where no run can become longer: the fastest of the target that is not whole.
+    fn nearest(&self) -> Option<usize> {
+        self.sorted(Which::To).into_iter().rev().find(|axis| self.steps[*axis] < self.axes[*axis].len)
+    }
+
+    /// The axes by their strides on a side, the slowest first.
+    fn sorted(&self, which: Which) -> Vec<usize> {
+        let mut axes: Vec<usize> = (0..self.axes.len()).collect();
+        axes.sort_by_key(|axis| std::cmp::Reverse(which.stride(&self.axes[*axis])));
+        axes
+    }
+
+    pub(crate) fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    pub(crate) fn from(&self) -> Side {
+        self.from
+    }
+
+    pub(crate) fn to(&self) -> Side {
+        self.to
+    }
+
+    /// The plan's axes in the order of the source, the slowest first. They are in that of the target.
+    pub(crate) fn order_of_source(&self) -> Vec<usize> {
+        self.sorted(Which::From)
+    }
+
+    /// How many tiles there are.
+    pub(crate) fn count(&self) -> usize {
+        self.counts().try_fold(1, usize::checked_mul).unwrap_or(usize::MAX)
+    }
+
+    fn counts(&self) -> impl Iterator<Item = usize> {
+        self.axes.iter().zip(&self.steps).map(|(axis, step)| axis.len.div_ceil(*step))
+    }
+
+    /// How many bytes the largest tile has, on both sides.
+    #[cfg(test)]
+    pub(crate) fn tile_bytes(&self) -> (usize, usize) {
+        let len: usize = self.steps.iter().product();
+        (len * self.from.item, len * self.to.item)
+    }
+
+    /// A tile by its number, in the order of the target.
+    pub(crate) fn tile(&self, number: usize) -> Tile {
+        let mut left = number;
+        let mut tile = Tile { from: self.from.start, to: self.to.start, lens: vec![0; self.axes.len()] };
+        for (at, (axis, step)) in self.axes.iter().zip(&self.steps).enumerate().rev() {
+            let count = axis.len.div_ceil(*step);
+            let first = left % count * step;
+            left /= count;
+            tile.lens[at] = (*step).min(axis.len - first);
+            tile.from += first as u64 * axis.from;
+            tile.to += first as u64 * axis.to;
+        }
+        tile
+    }
+
+    /// Where an element of a tile is in the source, by its number in the tile, whose axes are in this order.
+    pub(crate) fn place(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
+        let (mut left, mut place) = (number, tile.from);
+        for &axis in order.iter().rev() {
+            place += (left % tile.lens[axis]) as u64 * self.axes[axis].from;
+            left /= tile.lens[axis];
+        }
+        place
+    }
+}
+
+/// The axes in the order of the target, without those of one index, and with those joined that are one on both sides.
+fn joined(mut axes: Vec<Axis>) -> Vec<Axis> {
+    axes.retain(|axis| axis.len != 1);
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.to));
+    let mut joined: Vec<Axis> = Vec::with_capacity(axes.len());
+    for axis in axes {
+        let len = axis.len as u64;
+        match joined.last_mut() {
+            Some(outer)
+                if outer.from == axis.from * len && outer.to == axis.to * len && outer.len > 0 && len > 0 =>
+            {
+                *outer = Axis { len: outer.len * axis.len, ..axis };
+            }
+            _ => joined.push(axis),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Axis, Plan, Side, Writes};
+
+    /// Numbers that only look random.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % end
+        }
+    }
+
+    /// An array whose axes are in these orders on the two sides, with room between them on one or both.
+    fn any_axes(numbers: &mut Numbers, from_item: usize, to_item: usize) -> Vec<Axis> {
+        let ndim = numbers.below(5);
+        let mut axes: Vec<Axis> = (0..ndim)
+            .map(|_| Axis { len: [0, 1, 1, 2, 3, 4, 5, 7][numbers.below(8)], from: 0, to: 0 })
+            .collect();
+        for is_to in [false, true] {
+            let mut order: Vec<usize> = (0..ndim).collect();
+            (1..ndim).for_each(|at| order.swap(at, numbers.below(at + 1)));
+            let mut stride = if is_to { to_item } else { from_item } as u64;
+            for axis in order {
+                stride *= if numbers.below(4) == 0 { 2 } else { 1 };
+                if is_to {
+                    axes[axis].to = stride
+                } else {
+                    axes[axis].from = stride
+                }
+                stride *= axes[axis].len.max(1) as u64;
+            }
+        }
+        axes
+    }
+
+    /// A million plans in the long form.
+    #[test]
+    fn a_plan_has_each_element_once_within_its_memory() {
+        let plans = if std::env::var_os("NDARRAY_IO_PLANS").is_some() { 1_000_000 } else { 20_000 };
+        let mut numbers = Numbers(1);
+        for _ in 0..plans {
+            let (from_item, to_item) = (numbers.below(9), numbers.below(9));
+            let axes = any_axes(&mut numbers, from_item.max(1), to_item.max(1));
+            let (from, to) = (Side { start: 3, item: from_item }, Side { start: 5, item: to_item });
+            let memory = [0, 1, 16, 100, 1000, 1 << 20][numbers.below(6)];
+            let plan = Plan::new(axes.clone(), from, to, memory, Writes::Anywhere);
+            let (source, target) = plan.tile_bytes();
+            assert!(source + target <= memory.max(from_item + to_item), "{axes:?} in {memory}: {plan:?}");
+
+            let mut wanted = vec![(3, 5)];
+            for axis in &axes {
+                let along = |&(from, to): &(u64, u64)| {
+                    (0..axis.len as u64).map(move |index| (from + index * axis.from, to + index * axis.to))
+                };
+                wanted = wanted.iter().flat_map(along).collect();
+            }
+            let order = plan.order_of_source();
+            let mut found = Vec::new();
+            for number in 0..plan.count() {
+                let tile = plan.tile(number);
+                for element in 0..tile.len() {
+                    let mut place = (plan.place(&tile, &order, element), tile.to);
+                    let mut left = element;
+                    for &axis in order.iter().rev() {
+                        place.1 += (left % tile.lens[axis]) as u64 * plan.axes()[axis].to;
+                        left /= tile.lens[axis];
+                    }
+                    found.push(place);
+                }
+            }
+            wanted.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, wanted, "{axes:?} in {memory}: {plan:?}");
+        }
+    }
+
+    #[test]
+    fn tiles_in_order_are_stretches_of_the_target() {
+        let (from, to) = (Side { start: 0, item: 8 }, Side { start: 0, item: 4 });
+        for (rows, columns, memory) in
+            [(5, 7, 1), (5, 7, 12), (5, 7, 100), (5, 7, 1000), (1, 9, 50), (9, 1, 50)]
+        {
+            let axes = vec![
+                Axis { len: rows, from: 8, to: 4 * columns as u64 },
+                Axis { len: columns, from: 8 * rows as u64, to: 4 },
+            ];
+            let plan = Plan::new(axes, from, to, memory, Writes::InOrder);
+            let mut at = 0;
+            for number in 0..plan.count() {
+                let tile = plan.tile(number);
+                assert_eq!(tile.to, at, "{rows} × {columns} in {memory}");
+                at += 4 * tile.len() as u64;
+            }
+            assert_eq!(at, 4 * (rows * columns) as u64);
+        }
+    }
+
+    /// Of a large matrix that is turned, the runs on both sides are about as long.
+    #[test]
+    fn a_turned_matrix_is_passed_in_long_runs() {
+        let side = Side { start: 0, item: 8 };
+        let turned = |rows: usize, columns: usize, memory| {
+            let axes = vec![
+                Axis { len: rows, from: 8 * columns as u64, to: 8 },
+                Axis { len: columns, from: 8, to: 8 * rows as u64 },
+            ];
+            let plan = Plan::new(axes, side, side, memory, Writes::Anywhere);
+            plan.steps.clone()
+        };
+        let [columns, rows] = turned(1 << 14, 1 << 14, 32 << 20)[..] else { panic!("two axes") };
+        assert!(columns.min(rows) >= 1024 && columns * rows * 16 <= 32 << 20, "{columns} × {rows}");
+        let [columns, rows] = turned(1 << 21, 256, 32 << 20)[..] else { panic!("two axes") };
+        assert!(columns == 256 && rows >= 4096, "{columns} × {rows}");
+    }
+}

@@ -1,0 +1,203 @@
+//! The one loop that moves tiles.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::plan::{Plan, Tile};
+use crate::error::{Error, ErrorKind, Result};
+use crate::transfer::gather::{pick, turn};
+use crate::transfer::{Anywhere, Picked, Sink, os, pipeline};
+
+/// What is done to elements on their way, a tile at a time. Both get all bytes of the tile's elements.
+#[derive(Clone, Copy)]
+pub(crate) enum Work<'a> {
+    Nothing,
+    /// Changes them where they are.
+    InPlace(&'a (dyn Fn(&mut [u8]) + Sync)),
+    /// Makes others of them, perhaps of another size. The first bytes may be changed. An error names an element of these.
+    Into(&'a (dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync)),
+}
+
+/// A source, its way through a plan, and what is done to its elements.
+pub(crate) struct Move<'a> {
+    pub(crate) source: Anywhere<'a>,
+    pub(crate) plan: Plan,
+    pub(crate) work: Work<'a>,
+    /// The error if the source ends before this many bytes.
+    pub(crate) truncated: &'a (dyn Fn() -> Error + Sync),
+}
+
+/// Memory for a tile before and after a step, at an address that suits every element.
+#[derive(Default)]
+struct Room {
+    now: Vec<u128>,
+    next: Vec<u128>,
+}
+
+/// Memory for so many bytes. What was in it is of no interest.
+fn bytes_of(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
+    let count = len.div_ceil(size_of::<u128>());
+    if words.len() < count {
+        words.clear();
+        words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?;
+        os::advise_huge_pages((words.as_ptr().cast(), len));
+        words.resize(count, 0);
+    }
+    Ok(&mut bytemuck::cast_slice_mut(words)[..len])
+}
+
+impl Move<'_> {
+    /// Reads a tile and makes of it what is to be written, in the order of the target.
+    fn make<'r>(&self, tile: &Tile, room: &'r mut Room) -> Result<&'r [u8]> {
+        let (plan, count) = (&self.plan, tile.len());
+        let (from, to) = (plan.from().item, plan.to().item);
+        let mut order = plan.order_of_source();
+        let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].from)).collect();
+        let picked = Picked::of_bytes(tile.from, runs, from);
+        let bytes = bytes_of(&mut room.now, count * from)?;
+        match self.source {
+            Anywhere::Bytes(source) => {
+                if picked.end() > source.len() as u64 {
+                    return Err((self.truncated)());
+                }
+                let axes = tile.lens.iter().zip(plan.axes()).map(|(len, axis)| (*len, axis.from as usize));
+                pick(source, tile.from as usize, &axes.collect::<Vec<_>>(), from, bytes);
+                order.sort_unstable(); // it is as the target wants it
+            }
+            Anywhere::File(..) => {
+                if self.source.fill_picked(&picked, bytes, 0)? < bytes.len() {
+                    return Err((self.truncated)());
+                }
+            }
+        }
+        // Turning moves the smaller of the two.
+        if from <= to {
+            self.turn(tile, &mut order, from, room)?;
+        }
+        match self.work {
+            Work::Nothing => {}
+            Work::InPlace(work) => work(bytes_of(&mut room.now, count * from)?),
+            Work::Into(work) => {
+                let Room { now, next } = room;
+                work(bytes_of(now, count * from)?, bytes_of(next, count * to)?)
+                    .map_err(|error| self.located(error, tile, &order))?;
+                std::mem::swap(now, next);
+            }
+        }
+        self.turn(tile, &mut order, to, room)?;
+        Ok(&bytemuck::cast_slice(&room.now)[..count * to])
+    }
+
+    /// Brings a tile into the order of the target, if it is in another one.
+    fn turn(&self, tile: &Tile, order: &mut Vec<usize>, item: usize, room: &mut Room) -> Result<()> {
+        let is_longer = |axis: &&usize| tile.lens[**axis] > 1;
+        if order.iter().filter(is_longer).is_sorted() {
+            return Ok(());
+        }
+        let Room { now, next } = room;
+        let lens: Vec<usize> = order.iter().map(|&axis| tile.lens[axis]).collect();
+        let mut wanted: Vec<usize> = (0..order.len()).collect();
+        wanted.sort_by_key(|&at| order[at]);
+        let len = tile.len() * item;
+        turn(bytes_of(now, len)?, &lens, &wanted, item, bytes_of(next, len)?);
+        std::mem::swap(now, next);
+        order.sort_unstable();
+        Ok(())
+    }
+
+    /// An error of one of a tile's elements, which are in the order of these axes, as one of the source's.
+    fn located(&self, error: Error, tile: &Tile, order: &[usize]) -> Error {
+        let Some(number) = error.element() else { return error };
+        let place = self.plan.place(tile, order, number);
+        error.at_element((place / self.plan.from().item.max(1) as u64) as usize)
+    }
+
+    /// Writes a tile to its place in the file.
+    fn put(&self, tile: &Tile, bytes: &[u8], file: &File, start: u64) -> Result<()> {
+        let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
+        let places = Picked::of_bytes(tile.to, runs, self.plan.to().item);
+        let mut done = 0;
+        while done < bytes.len() {
+            let (place, left) = places.find(done as u64);
+            os::write_all_at(file, &bytes[done..done + left], start + place)?;
+            done += left;
+        }
+        Ok(())
+    }
+}
+
+/// Moves an array into a file, where the target begins at `start`, by up to so many threads. `tell` hears how many bytes have
+/// been written since it was told last.
+pub(crate) fn move_all(
+    work: &Move<'_>,
+    (file, start): (&File, u64),
+    threads: usize,
+    tell: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    let count = work.plan.count();
+    let (next, written, has_failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let failure = Mutex::new(None::<(usize, Error)>);
+    let fail = |number: usize, error: Error| {
+        has_failed.store(true, Ordering::Relaxed);
+        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        // The one that comes first is told.
+        if failure.as_ref().is_none_or(|(first, _)| number < *first) {
+            *failure = Some((number, error));
+        }
+    };
+    let run = |tell: &mut dyn FnMut() -> Result<()>| {
+        let mut room = Room::default();
+        while !has_failed.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return;
+            }
+            let tile = work.plan.tile(number);
+            let done = work.make(&tile, &mut room).and_then(|bytes| {
+                work.put(&tile, bytes, file, start)?;
+                written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                tell()
+            });
+            if let Err(error) = done {
+                fail(number, error);
+            }
+        }
+    };
+    let threads = if os::READS_ANYWHERE { threads.min(count) } else { 1 };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            if thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).is_err() {
+                break; // what no thread can be had for is done here
+            }
+        }
+        run(&mut || tell(written.swap(0, Ordering::Relaxed)));
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => tell(written.into_inner()),
+    }
+}
+
+/// Moves an array into what can only be written one byte after another. The plan is for that.
+pub(crate) fn move_in_order(
+    work: &Move<'_>,
+    sink: &mut Sink<'_>,
+    threads: usize,
+    tell: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    let rooms = Mutex::new(Vec::<Room>::new());
+    let lock = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = |number: usize, block: &mut Vec<u8>| {
+        let mut room = lock().pop().unwrap_or_default();
+        block.clear();
+        block.extend_from_slice(work.make(&work.plan.tile(number), &mut room)?);
+        lock().push(room);
+        Ok(())
+    };
+    pipeline::ordered(work.plan.count(), threads.min(work.plan.count()).max(1), &make, &mut |block| {
+        sink.write(block)?;
+        tell(block.len() as u64)
+    })
+}
