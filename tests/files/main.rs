@@ -15,4 +15,5 @@ mod processes;
 mod progress;
 mod ra;
 mod streams;
+mod tiles;
 mod writer;

@@ -109,7 +109,7 @@ fn told(failure: &Failure) -> String {
             "--allow-objects takes its objects, as data",
         ),
         ("the type to read holds", "what is asked for is"),
-        ("; Casting::Unsafe does, by the rules of `as`", "; --casting unsafe does"),
+        ("; Casting::Unsafe does", "; --casting unsafe does"),
         ("Casting::SameKind does", "--casting same-kind does"),
         ("Casting::Safe does", "--casting safe does"),
         ("; NpzUpdate::replace puts another in its place", ""),

@@ -1,0 +1,190 @@
+//! Files out of files through the block engine, against what ndarray makes of the same arrays in memory: any shape, any order, any
+//! budget.
+
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, concatenate, stack};
+use ndarray_io::{
+    ByteOrder, Casting, Conversion, DType, Kind, Order, ReadableElement, Scalar, Void, WritableElement,
+    WriteOptions, concatenate_npy, convert_npy, read_npy, stack_npy, write_npy_with,
+};
+
+/// Numbers that only look random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn shape(&mut self) -> Vec<usize> {
+        let ndim = self.below(10);
+        let most = if ndim > 5 { 3 } else { 8 };
+        (0..ndim).map(|_| if self.below(12) == 0 { 0 } else { 1 + self.below(most) }).collect()
+    }
+
+    fn order(&mut self) -> Order {
+        if self.below(2) == 0 { Order::C } else { Order::Fortran }
+    }
+
+    fn memory(&mut self) -> usize {
+        [1, 10, 100, 1000, 1 << 16][self.below(5)]
+    }
+}
+
+/// The elements of a file have to be just those of the array, in the order that is asked for.
+fn check<A>(path: &std::path::Path, wanted: &ArrayViewD<'_, A>, order: Order)
+where
+    A: WritableElement + ReadableElement + PartialEq + std::fmt::Debug + Clone,
+{
+    let found: ArrayD<A> = read_npy(path).unwrap();
+    assert_eq!(found, wanted);
+    let mut bytes = Vec::new();
+    ndarray_io::WriteNpyExt::write_npy_with(wanted, &mut bytes, &WriteOptions::new().order(order)).unwrap();
+    assert!(std::fs::read(path).unwrap() == bytes, "{:?} {order:?}", wanted.shape());
+}
+
+fn work<A>(numbers: &mut Numbers, make: impl Fn(usize) -> A)
+where
+    A: WritableElement + ReadableElement + PartialEq + std::fmt::Debug + Clone,
+{
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("to.npy");
+    let shape = numbers.shape();
+    let array = |shape: &[usize], numbers: &mut Numbers| {
+        let (order, from) = (numbers.order(), numbers.below(1000));
+        let mut count = from;
+        let array = ArrayD::from_shape_simple_fn(IxDyn(shape).set_f(order == Order::Fortran), || {
+            count += 1;
+            make(count)
+        });
+        let path = folder.path().join(format!("{from}-{}.npy", numbers.below(1 << 30)));
+        write_npy_with(&path, &array, &WriteOptions::new().order(order)).unwrap();
+        (array, path)
+    };
+    let (one, path) = array(&shape, numbers);
+    let (order, memory) = (numbers.order(), numbers.memory());
+    let conversion = || Conversion::new().order(order).memory(memory);
+    convert_npy(&path, &to, conversion()).unwrap();
+    check(&to, &one.view(), order);
+
+    // Files along an axis, of different lengths, each in an order of its own.
+    if !shape.is_empty() {
+        let axis = numbers.below(shape.len());
+        let mut parts = vec![(one, path)];
+        for _ in 0..numbers.below(4) {
+            let mut shape = shape.clone();
+            shape[axis] = numbers.below(4);
+            parts.push(array(&shape, numbers));
+        }
+        let views: Vec<_> = parts.iter().map(|(array, _)| array.view()).collect();
+        let paths: Vec<_> = parts.iter().map(|(_, path)| path).collect();
+        concatenate_npy(&paths, &to, axis, conversion()).unwrap();
+        check(&to, &concatenate(Axis(axis), &views).unwrap().view(), order);
+    }
+    let axis = numbers.below(shape.len() + 1);
+    let parts: Vec<_> = (0..1 + numbers.below(3)).map(|_| array(&shape, numbers)).collect();
+    let views: Vec<_> = parts.iter().map(|(array, _)| array.view()).collect();
+    let paths: Vec<_> = parts.iter().map(|(_, path)| path).collect();
+    stack_npy(&paths, &to, axis, conversion()).unwrap();
+    check(&to, &stack(Axis(axis), &views).unwrap().view(), order);
+}
+
+#[test]
+fn files_are_made_of_files_as_ndarray_makes_arrays_of_arrays() {
+    let rounds = if std::env::var_os("NDARRAY_IO_PLANS").is_some() { 2000 } else { 60 };
+    let mut numbers = Numbers(15);
+    for _ in 0..rounds {
+        work(&mut numbers, |count| count as u8);
+        work(&mut numbers, |count| count as u16);
+        work(&mut numbers, |count| count as f32);
+        work(&mut numbers, |count| count as f64);
+        work(&mut numbers, |count| num_complex::Complex::new(count as f64, -1.0));
+        work(&mut numbers, |count| Void([count as u8, 1, (count >> 8) as u8]));
+        work(&mut numbers, |count| Void([count as u8; 20]));
+    }
+}
+
+/// Turned, converted and in the other byte order at once; the target is what NumPy says of the plain array.
+#[test]
+fn all_wishes_are_met_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    let mut numbers = Numbers(16);
+    for _ in 0..200 {
+        let shape = numbers.shape();
+        let mut count = 0;
+        let array = ArrayD::from_shape_simple_fn(IxDyn(&shape), || {
+            count += 1;
+            count as i16
+        });
+        let source = WriteOptions::new().order(numbers.order()).byte_order(ByteOrder::Big);
+        write_npy_with(&from, &array, &source).unwrap();
+        let (order, size) = (numbers.order(), [4, 8][numbers.below(2)]);
+        let dtype = DType::from(Scalar::new(Kind::Float, size, ByteOrder::Big).unwrap());
+        let conversion =
+            Conversion::new().order(order).dtype(dtype, Casting::SameKind).memory(numbers.memory());
+        convert_npy(&from, &to, conversion).unwrap();
+        let mut bytes = Vec::new();
+        let options = WriteOptions::new().order(order).byte_order(ByteOrder::Big);
+        match size {
+            4 => {
+                ndarray_io::WriteNpyExt::write_npy_with(&array.mapv(f32::from), &mut bytes, &options).unwrap()
+            }
+            _ => {
+                ndarray_io::WriteNpyExt::write_npy_with(&array.mapv(f64::from), &mut bytes, &options).unwrap()
+            }
+        }
+        assert!(std::fs::read(&to).unwrap() == bytes, "{shape:?} {order:?}");
+    }
+}
+
+/// An element that cannot be converted is named as it is numbered in its file.
+#[test]
+fn the_element_at_fault_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    let mut texts = ArrayD::from_elem(IxDyn(&[40, 30]), "1".to_owned());
+    texts[[17, 5]] = "one".into();
+    write_npy_with(&from, &texts, &WriteOptions::new()).unwrap();
+    let dtype = DType::from(Scalar::new(Kind::Int, 4, ByteOrder::NATIVE).unwrap());
+    for order in [Order::C, Order::Fortran] {
+        for memory in [1, 500, 1 << 20] {
+            let conversion =
+                Conversion::new().order(order).dtype(dtype.clone(), Casting::Unsafe).memory(memory);
+            let error = convert_npy(&from, &to, conversion).unwrap_err();
+            assert_eq!(error.element(), Some(17 * 30 + 5), "{error}");
+            assert!(!to.exists());
+        }
+    }
+}
+
+/// To what is no file, everything goes in order: also what is interleaved.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_gets_the_same_bytes() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers(17);
+    for _ in 0..60 {
+        let mut shape = numbers.shape();
+        shape.push(1 + numbers.below(5));
+        let count: usize = shape.iter().product();
+        let array = ArrayD::from_shape_vec(shape.clone(), (0..count as u32).collect()).unwrap();
+        let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+        write_npy_with(&from, &array, &WriteOptions::new().order(numbers.order())).unwrap();
+        let (order, axis, memory) = (numbers.order(), numbers.below(shape.len()), numbers.memory());
+        let conversion = || Conversion::new().order(order).memory(memory);
+        concatenate_npy(&[&from, &from], &to, axis, conversion()).unwrap();
+
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
+        concatenate_npy(&[&from, &from], path, axis, conversion()).unwrap();
+        drop(writer);
+        assert!(reading.join().unwrap() == std::fs::read(&to).unwrap(), "{shape:?} along {axis}");
+    }
+}
