@@ -195,6 +195,8 @@ fn memory_is_in_proportion() {
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
 
     parts_take_little();
+    conversions_take_their_budget();
+    casts_take_their_result();
     #[cfg(feature = "npz")]
     archives_take_little();
 }
@@ -231,6 +233,87 @@ fn parts_take_little() {
     let conversion = || Conversion::new().order(Order::Fortran).memory(16 * MIB);
     let (peak, _, ()) = measured(|| convert_npy(&path, &turned, conversion()).unwrap());
     assert!(peak <= 40 * MIB, "turning 136 MiB round took {peak} bytes");
+}
+
+/// A conversion takes the memory that it is given and a little, whichever axis is the long one, and whatever becomes of it.
+fn conversions_take_their_budget() {
+    use ndarray::{Array, IxDyn};
+    use ndarray_io::{
+        ByteOrder, Conversion, Kind, Order, Scalar, concatenate_npy, convert_npy, stack_npy, write_npy,
+    };
+
+    const MEMORY: usize = MIB;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    let float = Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap();
+    let long = 3 << 19; // elements of 8 bytes: 12 MiB
+    let shapes: &[&[usize]] = &[
+        &[1, long],
+        &[long, 1],
+        &[1, long, 1],
+        &[3, long / 3, 1],
+        &[long / 64, 64],
+        &[64, long / 64],
+        &[4, long / 32, 8],
+        &[1, 8, long / 8, 1],
+        &[2, 2, 2, long / 8],
+        &[long / 8, 2, 2, 2],
+    ];
+    let check = |what: &str, shape: &[usize], work: &dyn Fn() -> ndarray_io::Result<()>| {
+        let (peak, _, done) = measured(work);
+        done.unwrap();
+        assert!(peak <= MEMORY + 2 * MIB, "{what} of {shape:?} took {peak} bytes");
+    };
+    for shape in shapes {
+        let array = Array::from_shape_fn(IxDyn(shape), |_| 1u64);
+        write_npy(&path, &array).unwrap();
+        drop(array);
+        let conversion = || Conversion::new().memory(MEMORY);
+        check("turning", shape, &|| convert_npy(&path, &other, conversion().order(Order::Fortran)));
+        check("the other byte order", shape, &|| {
+            convert_npy(&path, &other, conversion().byte_order(ByteOrder::Big))
+        });
+        let all = || conversion().order(Order::Fortran).dtype(float.into(), Casting::SameKind);
+        check("another type", shape, &|| convert_npy(&path, &other, all()));
+        for axis in [0, shape.len() - 1] {
+            check("joining", shape, &|| concatenate_npy(&[&path, &path], &other, axis, conversion()));
+            check("stacking", shape, &|| stack_npy(&[&path, &path], &other, axis, conversion()));
+        }
+    }
+    // Every permutation of the axes: what a Fortran array of each shape becomes in C order.
+    let lengths = [3, 17, 50, 201];
+    for number in 0..24 {
+        let mut left = lengths.to_vec();
+        let mut rest = number;
+        let shape: Vec<usize> = (1..=4)
+            .rev()
+            .map(|count| {
+                left.remove({
+                    let at = rest % count;
+                    rest /= count;
+                    at
+                })
+            })
+            .collect();
+        write_npy(&path, &Array::<u64, _>::ones(IxDyn(&shape))).unwrap();
+        check("turning", &shape, &|| {
+            convert_npy(&path, &other, Conversion::new().memory(MEMORY).order(Order::Fortran))
+        });
+    }
+}
+
+/// What is cast, sliced or taken out of records takes its result and a block.
+fn casts_take_their_result() {
+    use ndarray_io::{ByteOrder, DynArray, Kind, Scalar};
+
+    let array = DynArray::new(&Array1::<i32>::ones(4 * MIB)).unwrap();
+    let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap();
+    let (peak, _, cast) = measured(|| array.cast_to(&double.into(), Casting::Safe).unwrap());
+    assert!(cast.len() == 4 * MIB && peak <= 32 * MIB + MIB, "casting took {peak} bytes");
+    let (peak, _, slice) = measured(|| array.slice(ndarray::s![..;-2]).unwrap());
+    assert!(slice.len() == 2 * MIB && peak <= 8 * MIB + 8 * MIB, "slicing took {peak} bytes");
+    let (peak, _, typed) = measured(|| array.cast::<f64, ndarray::Ix1>(Casting::Safe).unwrap());
+    assert!(typed.len() == 4 * MIB && peak <= 32 * MIB + 2 * MIB, "casting to a type took {peak} bytes");
 }
 
 /// An archive takes memory for its arrays and a few blocks; a bomb takes none for what it claims.
