@@ -11,8 +11,10 @@ use super::archive::{self, Archive, NpzMember, Place};
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
 use crate::io::FromPayload;
+use crate::io::change::unnamed;
 use crate::npy::NpyHeader;
 use crate::options::ReadOptions;
+use crate::parts::NpyFile;
 
 /// An archive in a file, which is read by position: as many threads as like can read from it at once.
 ///
@@ -99,6 +101,54 @@ impl NpzFile {
     fn read_index_with<T: FromPayload>(&self, index: usize, options: &ReadOptions) -> Result<T> {
         let read = || archive::read(Place::File(&self.file), self.archive.at(index)?, options);
         read().map_err(|error| self.at_path(error))
+    }
+
+    /// Opens an array as [`NpyFile::open`] opens a file: for slices, chunks and walks in bounded memory.
+    ///
+    /// A stored member is read where it is in the archive. One that is compressed is unpacked once, into a file without a name in
+    /// the system's folder for temporary files, which takes as much room there as the array. Its checksum is compared then; that of
+    /// a stored member is not, since not all of it may be read: [`NpzFile::verify`] does that.
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2, s};
+    /// use ndarray_io::{NpzFile, write_npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// write_npz(&path, &[("a", &arr2(&[[1, 2], [3, 4]]))])?;
+    /// let array = NpzFile::open(&path)?.open_member("a")?;
+    /// assert_eq!(array.slice::<i32, _>(s![.., 1])?, arr1(&[2, 4]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_member(&self, name: &str) -> Result<NpyFile> {
+        let open = || self.open_found(self.archive.find(name)?);
+        open().map_err(|error| self.at_path(error))
+    }
+
+    /// Opens an array by the number of its member in the directory. See [`NpzFile::open_member`].
+    pub fn open_member_index(&self, index: usize) -> Result<NpyFile> {
+        let open = || self.open_found(self.archive.at(index)?);
+        open().map_err(|error| self.at_path(error))
+    }
+
+    fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
+        let mut place = Place::File(&self.file);
+        let (file, range) = if member.method == crate::zip::Method::Stored {
+            let content =
+                archive::content(&mut place, member).map_err(|error| error.at_member(&member.name))?;
+            (self.file.try_clone()?, content..content + member.packed)
+        } else {
+            let file = unnamed(&std::env::temp_dir())?;
+            let len = archive::copy_raw(place, member, &self.options, &mut &file)?;
+            (file, 0..len)
+        };
+        NpyFile::member(file, self.path.as_deref(), (&member.name, range), &self.options)
+    }
+
+    /// Reads a member, be it an array or not, and compares its size and checksum.
+    pub fn verify_index(&self, index: usize) -> Result<()> {
+        let verify = || archive::verify(Place::File(&self.file), self.archive.at(index)?);
+        verify().map_err(|error| self.at_path(error))
     }
 
     /// The header of an array, without its elements.
@@ -191,10 +241,7 @@ impl NpzFile {
 
     /// Reads each member and compares its size and checksum; the first that is damaged is named.
     pub fn verify(&self) -> Result<()> {
-        let mut members = (0..self.len()).map(|index| self.archive.at(index));
-        members
-            .try_for_each(|member| archive::verify(Place::File(&self.file), member?))
-            .map_err(|error| self.at_path(error))
+        (0..self.len()).try_for_each(|index| self.verify_index(index))
     }
 
     fn at_path(&self, error: Error) -> Error {

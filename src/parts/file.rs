@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
@@ -49,6 +50,8 @@ pub type RaFile = ArrayFile<Ra>;
 pub struct ArrayFile<F: ArrayFormat> {
     file: File,
     path: Option<PathBuf>,
+    /// Of a member of an archive, its name and the bytes of the file that it is in.
+    member: Option<(String, Range<u64>)>,
     found: F::Found,
     data_offset: usize,
     options: ReadOptions,
@@ -77,6 +80,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
         file.rewind()?;
         let (found, data_offset) =
             io::read_header_of_file::<F>(&mut Source::of(&mut file), options.the_limits())?;
+        Self::of(file, None, (found, data_offset), options)
+    }
+
+    fn of(
+        file: File,
+        member: Option<(String, Range<u64>)>,
+        (found, data_offset): (F::Found, usize),
+        options: &ReadOptions,
+    ) -> Result<Self> {
         F::check_plain(&found, options)?;
         let header = F::header(&found);
         if header.payload_len().is_none() {
@@ -88,7 +100,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             );
         }
         let options = F::gate(&found, options).into_owned();
-        Ok(Self { file, path: None, found, data_offset, options })
+        Ok(Self { file, path: None, member, found, data_offset, options })
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -97,7 +109,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// The bytes of the array, wherever they are.
     pub(crate) fn anywhere(&self) -> Anywhere<'_> {
-        Anywhere::File(&self.file, self.data_offset as u64)
+        Anywhere::File(&self.file, self.start() + self.data_offset as u64)
     }
 
     /// An error if the file is shorter than its array.
@@ -105,8 +117,19 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.check_length(self.header().payload_len().unwrap_or_default() as u64)
     }
 
+    /// Where in the file its first byte is.
+    fn start(&self) -> u64 {
+        self.member.as_ref().map_or(0, |(_, range)| range.start)
+    }
+
+    /// How many bytes there are, header included.
+    fn file_len(&self) -> Result<u64> {
+        let len = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
+        Ok(self.member.as_ref().map_or(len, |(_, range)| range.end.min(len).saturating_sub(range.start)))
+    }
+
     fn check_length(&self, need: u64) -> Result<()> {
-        let have = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
+        let have = self.file_len()?;
         if have < (self.data_offset as u64).saturating_add(need) {
             let have = have.saturating_sub(self.data_offset as u64);
             return Err(self.at_path(transfer::truncated(self.header(), have)));
@@ -134,6 +157,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn refresh(&mut self) -> Result<bool> {
         let read = || {
             let mut file = &self.file;
+            if let Some((_, range)) = &self.member {
+                return io::read_header::<F>(
+                    &mut Source::part_of_file(file, range.clone()),
+                    self.options.the_limits(),
+                );
+            }
             file.rewind()?;
             io::read_header_of_file::<F>(&mut Source::of(&mut file), self.options.the_limits())
         };
@@ -171,7 +200,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// How many bytes follow the array. `None` if the file is shorter than its array.
     pub fn trailing_len(&self) -> Result<Option<u64>> {
         let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default() as u64;
-        Ok(self.file.metadata()?.len().checked_sub(array))
+        Ok(self.file_len()?.checked_sub(array))
     }
 
     pub(crate) fn metadata(&self) -> Result<std::fs::Metadata> {
@@ -306,6 +335,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     pub(crate) fn at_path(&self, error: Error) -> Error {
+        let error = match &self.member {
+            Some((name, _)) => error.at_member(name),
+            None => error,
+        };
         match &self.path {
             Some(path) => error.at_path(path),
             None => error,
@@ -314,6 +347,20 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 impl NpyFile {
+    /// The array in some bytes of a file, which are a member of an archive.
+    #[cfg(feature = "npz")]
+    pub(crate) fn member(
+        file: File,
+        path: Option<&Path>,
+        (name, range): (&str, Range<u64>),
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let found =
+            io::read_header::<Npy>(&mut Source::part_of_file(&file, range.clone()), options.the_limits());
+        let made = found.and_then(|found| Self::of(file, Some((name.to_owned(), range)), found, options));
+        Ok(Self { path: path.map(Path::to_owned), ..made.map_err(|error| error.at_member(name))? })
+    }
+
     /// The version of the format.
     pub fn version(&self) -> Version {
         self.found.version

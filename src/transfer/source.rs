@@ -90,7 +90,6 @@ impl<'a> Source<'a> {
     }
 
     /// A part of a file.
-    #[cfg(feature = "npz")]
     pub(crate) fn part_of_file(file: &'a File, part: std::ops::Range<u64>) -> Self {
         Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))
     }
