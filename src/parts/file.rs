@@ -215,7 +215,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
         let whole = Picked::new(0, vec![(header.len(), 1)], header.dtype().item_size());
-        self.take(header, &whole, T::from_payload)
+        self.with_picked(header, &whole, T::from_payload)
     }
 
     /// Reads a part, as ndarray's `slice` takes it of an array.
@@ -262,9 +262,54 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let mut read = || {
             let mut target = selection.target(array)?;
             let (header, picked) = selection.locate(self.header())?;
-            self.take(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
+            self.with_picked(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
         };
         read().map_err(|error| self.at_path(error))
+    }
+
+    /// Reads some indices along an axis, in the order in which they are given, as `numpy.take` does: rows at random for a training
+    /// loop, for example. An index may come more than once; one that the array has not is an error.
+    ///
+    /// They are read in the order of the file and where they are close together by one call; what is not in memory is asked of the
+    /// disk at once.
+    ///
+    /// ```
+    /// use ndarray::{arr2, Array2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u64))?;
+    /// let batch: Array2<u64> = NpyFile::open(&path)?.take(0, &[700, 2, 700])?;
+    /// assert_eq!(batch, arr2(&[[7000, 7001, 7002], [20, 21, 22], [7000, 7001, 7002]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<T> {
+        let locate = || Selection::listed(self.header(), axis, indices);
+        let (header, picked) = locate().map_err(|error| self.at_path(error))?;
+        self.with_picked(&header, &picked, T::from_payload)
+    }
+
+    /// Reads those indices along an axis whose place in the mask is `true`, as NumPy's boolean indexing does. The mask has a place
+    /// for each index.
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr1(&[10, 20, 30]))?;
+    /// let part: Array1<i32> = NpyFile::open(&path)?.take_where(0, &[true, false, true])?;
+    /// assert_eq!(part, arr1(&[10, 30]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_where<T: FromPayload>(&self, axis: usize, mask: &[bool]) -> Result<T> {
+        if self.shape().dims().get(axis).is_some_and(|length| *length != mask.len()) {
+            let reason =
+                format!("a mask of {} for axis {axis} of an array of shape {}", mask.len(), self.shape());
+            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        }
+        let indices: Vec<usize> = (0..mask.len()).filter(|index| mask[*index]).collect();
+        self.take(axis, &indices)
     }
 
     /// Goes through the array in pieces of so many indices along an axis, each read when it is asked for: memory does not
@@ -317,11 +362,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
         let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
-        self.take(&header, &picked, T::from_payload)
+        self.with_picked(&header, &picked, T::from_payload)
     }
 
     /// Calls with the bytes that are picked, and the header of the array that they are.
-    fn take<T>(
+    fn with_picked<T>(
         &self,
         header: &Header,
         picked: &Picked,

@@ -64,6 +64,35 @@ impl Selection {
         Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
     }
 
+    /// The header of some indices along an axis, and where in the file their bytes are.
+    pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Picked)> {
+        let dims = header.shape().dims();
+        let Some(length) = dims.get(axis).copied() else {
+            let reason = format!("an array of shape {} has no axis {axis}", header.shape());
+            return Err(ErrorKind::BadOption { reason }.into());
+        };
+        if let Some(index) = indices.iter().find(|index| **index >= length) {
+            let reason = format!("there is no index {index} along an axis of length {length}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let wanted =
+            dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
+        let wanted = Header::new(header.dtype().clone(), header.order(), wanted.collect::<Vec<_>>().into())?;
+        if wanted.len() == 0 {
+            return Ok((wanted, Picked::new(0, vec![(0, 0)], 0))); // of no elements, the other axes may be endless
+        }
+        // In the order of the file: what is before the axis is gone through for each index that is behind it.
+        let bytes = header.shape().strides(header.order())[axis].saturating_mul(header.dtype().item_size());
+        let outer = match header.order() {
+            Order::C => &dims[..axis],
+            Order::Fortran => &dims[axis + 1..],
+        };
+        let outer: usize = outer.iter().product();
+        let places = indices.iter().map(|index| (index * bytes) as u64).collect();
+        let picked = Picked::listed((outer, (bytes * length) as u64), places, bytes);
+        Ok((wanted, picked))
+    }
+
     /// What the slice takes.
     pub(crate) fn elements(&self) -> &[SliceInfoElem] {
         &self.elements

@@ -267,6 +267,40 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
     }
 }
 
+/// Reads at a position what the system has in memory, without waiting for a disk: `None` if it does not tell.
+pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<Option<usize>> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use std::os::fd::AsRawFd;
+        let Ok(at) = libc::off_t::try_from(at) else { return Ok(None) };
+        let part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the vector is that of a slice which is borrowed
+        // mutably until the call returns.
+        let count = unsafe { libc::preadv2(file.as_raw_fd(), &raw const part, 1, at, libc::RWF_NOWAIT) };
+        Ok(usize::try_from(count).ok()) // whatever is wrong shows when it is read in the usual way
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    {
+        let _ = (file, into, at);
+        Ok(None)
+    }
+}
+
+/// Says that some bytes of a file are going to be read.
+pub(super) fn will_need(file: &File, at: u64, length: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        if let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) {
+            // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory. It is advice,
+            // whose failure means nothing.
+            unsafe { libc::posix_fadvise(file.as_raw_fd(), at, length, libc::POSIX_FADV_WILLNEED) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, at, length);
+}
+
 /// Whether all that is written to a file goes to its end, wherever it should go. (Only Linux is asked.)
 pub(crate) fn only_appends(file: &File) -> bool {
     #[cfg(target_os = "linux")]

@@ -1,5 +1,7 @@
 //! A part of an array's elements, as if they stood one behind the other: what a slice needs of a file.
 
+use std::sync::Arc;
+
 /// Which of an array's bytes are picked, in runs of the same length.
 ///
 /// The axes stand in the order of the file, the slowest first; those within a run are no part of it.
@@ -7,10 +9,41 @@
 pub(crate) struct Picked {
     /// Where the first run begins, in bytes behind the array's beginning.
     start: u64,
-    /// How many there are along each axis, and how far apart in bytes.
-    axes: Vec<(usize, u64)>,
+    axes: Vec<Along>,
     /// How many bytes are in a run.
     run: usize,
+}
+
+/// What is picked along an axis.
+#[derive(Clone, Debug)]
+enum Along {
+    /// So many, and so many bytes apart.
+    Every(usize, u64),
+    /// Those that are so many bytes from the first.
+    At(Arc<[u64]>),
+}
+
+impl Along {
+    fn count(&self) -> usize {
+        match self {
+            Self::Every(count, _) => *count,
+            Self::At(places) => places.len(),
+        }
+    }
+
+    fn place(&self, number: u64) -> u64 {
+        match self {
+            Self::Every(_, stride) => number * stride,
+            Self::At(places) => places[number as usize],
+        }
+    }
+
+    fn farthest(&self) -> u64 {
+        match self {
+            Self::Every(count, stride) => (*count as u64).saturating_sub(1).saturating_mul(*stride),
+            Self::At(places) => places.iter().copied().max().unwrap_or(0),
+        }
+    }
 }
 
 impl Picked {
@@ -32,20 +65,32 @@ impl Picked {
             axes.pop();
         }
         axes.retain(|(count, _)| *count != 1);
+        let axes = axes.into_iter().map(|(count, stride)| Along::Every(count, stride)).collect();
         Self { start, axes, run }
+    }
+
+    /// Runs of so many bytes at these places, as often as another axis has indices.
+    pub(crate) fn listed((outer, stride): (usize, u64), places: Arc<[u64]>, run: usize) -> Self {
+        Self { start: 0, axes: vec![Along::Every(outer, stride), Along::At(places)], run }
+    }
+
+    /// Whether the runs follow one another in no order that is known.
+    pub(crate) fn is_listed(&self) -> bool {
+        matches!(self.axes.last(), Some(Along::At(_)))
     }
 
     /// How many bytes all runs have together.
     pub(crate) fn len(&self) -> u64 {
-        self.axes.iter().fold(self.run as u64, |len, (count, _)| len.saturating_mul(*count as u64))
+        self.axes.iter().fold(self.run as u64, |len, axis| len.saturating_mul(axis.count() as u64))
     }
 
     /// Where the last run ends, in bytes behind the array's beginning.
     pub(crate) fn end(&self) -> u64 {
-        let steps =
-            self.axes.iter().map(|(count, stride)| (*count as u64).saturating_sub(1).saturating_mul(*stride));
-        let last = steps.fold(self.start, u64::saturating_add);
-        if self.len() == 0 { 0 } else { last.saturating_add(self.run as u64) }
+        if self.len() == 0 {
+            return 0;
+        }
+        let last = self.axes.iter().map(Along::farthest).fold(self.start, u64::saturating_add);
+        last.saturating_add(self.run as u64)
     }
 
     /// Where a byte of the picked ones stands in the array, and how many follow it in its run.
@@ -53,9 +98,9 @@ impl Picked {
         let run = self.run.max(1) as u64;
         let (mut number, within) = (at / run, at % run);
         let mut place = self.start + within;
-        for (count, stride) in self.axes.iter().rev() {
-            let count = *count as u64;
-            place += number % count * stride;
+        for axis in self.axes.iter().rev() {
+            let count = axis.count() as u64;
+            place += axis.place(number % count);
             number /= count;
         }
         (place, (run - within) as usize)
@@ -65,11 +110,11 @@ impl Picked {
     /// is in, itself included.
     pub(crate) fn neighbours(&self, at: u64) -> (u64, usize) {
         match self.axes.last() {
-            Some((count, stride)) => {
+            Some(Along::Every(count, stride)) => {
                 let number = (at / self.run.max(1) as u64 % *count as u64) as usize;
                 (*stride, count - number)
             }
-            None => (0, 1),
+            Some(Along::At(_)) | None => (0, 1),
         }
     }
 
@@ -95,6 +140,10 @@ mod tests {
         assert_eq!((picked.run(), picked.len()), (2, 80));
         assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
         assert_eq!(picked.neighbours(2), (6, 1));
+        // Rows 3, 0 and 3 of four columns in each of two planes.
+        let picked = Picked::listed((2, 160), [96, 0, 96].into(), 32);
+        assert_eq!((picked.len(), picked.end()), (192, 288));
+        assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
         // All of it.
         assert_eq!(Picked::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
     }

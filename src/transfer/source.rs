@@ -313,6 +313,9 @@ fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -
     const GAP: u64 = 4 << 10;
     /// and how much is read at once then.
     const SPAN: usize = 128 << 10;
+    if let (Anywhere::File(file, start), true) = (array, runs.is_listed()) {
+        return fill_listed((file, start), runs, into, from);
+    }
     let is_file = matches!(array, Anywhere::File(..)); // of memory, each run costs no more than itself
     let mut scratch = Vec::new();
     let mut filled = 0;
@@ -349,6 +352,82 @@ fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -
         }
     }
     Ok(filled)
+}
+
+/// The same of runs that are anywhere. They are read in the order of the file, and what the system does not have in memory is asked
+/// for all at once, so that a disk has many requests to choose from.
+fn fill_listed((file, start): (&File, u64), runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+    /// What may lie between two runs that are read at once, and how much is read at once then.
+    const GAP: u64 = 4 << 10;
+    const SPAN: u64 = 128 << 10;
+    let wanted = into.len();
+    let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
+    let (mut rest, mut at) = (into, from);
+    while !rest.is_empty() {
+        let (place, left) = runs.find(at);
+        let (part, behind) = rest.split_at_mut(left.min(rest.len()));
+        at += part.len() as u64;
+        parts.push((start + place, part));
+        rest = behind;
+    }
+    parts.sort_unstable_by_key(|(place, _)| *place);
+    let mut scratch = Vec::new();
+    let mut missing: Vec<&mut [(u64, &mut [u8])]> = Vec::new();
+    let mut rest = &mut parts[..];
+    while let Some((first, _)) = rest.first() {
+        let (first, mut end, mut count) = (*first, *first, 0);
+        for (place, part) in rest.iter() {
+            let next = place + part.len() as u64;
+            if count > 0 && (*place > end + GAP || next - first > SPAN) {
+                break;
+            }
+            (end, count) = (next.max(end), count + 1);
+        }
+        let (group, behind) = rest.split_at_mut(count);
+        rest = behind;
+        match read_group(group, end, &mut scratch, |into, at| os::read_at_once(file, into, at))? {
+            true => {}
+            false => {
+                os::will_need(file, first, end - first);
+                missing.push(group);
+            }
+        }
+    }
+    for group in missing {
+        let end = group.iter().map(|(place, part)| place + part.len() as u64).max().unwrap_or(0);
+        let whole = |into: &mut [u8], at: u64| {
+            fill(into, |rest, done| os::read_at(file, rest, at + done as u64)).map(|count| Some(count))
+        };
+        if !read_group(group, end, &mut scratch, |into, at| whole(into, at).map_err(Into::into))? {
+            return Ok(0); // the file has become shorter
+        }
+    }
+    Ok(wanted)
+}
+
+/// Reads parts that are close together, up to this place, by one call; `false` if it gave less.
+fn read_group(
+    group: &mut [(u64, &mut [u8])],
+    end: u64,
+    scratch: &mut Vec<u8>,
+    read: impl Fn(&mut [u8], u64) -> io::Result<Option<usize>>,
+) -> Result<bool> {
+    if let [(place, part)] = group {
+        return Ok(read(part, *place)? == Some(part.len()));
+    }
+    let first = group[0].0;
+    let span = (end - first) as usize;
+    if scratch.len() < span {
+        scratch.resize(span, 0);
+    }
+    if read(&mut scratch[..span], first)? != Some(span) {
+        return Ok(false);
+    }
+    for (place, part) in group {
+        let at = (*place - first) as usize;
+        part.copy_from_slice(&scratch[at..at + part.len()]);
+    }
+    Ok(true)
 }
 
 /// The one loop that reads: again after an interruption and a short read, and distrustful of what a reader claims.

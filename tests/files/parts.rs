@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
+use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
 use ndarray_io::{
-    ByteOrder, ErrorKind, NpyFile, NpyReader, Order, WriteNpyExt, WriteOptions, read_npy, write_npy_with,
+    ByteOrder, DynArray, ErrorKind, NpyFile, NpyReader, Order, WriteNpyExt, WriteOptions, read_npy,
+    write_npy, write_npy_with,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -216,4 +217,45 @@ fn several_threads_read_at_once() {
             });
         }
     });
+}
+
+#[test]
+fn indices_are_taken_as_ndarray_selects_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let array = Array3::from_shape_fn((70, 11, 90), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
+    let mut state = 1usize;
+    let mut below = |end: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % end
+    };
+    for order in [Order::C, Order::Fortran] {
+        write_npy_with(&path, &array, &WriteOptions::new().order(order).byte_order(ByteOrder::Big)).unwrap();
+        let file = NpyFile::open(&path).unwrap();
+        for axis in 0..3 {
+            for count in [0, 1, 2, 50, 5000] {
+                let indices: Vec<usize> = (0..count).map(|_| below(array.len_of(Axis(axis)))).collect();
+                let taken: Array3<u32> = file.take(axis, &indices).unwrap();
+                assert!(taken == array.select(Axis(axis), &indices), "{order:?} {axis} {count}");
+                let any: DynArray = file.take(axis, &indices).unwrap();
+                assert!(any.cast::<u32, ndarray::Ix3>(ndarray_io::Casting::Safe).unwrap() == taken);
+            }
+            let mask: Vec<bool> = (0..array.len_of(Axis(axis))).map(|index| index % 3 != 1).collect();
+            let indices: Vec<usize> = (0..mask.len()).filter(|index| mask[*index]).collect();
+            let masked: Array3<u32> = file.take_where(axis, &mask).unwrap();
+            assert!(masked == array.select(Axis(axis), &indices));
+            assert!(file.take_where::<Array3<u32>>(axis, &[true]).unwrap_err().is_usage());
+            assert!(file.take::<Array3<u32>>(axis, &[90]).unwrap_err().is_usage());
+        }
+        assert!(file.take::<Array3<u32>>(3, &[]).unwrap_err().is_usage());
+    }
+    // A file that has become shorter is an error, and so is none at all.
+    write_npy(&path, &array).unwrap();
+    let file = NpyFile::open(&path).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+    assert!(file.take::<Array3<u32>>(0, &[69]).unwrap_err().is_format());
+    let empty = ndarray::Array3::<u8>::zeros((0, 3, 2));
+    write_npy(&path, &empty).unwrap();
+    let none: Array3<u8> = NpyFile::open(&path).unwrap().take(1, &[2, 2]).unwrap();
+    assert_eq!(none.dim(), (0, 2, 2));
 }
