@@ -137,7 +137,7 @@ pub use io::{
 };
 pub use limits::Limits;
 #[cfg(feature = "mmap")]
-pub use mmap::{ArrayMmap, ArrayMmapMut, NpyMmap, NpyMmapMut, RaMmap, RaMmapMut};
+pub use mmap::{ArrayMmap, ArrayMmapMut, MapAdvice, NpyMmap, NpyMmapMut, RaMmap, RaMmapMut};
 pub use npy::{NpyHeader, Version};
 #[cfg(feature = "npz")]
 pub use npz::{

@@ -91,6 +91,19 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         }
     }
 
+    /// Where in the map some indices of the slowest axis are, and how many bytes they have.
+    fn bytes_of(&self, range: Range<usize>) -> Result<(usize, usize)> {
+        let (dims, place) = (self.place.header.shape().dims(), &self.place);
+        let slowest = if place.header.order() == Order::C { dims.first() } else { dims.last() };
+        let length = slowest.copied().unwrap_or(0);
+        if range.start > range.end || range.end > length {
+            let reason = format!("there are no indices {range:?} along an axis of length {length}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let row = place.payload.len() / length.max(1);
+        Ok((place.payload.start + range.start * row, range.len() * row))
+    }
+
     fn shape(&self) -> ndarray::Shape<D> {
         self.place.dim.clone().set_f(self.place.is_fortran)
     }
@@ -101,6 +114,58 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             return std::ptr::dangling();
         }
         start.wrapping_add(self.place.payload.start).cast()
+    }
+}
+
+/// How the elements of a map are going to be used, which the system may make something of.
+///
+/// ```
+/// use ndarray::{arr1, Ix1};
+/// use ndarray_io::{MapAdvice, NpyMmap};
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy(&path, &arr1(&[1.0, 2.0, 3.0]))?;
+/// // SAFETY: nobody changes the file as long as the map is there.
+/// let map = unsafe { NpyMmap::<f64, Ix1>::open(&path)? };
+/// map.advise(MapAdvice::Random)?;
+/// map.will_need(1..3)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MapAdvice {
+    /// In no way that is known: what a system does without advice.
+    Normal,
+    /// From the beginning to the end: the system reads further ahead.
+    Sequential,
+    /// Here and there: the system reads nothing but what is touched.
+    Random,
+    /// In larger pages, where the system has them for files.
+    HugePages,
+    /// All of it, which is loaded now (on Linux; elsewhere it is begun).
+    Populate,
+}
+
+#[cfg(unix)]
+fn advise(call: impl Fn(memmap2::Advice) -> std::io::Result<()>, advice: MapAdvice) -> Result<()> {
+    use memmap2::Advice;
+    let advised = match advice {
+        MapAdvice::Normal => call(Advice::Normal),
+        MapAdvice::Sequential => call(Advice::Sequential),
+        MapAdvice::Random => call(Advice::Random),
+        #[cfg(target_os = "linux")]
+        MapAdvice::HugePages => call(Advice::HugePage),
+        #[cfg(target_os = "linux")]
+        MapAdvice::Populate => call(Advice::PopulateRead).or_else(|_| call(Advice::WillNeed)), // before Linux 5.14
+        #[cfg(not(target_os = "linux"))]
+        MapAdvice::HugePages => Ok(()),
+        #[cfg(not(target_os = "linux"))]
+        MapAdvice::Populate => call(Advice::WillNeed),
+    };
+    match advised {
+        // A kernel without it.
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
+        advised => Ok(advised?),
     }
 }
 
@@ -125,6 +190,24 @@ macro_rules! description {
         /// Where in the file the elements begin, in bytes.
         pub fn data_offset(&self) -> usize {
             self.mapped.start + self.mapped.place.payload.start
+        }
+
+        /// Tells the system how the elements are going to be used. It is advice: where a system knows none, nothing happens.
+        pub fn advise(&self, advice: MapAdvice) -> Result<()> {
+            #[cfg(unix)]
+            advise(|with| self.map.advise(with), advice)?;
+            let _ = advice;
+            Ok(())
+        }
+
+        /// Tells the system that some indices of the axis that varies slowest are going to be used, so that it begins to load them.
+        pub fn will_need(&self, range: Range<usize>) -> Result<()> {
+            let (start, len) = self.mapped.bytes_of(range)?;
+            #[cfg(unix)]
+            self.map.advise_range(memmap2::Advice::WillNeed, start, len)?;
+            #[cfg(not(unix))]
+            let _ = (start, len);
+            Ok(())
         }
 
         /// How many bytes follow the array: a file that is being appended to has some.
@@ -456,16 +539,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// The same for some indices of the axis that varies slowest, of those that are mapped.
     pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
-        let dims = self.shape();
-        let slowest = if self.order() == Order::C { dims.first() } else { dims.last() };
-        let length = slowest.copied().unwrap_or(0);
-        if range.start > range.end || range.end > length {
-            let reason = format!("there are no indices {range:?} along an axis of length {length}");
-            return Err(ErrorKind::BadOption { reason }.into());
-        }
-        let row = self.mapped.place.payload.len() / length.max(1);
-        let start = self.mapped.place.payload.start + range.start * row;
-        Ok(self.map.flush_range(start, range.len() * row)?)
+        let (start, len) = self.mapped.bytes_of(range)?;
+        Ok(self.map.flush_range(start, len)?)
     }
 
     description!();

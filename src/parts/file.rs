@@ -14,6 +14,7 @@ use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
+use crate::io::change::Locked;
 use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef, Ra};
 use crate::npy::Version;
 use crate::options::ReadOptions;
@@ -48,10 +49,12 @@ pub type RaFile = ArrayFile<Ra>;
 /// What follows the array, such as rows that somebody is appending, is not looked at: see [`ArrayFile::trailing_len`].
 #[derive(Debug)]
 pub struct ArrayFile<F: ArrayFormat> {
-    file: File,
+    pub(super) file: File,
     path: Option<PathBuf>,
     /// Of a member of an archive, its name and the bytes of the file that it is in.
     member: Option<(String, Range<u64>)>,
+    /// Holds the lock of who changes some elements, if the file was opened for that.
+    pub(super) locked: Option<Locked>,
     found: F::Found,
     data_offset: usize,
     options: ReadOptions,
@@ -100,7 +103,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             );
         }
         let options = F::gate(&found, options).into_owned();
-        Ok(Self { file, path: None, member, found, data_offset, options })
+        Ok(Self { file, path: None, member, locked: None, found, data_offset, options })
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -115,6 +118,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// An error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
         self.check_length(self.header().payload_len().unwrap_or_default() as u64)
+    }
+
+    /// The same file with the lock of who writes parts of it.
+    pub(super) fn locked_by(self, locked: Locked, path: &Path) -> Self {
+        Self { locked: Some(locked), path: Some(path.to_owned()), ..self }
     }
 
     /// Where in the file its first byte is.
@@ -260,7 +268,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         array: &mut ArrayRef<A, D>,
     ) -> Result<()> {
         let mut read = || {
-            let mut target = selection.target(array)?;
+            let mut target = selection.target(array.view_mut().into_dyn())?;
             let (header, picked) = selection.locate(self.header())?;
             self.with_picked(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
         };

@@ -6,6 +6,7 @@
 mod chunks;
 mod file;
 mod select;
+mod write;
 
 pub use chunks::Chunks;
 pub use file::{ArrayFile, NpyFile, RaFile};

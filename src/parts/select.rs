@@ -1,6 +1,6 @@
 //! What a slice takes of an array: checked before anything is read.
 
-use ndarray::{ArrayD, ArrayRef, ArrayViewMutD, Axis, Dimension, IxDyn, SliceArg, SliceInfoElem};
+use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -62,6 +62,15 @@ impl Selection {
         }
         let picked = Picked::new(start, axes, header.dtype().item_size());
         Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
+    }
+
+    /// The axes of what is taken as they are in the file: how many indices, and how many bytes apart; and where the first element is.
+    pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
+        let item = header.dtype().item_size();
+        let strides = header.shape().strides(header.order()).into_iter().map(|stride| (stride * item) as u64);
+        let axes = self.axes.iter().zip(strides);
+        let first = axes.clone().map(|(taken, stride)| taken.start as u64 * stride).sum();
+        (first, axes.map(|(taken, stride)| (taken.count, taken.step as u64 * stride)).collect())
     }
 
     /// The header of some indices along an axis, and where in the file their bytes are.
@@ -138,12 +147,8 @@ impl Selection {
         array
     }
 
-    /// The array that the slice is read into, with the axes and directions of what is read.
-    pub(super) fn target<'a, A, D: Dimension>(
-        &self,
-        array: &'a mut ArrayRef<A, D>,
-    ) -> Result<ArrayViewMutD<'a, A>> {
-        let mut view = array.view_mut().into_dyn();
+    /// The array that the slice is read into or written from, with the axes and directions of what is in the file.
+    pub(super) fn target<S: RawData>(&self, mut view: ArrayBase<S, IxDyn>) -> Result<ArrayBase<S, IxDyn>> {
         let mut wanted = Vec::new();
         let mut taken = self.axes.iter();
         for element in &self.elements {

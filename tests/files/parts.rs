@@ -259,3 +259,61 @@ fn indices_are_taken_as_ndarray_selects_them() {
     let none: Array3<u8> = NpyFile::open(&path).unwrap().take(1, &[2, 2]).unwrap();
     assert_eq!(none.dim(), (0, 2, 2));
 }
+
+#[test]
+fn parts_are_written_where_ndarray_assigns_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let fresh = |len: usize, from: u16| {
+        Array1::from_iter((0..len as u16).map(move |number| number.wrapping_add(from)))
+    };
+    for (order, byte_order) in
+        [(Order::C, ByteOrder::Little), (Order::Fortran, ByteOrder::Big), (Order::C, ByteOrder::Big)]
+    {
+        let mut wanted = cube();
+        write_npy_with(&path, &wanted, &WriteOptions::new().order(order).byte_order(byte_order)).unwrap();
+        let file = NpyFile::open_to_write(&path).unwrap();
+        macro_rules! assign_each {
+            ($($slice:expr),* $(,)?) => {$({
+                let slice = $slice;
+                let mut part = wanted.slice_mut(slice);
+                let new = fresh(part.len(), 7 * part.len() as u16).into_shape_with_order(part.raw_dim()).unwrap();
+                part.assign(&new);
+                file.write_slice(slice, &new).unwrap();
+                let found: Array3<u16> = NpyFile::open(&path).unwrap().read().unwrap();
+                assert_eq!(found, wanted);
+            })*};
+        }
+        assign_each!(
+            s![.., .., ..],
+            s![3, .., ..],
+            s![.., 2, ..],
+            s![.., .., 10],
+            s![1..5;2, .., ..;3],
+            s![..;-1, 4..6, ..;-2],
+            s![2, 3, 4],
+            s![0..0, .., ..],
+            s![.., ndarray::NewAxis, 1, ..],
+        );
+        // Of whatever strides it is.
+        let turned = Array2::from_shape_fn((11, 9), |(a, b)| (a * 31 + b) as u16);
+        file.write_slice(s![6, .., ..], &turned.t()).unwrap();
+        wanted.slice_mut(s![6, .., ..]).assign(&turned.t());
+        assert_eq!(file.read::<Array3<u16>>().unwrap(), wanted);
+
+        let row = Array2::<u16>::zeros((9, 11));
+        assert!(file.write_slice(s![7, .., ..], &row).unwrap_err().is_usage());
+        assert!(matches!(
+            file.write_slice(s![.., 0, ..], &row).unwrap_err().kind(),
+            ErrorKind::ShapeMismatch { .. }
+        ));
+        assert!(file.write_slice(s![0, .., ..], &row.mapv(f32::from)).unwrap_err().is_mismatch());
+        assert!(matches!(
+            ndarray_io::NpyWriter::<u16, _>::append(&path).unwrap_err().kind(),
+            ErrorKind::Locked
+        ));
+        NpyFile::open_to_write(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap(); // another part's owner
+        assert!(NpyFile::open(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap_err().is_usage());
+        file.sync().unwrap();
+    }
+}

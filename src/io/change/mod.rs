@@ -362,6 +362,11 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
     }
 }
 
+/// Syncs what was written to parts of a file.
+pub(crate) fn sync_parts(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
 /// Makes an open file this long.
 pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
     file.set_len(len)

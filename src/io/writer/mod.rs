@@ -501,7 +501,7 @@ fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
 }
 
 /// The options with the width that a file's text has.
-fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
+pub(crate) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
     use crate::dtype::Kind;
     match dtype.as_scalar() {
         Some(scalar) if A::FILED.takes_len => {

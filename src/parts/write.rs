@@ -1,0 +1,159 @@
+//! Parts of files that are written, by position: for threads and processes that have parts of their own.
+
+use std::path::Path;
+
+use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
+
+use super::ArrayFile;
+use super::select::Selection;
+use crate::dtype::{ByteOrder, DType};
+use crate::element::WritableElement;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::io::ArrayFormat;
+use crate::io::change::{self, Purpose};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::shape::Order;
+use crate::transfer::tiles::{Axis as Way, Move, Plan, Side, Work, Writes, move_all};
+use crate::transfer::{self, Anywhere, Items, Sink};
+
+/// About how many bytes of a part are made at a time.
+const BLOCK: usize = 4 << 20;
+
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Opens a file of which parts are going to be written with [`ArrayFile::write_slice`].
+    ///
+    /// As long as it is open, others may write other parts of it in the same way or through maps, and whatever would change the
+    /// file as a whole (an append, a replacement) fails with [`ErrorKind::Locked`]. A file is made for this by
+    /// [`write_zeroed_npy`](crate::write_zeroed_npy).
+    pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || {
+            let locked = change::open_locked(path, Purpose::Map, std::time::Duration::ZERO)?;
+            let file = Self::with_options(locked.handle()?, &ReadOptions::new())?;
+            file.check_complete()?;
+            Ok(file.locked_by(locked, path))
+        };
+        open().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Writes a part: the elements that the slice takes become those of the array, which has the shape of the slice and the
+    /// file's type. The file has to have been opened with [`ArrayFile::open_to_write`].
+    ///
+    /// Several threads may write at once, and so may several processes: elements that nobody else writes at the same time are as
+    /// they were written. What is read of a part while it is written may be partly old.
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2, s, Array2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("shared.npy");
+    /// ndarray_io::write_npy(&path, &Array2::<f32>::zeros((2, 3)))?;
+    /// let file = NpyFile::open_to_write(&path)?;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| file.write_slice(s![0, ..], &arr1(&[1.0f32, 2.0, 3.0])));
+    ///     scope.spawn(|| file.write_slice(s![1, ..;-1], &arr1(&[4.0f32, 5.0, 6.0])));
+    /// });
+    /// assert_eq!(file.read::<Array2<f32>>()?, arr2(&[[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_slice<A, I>(&self, slice: I, array: &ArrayRef<A, I::OutDim>) -> Result<()>
+    where
+        A: WritableElement,
+        I: SliceArg<IxDyn>,
+    {
+        self.put(&slice, array).map_err(|error| self.at_path(error))
+    }
+
+    /// Waits until all that was written is on the disk.
+    pub fn sync(&self) -> Result<()> {
+        change::sync_parts(&self.file).map_err(|error| self.at_path(error.into()))
+    }
+
+    fn put<A: WritableElement, D: Dimension>(
+        &self,
+        slice: &impl SliceArg<IxDyn>,
+        array: &ArrayRef<A, D>,
+    ) -> Result<()> {
+        let header = self.header();
+        if self.locked.is_none() {
+            let reason = "the file was opened to be read; open_to_write opens it for this".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let options = options_for::<A>(header.dtype())?;
+        let selection = Selection::of(header.shape(), slice)?;
+        let view = selection.target(array.view().into_dyn())?;
+        let (start, places) = selection.places(header);
+        // A part that is large is made piece by piece, along its longest axis.
+        let longest = (0..view.ndim()).max_by_key(|axis| view.len_of(Axis(*axis)));
+        let Some(axis) = longest else { return self.put_piece(&view, start, &places, &options) };
+        let (item, length) = (header.dtype().item_size(), view.len_of(Axis(axis)));
+        let row = (view.len() / length.max(1)).saturating_mul(item);
+        let step = (BLOCK / row.max(1)).max(1);
+        for (number, piece) in view.axis_chunks_iter(Axis(axis), step).enumerate() {
+            let start = start + (number * step) as u64 * places[axis].1;
+            self.put_piece(&piece, start, &places, &options)?;
+        }
+        Ok(())
+    }
+
+    fn put_piece<A: WritableElement>(
+        &self,
+        piece: &ArrayViewD<'_, A>,
+        start: u64,
+        places: &[(usize, u64)],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let item = self.dtype().item_size();
+        // What lies together in the file lies together in the block.
+        let is_fortran = self.order() == Order::Fortran;
+        let turned = if is_fortran { piece.t() } else { piece.view() };
+        let header = Header::new(self.dtype().clone(), Order::C, [piece.len()].into())?;
+        let mut bytes = Vec::new();
+        if A::FILED.varies() {
+            A::dtype_for(&mut piece.iter(), options)?; // an error if a text is too long
+        }
+        let items = match turned.to_slice() {
+            Some(items) => Items::Contiguous(items),
+            None => Items::Strided(turned.view()),
+        };
+        transfer::write_more(
+            &mut Sink::of(&mut bytes),
+            Vec::new(),
+            &header,
+            items,
+            &A::emit(self.dtype()),
+            options,
+        )?;
+        let mut from = item as u64;
+        let mut axes: Vec<Way> = places.iter().map(|(_, to)| Way { len: 0, from: 0, to: *to }).collect();
+        let fastest_first: Vec<usize> =
+            if is_fortran { (0..axes.len()).collect() } else { (0..axes.len()).rev().collect() };
+        for axis in fastest_first {
+            let len = piece.len_of(Axis(axis));
+            axes[axis] = Way { len, from, ..axes[axis] };
+            from = from.saturating_mul(len as u64);
+        }
+        let (source, target) = (Side { start: 0, item }, Side { start, item });
+        let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::Anywhere);
+        let truncated = || transfer::truncated(&header, 0);
+        let work = Move { source: Anywhere::Bytes(&bytes), plan, work: Work::Nothing, truncated: &truncated };
+        let Anywhere::File(file, array) = self.anywhere() else { unreachable!("a file is a file") };
+        move_all(&work, (file, array), 1, &mut |_| Ok(()))
+    }
+}
+
+/// The options with which elements of a type are those of the file; an error if they are none.
+fn options_for<A: WritableElement>(dtype: &DType) -> Result<WriteOptions> {
+    let of = |order| crate::io::width_of::<A>(dtype, &WriteOptions::new().byte_order(order));
+    let native = A::dtype_for(&mut std::iter::empty(), &of(ByteOrder::NATIVE))?;
+    [ByteOrder::Little, ByteOrder::Big]
+        .map(of)
+        .into_iter()
+        .find(|options| A::dtype_for(&mut std::iter::empty(), options).is_ok_and(|own| own == *dtype))
+        .ok_or_else(|| {
+            let advice = "write elements of the file's own type".into();
+            ErrorKind::DTypeMismatch { found: dtype.clone(), wanted: native, advice }.into()
+        })
+}
