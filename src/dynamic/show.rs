@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
-use ndarray::SliceInfoElem;
+use ndarray::{IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
 use super::dates::date;
@@ -13,7 +13,7 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::element::trimmed;
 use crate::error::Result;
 use crate::io::ArrayFormat;
-use crate::parts::ArrayFile;
+use crate::parts::{ArrayFile, Selection};
 
 /// Arrays of more elements show their edges only,
 const MOST: usize = 1000;
@@ -53,8 +53,25 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn preview(&self) -> Result<String> {
-        let dims = self.shape().dims();
-        if self.shape().len() == Some(0) {
+        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+        self.preview_slice(&vec![all; self.shape().ndim()][..])
+    }
+
+    /// What a part of the array looks like, as ndarray's `slice` takes it. Of a large one only the edges are read.
+    ///
+    /// ```
+    /// use ndarray::{Array2, s};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 2), |(row, column)| (row * 2 + column) as u16))?;
+    /// assert_eq!(NpyFile::open(&path)?.preview_slice(s![10..;-400, ..])?, "[[1998, 1999],\n [1198, 1199],\n [ 398,  399]]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn preview_slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<String> {
+        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let dims = &selection.dims()[..];
+        if dims.contains(&0) {
             return Ok("[]".to_owned());
         }
         let (mut ranges, mut shown) = (Vec::new(), 1usize);
@@ -69,20 +86,25 @@ impl<F: ArrayFormat> ArrayFile<F> {
             ranges.push((head, tail));
         }
         ranges.reverse();
-        let edges = self.edges(&ranges, &mut Vec::new())?;
+        let edges = self.edges(&selection, &ranges, &mut Vec::new())?;
         Ok(Sheet::new(dims, &edges).to_string())
     }
 
     /// The parts that lie in one of the ranges of each axis, as one array.
-    fn edges(&self, ranges: &[Edges], chosen: &mut Vec<SliceInfoElem>) -> Result<DynArray> {
+    fn edges(
+        &self,
+        selection: &Selection,
+        ranges: &[Edges],
+        chosen: &mut Vec<Range<usize>>,
+    ) -> Result<DynArray> {
         let axis = chosen.len();
-        let Some((head, tail)) = ranges.get(axis) else { return self.slice_any(&chosen[..]) };
+        let Some((head, tail)) = ranges.get(axis) else {
+            return self.slice_any(&selection.within(chosen)[..]);
+        };
         let mut read = Vec::new();
         for range in [Some(head), tail.as_ref()].into_iter().flatten() {
-            // An axis is no longer than half the address space.
-            let (start, end) = (range.start as isize, Some(range.end as isize));
-            chosen.push(SliceInfoElem::Slice { start, end, step: 1 });
-            read.push(self.edges(ranges, chosen)?);
+            chosen.push(range.clone());
+            read.push(self.edges(selection, ranges, chosen)?);
             chosen.pop();
         }
         match read.len() {

@@ -118,7 +118,7 @@ impl fmt::Display for ErrorKind {
                 Axes(*wanted)
             ),
             Self::ShapeMismatch { found, wanted } => {
-                write!(f, "the file's array has the shape {found}, but the array to read into has {wanted}")
+                write!(f, "the array has the shape {found}, but {wanted} is wanted")
             }
             Self::ForeignByteOrder { found } => write!(
                 f,

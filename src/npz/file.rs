@@ -93,6 +93,20 @@ impl NpzFile {
         read().map_err(|error| self.at_path(error))
     }
 
+    /// The number in the directory of the member with this name; the suffix `.npy` may be left away.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// # ndarray_io::write_npz(&path, &[("a", &arr1(&[1.5])), ("b", &arr1(&[2.5]))])?;
+    /// assert_eq!(ndarray_io::NpzFile::open(&path)?.index_of("b")?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn index_of(&self, name: &str) -> Result<usize> {
+        self.archive.find_if(name, |_| true).map_err(|error| self.at_path(error))
+    }
+
     /// Reads an array by its number in the directory.
     pub fn read_index<T: FromPayload>(&self, index: usize) -> Result<T> {
         self.read_index_with(index, &self.options)

@@ -1,5 +1,7 @@
 //! What a slice takes of an array: checked before anything is read.
 
+use std::ops::Range;
+
 use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
 use crate::error::{ErrorKind, Result};
@@ -100,6 +102,37 @@ impl Selection {
         let places = indices.iter().map(|index| (index * bytes) as u64).collect();
         let picked = Picked::listed((outer, (bytes * length) as u64), places, bytes);
         Ok((wanted, picked))
+    }
+
+    /// The lengths of the axes that the slice gives, new ones left out.
+    pub(crate) fn dims(&self) -> Vec<usize> {
+        let old = self.elements.iter().filter(|element| !element.is_new_axis());
+        let axes = old.zip(&self.axes).filter(|(element, _)| !element.is_index());
+        axes.map(|(_, taken)| taken.count).collect()
+    }
+
+    /// The slice that takes these ranges of what this one takes, one of each of its axes.
+    pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
+        let mut ranges = ranges.iter();
+        let old = self.elements.iter().filter(|element| !element.is_new_axis());
+        let part = |(element, taken): (&SliceInfoElem, &Taken)| {
+            if element.is_index() {
+                return SliceInfoElem::Index(taken.start as isize);
+            }
+            let range = ranges.next().cloned().unwrap_or(0..taken.count);
+            if range.is_empty() {
+                return SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
+            }
+            // From the last one backwards, the first of the range is the one that is farthest.
+            let (first, last) = match taken.is_reversed {
+                false => (range.start, range.end - 1),
+                true => (taken.count - range.end, taken.count - 1 - range.start),
+            };
+            let (start, end) = (taken.start + first * taken.step, taken.start + last * taken.step + 1);
+            let step = if taken.is_reversed { -(taken.step as isize) } else { taken.step as isize };
+            SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step }
+        };
+        old.zip(&self.axes).map(part).collect()
     }
 
     /// What the slice takes.

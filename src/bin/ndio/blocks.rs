@@ -5,11 +5,12 @@ use std::path::Path;
 
 use ndarray::SliceInfoElem;
 use ndarray_io::{
-    DType, DynArray, NpyFile, NpzFile, Order, RaFile, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
+    Compression, DType, DynArray, NpyFile, NpzFile, Order, RaFile, ReadNpyExt, ReadOptions, WriteNpyExt,
+    WriteOptions,
 };
 
 use super::Failure;
-use super::open::{Format, format_of, read};
+use super::open::{Format, format_of, member_index, read};
 
 /// An array of which parts can be read: a file's, or one that is in memory because it was packed or came from a pipe.
 pub(crate) enum Source {
@@ -19,12 +20,18 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Opens a file, standard input (`-`), or a member of an archive.
+    /// Opens a file, standard input (`-`), or a member of an archive, to read parts of it.
     pub(crate) fn open(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        if path == Path::new("-") || member.is_some() {
+        if path == Path::new("-") {
             return Ok(Self::Memory(Box::new(read(path, member, options)?)));
         }
         Ok(match format_of(path)? {
+            Format::Npz => {
+                let archive = NpzFile::open_with(path, options)?;
+                let index = member_index(&archive, path, member)?;
+                return Self::member(&archive, index);
+            }
+            _ if member.is_some() => Self::Memory(Box::new(read(path, member, options)?)),
             // What is packed, or a pickle, is read in one go.
             Format::Npy => match NpyFile::open_with(path, options) {
                 Ok(file) if !file.dtype().has_object() => Self::Npy(file),
@@ -34,13 +41,42 @@ impl Source {
                 Ok(file) => Self::Ra(file),
                 Err(_) => Self::Memory(Box::new(read(path, None, options)?)),
             },
-            Format::Npz => Self::Memory(Box::new(read(path, None, options)?)),
         })
     }
 
-    /// The member of an archive by its number.
+    /// The same to read all of it: the checksum of a member is compared first.
+    pub(crate) fn open_all(
+        path: &Path,
+        member: Option<&str>,
+        options: &ReadOptions,
+    ) -> Result<Self, Failure> {
+        if path != Path::new("-") && format_of(path)? == Format::Npz {
+            let archive = NpzFile::open_with(path, options)?;
+            let index = member_index(&archive, path, member)?;
+            return Self::whole_member(&archive, index);
+        }
+        Self::open(path, member, options)
+    }
+
+    /// The member of an archive by its number, to read parts of it.
     pub(crate) fn member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
-        Ok(Self::Memory(Box::new(archive.read_index(index)?)))
+        let has_object = archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object());
+        Ok(match has_object {
+            true => Self::Memory(Box::new(archive.read_index(index)?)), // one pickle
+            false => Self::Npy(archive.open_member_index(index)?),
+        })
+    }
+
+    /// The same to read all of it: its checksum is compared first, where unpacking it does not do that.
+    pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
+        let is_stored = archive
+            .members()
+            .get(index)
+            .is_some_and(|member| member.compression() == Some(Compression::Stored));
+        if is_stored {
+            archive.verify_index(index)?;
+        }
+        Self::member(archive, index)
     }
 
     pub(crate) fn dtype(&self) -> &DType {

@@ -14,7 +14,7 @@ use super::blocks::Source;
 /// Writes an array of one or two axes; of records a column for each field, with its name above.
 pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
-    let source = Source::open(path, None, &ReadOptions::new().allow_objects(true))?;
+    let source = Source::open_all(path, None, &ReadOptions::new().allow_objects(true))?;
     let mut table = Writer::from_writer(out);
     let names = columns(source.dtype());
     if names.len() > 1 && source.shape().len() != 1 || source.shape().len() > 2 {

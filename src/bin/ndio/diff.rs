@@ -40,8 +40,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let are_equal = if is_archive(&arguments.a)? && is_archive(&arguments.b)? {
         archives(arguments, &options, out)?
     } else {
-        let (one, two) =
-            (Source::open(&arguments.a, None, &options)?, Source::open(&arguments.b, None, &options)?);
+        let (one, two) = (
+            Source::open_all(&arguments.a, None, &options)?,
+            Source::open_all(&arguments.b, None, &options)?,
+        );
         arrays("", &one, &two, arguments, out)?
     };
     Ok(u8::from(!are_equal))
@@ -67,7 +69,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
             continue;
         };
         are_equal &= if one.members()[*index].is_array() {
-            let (one, two) = (Source::member(&one, *index)?, Source::member(&two, *other)?);
+            let (one, two) = (Source::whole_member(&one, *index)?, Source::whole_member(&two, *other)?);
             arrays(&format!("{name}: "), &one, &two, arguments, out)?
         } else {
             let is_same = one.read_raw_index(*index)? == two.read_raw_index(*other)?;

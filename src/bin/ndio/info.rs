@@ -106,7 +106,7 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
         Format::Npz => npz(path, stats)?,
     };
     if stats && format != Format::Npz {
-        facts["stats"] = stats_of(&Source::open(path, None, &ReadOptions::new().allow_objects(true))?);
+        facts["stats"] = stats_of(&Source::open_all(path, None, &ReadOptions::new().allow_objects(true))?);
     }
     facts["file"] = json!(path.display().to_string());
     facts["format"] = json!(format.name());
@@ -177,7 +177,7 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
     };
     let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| error.to_string()));
     let stats = match &found {
-        Some(Ok(_)) if stats => match Source::member(archive, index) {
+        Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
             Ok(source) => stats_of(&source),
             Err(failure) => json!({"error": failure.to_string()}),
         },

@@ -1,17 +1,17 @@
 //! `ndio cat`, `ndio stack`, `ndio split`: files along an axis.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray::SliceInfoElem;
-use ndarray_io::{Conversion, NpyReader, ReadOptions, Shape, concatenate_npy};
+use ndarray_io::{Conversion, NpyReader, ReadOptions, Shape, concatenate_npy, stack_npy};
 
 use super::Failure;
 use super::blocks::Source;
-use super::convert::{folder_of, replace, temporary, write_header};
+use super::convert::{folder_of, replace, write_header};
 use super::progress::Progress;
 
 /// Files that become one, along an axis.
@@ -55,55 +55,30 @@ fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
     }
 }
 
-fn concatenate(files: &[PathBuf], output: &Path, axis: usize) -> Result<u8, Failure> {
+fn with_progress(join: impl FnOnce(Conversion<'_>) -> ndarray_io::Result<()>) -> Result<u8, Failure> {
     let mut progress = Progress::new();
-    let conversion = Conversion::new().progress(|done, all| {
+    join(Conversion::new().progress(|done, all| {
         progress.set(done, all);
         ControlFlow::Continue(())
-    });
-    concatenate_npy(files, output, axis, conversion)?;
+    }))?;
     Ok(0)
 }
 
 pub(crate) fn cat(arguments: &Files) -> Result<u8, Failure> {
     let shape = NpyReader::new(open(&arguments.files[0])?)?.shape().clone();
-    concatenate(&arguments.files, &arguments.output, axis_of(arguments.axis, shape.dims().len())?)
+    let axis = axis_of(arguments.axis, shape.dims().len())?;
+    with_progress(|conversion| concatenate_npy(&arguments.files, &arguments.output, axis, conversion))
 }
 
 pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
-    let near = folder_of(&arguments.output);
-    let mut made = Vec::new();
-    let mut axis = 0;
-    let mut first: Option<Shape> = None;
-    for path in &arguments.files {
-        let mut file = open(path)?;
-        let reader = NpyReader::new(&mut file).map_err(|error| format!("{}: {error}", path.display()))?;
-        let (dtype, order, shape) = (reader.dtype().clone(), reader.order(), reader.shape().clone());
-        let (offset, bytes) = (reader.data_offset(), reader.payload_len());
-        let bytes = bytes.ok_or_else(|| format!("{}: Python objects are not stacked", path.display()))?;
-        let wanted = first.get_or_insert_with(|| shape.clone());
-        if *wanted != shape {
-            let path = path.display();
-            return Err(format!("{path}: its shape is {shape}, and that of the first file {wanted}").into());
-        }
-        axis = axis_of(arguments.axis, shape.dims().len() + 1)?;
-        let mut dims = shape.dims().to_vec();
-        dims.insert(axis, 1);
-        // An axis of one index changes nothing of how the elements lie: the header alone is another.
-        let part = temporary(&near)?;
-        let mut out = File::options().write(true).open(&part)?;
-        write_header(dtype, order, dims, &mut out)?;
-        file.seek(SeekFrom::Start(offset as u64))?;
-        io::copy(&mut io::Read::take(&file, bytes as u64), &mut out)?;
-        made.push(part);
-    }
-    let files: Vec<PathBuf> = made.iter().map(|part| part.to_path_buf()).collect();
-    concatenate(&files, &arguments.output, axis)
+    let shape = NpyReader::new(open(&arguments.files[0])?)?.shape().clone();
+    let axis = axis_of(arguments.axis, shape.dims().len() + 1)?;
+    with_progress(|conversion| stack_npy(&arguments.files, &arguments.output, axis, conversion))
 }
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = Source::open(&arguments.file, None, &ReadOptions::new())?;
+    let source = Source::open_all(&arguments.file, None, &ReadOptions::new())?;
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {

@@ -70,14 +70,19 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
         Format::Ra => Ok(ndarray_io::read_ra_with(path, options)?),
         Format::Npz => {
             let archive = NpzFile::open_with(path, options)?;
-            match (member, &archive.names()[..]) {
-                (Some(name), _) => Ok(archive.read(name)?),
-                (None, [only]) => Ok(archive.read(only)?),
-                (None, names) => {
-                    let names = names.join(", ");
-                    Err(format!("{}: --member says which of its members: {names}", path.display()).into())
-                }
-            }
+            Ok(archive.read_index(member_index(&archive, path, member)?)?)
+        }
+    }
+}
+
+/// The number of the member that is asked for, or of the only one.
+pub(crate) fn member_index(archive: &NpzFile, path: &Path, member: Option<&str>) -> Result<usize, Failure> {
+    match (member, archive.len()) {
+        (Some(name), _) => Ok(archive.index_of(name)?),
+        (None, 1) => Ok(0),
+        (None, _) => {
+            let names = archive.names().join(", ");
+            Err(format!("{}: --member says which of its members: {names}", path.display()).into())
         }
     }
 }

@@ -13,7 +13,7 @@ use super::progress::Progress;
 /// Writes the elements of an array, in the order of its file or another.
 pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = Source::open(path, None, &ReadOptions::new())?;
+    let source = Source::open_all(path, None, &ReadOptions::new())?;
     if source.dtype().has_object() {
         return Err("Python objects have no bytes of their own".into());
     }

@@ -1,15 +1,14 @@
 //! `ndio show`: the values.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use ndarray::{Slice, SliceInfoElem};
-use ndarray_io::{DynArray, NpyFile, RaFile, ReadOptions};
+use ndarray_io::{DynArray, ReadOptions};
 
 use super::Failure;
 use super::blocks::Source;
-use super::open::{Format, format_of, read};
 
 /// Print the values of an array
 #[derive(Args)]
@@ -37,41 +36,32 @@ pub(crate) struct Which {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = ReadOptions::new().allow_objects(arguments.allow_objects);
     let which = &arguments.which;
-    if which.slice.is_none() {
-        // Of a file only what is shown is read.
-        let shown = match Source::open(&which.file, which.member.as_deref(), &options)? {
-            Source::Npy(file) => file.preview()?,
-            Source::Ra(file) => file.preview()?,
-            Source::Memory(array) => array.to_string(),
-        };
-        writeln!(out, "{shown}")?;
-        return Ok(0);
-    }
-    writeln!(out, "{}", part(which, &options)?)?;
+    let source = Source::open(&which.file, which.member.as_deref(), &options)?;
+    let slice = slice_of(which, &source)?;
+    // Of a file only what is shown is read.
+    let shown = match &source {
+        Source::Npy(file) => file.preview_slice(&slice[..])?,
+        Source::Ra(file) => file.preview_slice(&slice[..])?,
+        Source::Memory(array) if which.slice.is_none() => array.to_string(),
+        Source::Memory(array) => array.slice(&slice[..])?.to_string(),
+    };
+    writeln!(out, "{shown}")?;
     Ok(0)
+}
+
+fn slice_of(which: &Which, source: &Source) -> Result<Vec<SliceInfoElem>, Failure> {
+    match &which.slice {
+        Some(slice) => parse(slice, source.shape()),
+        None => Ok(source.all()),
+    }
 }
 
 /// An array, or the part of it that a slice says; of a file only what is needed is read.
 pub(crate) fn part(which: &Which, options: &ReadOptions) -> Result<DynArray, Failure> {
-    let (path, member) = (&*which.file, which.member.as_deref());
-    let Some(slice) = &which.slice else { return read(path, member, options) };
-    let is_file = path != Path::new("-") && member.is_none();
-    match if is_file { Some(format_of(path)?) } else { None } {
-        Some(Format::Npy) => {
-            let file = NpyFile::open_with(path, options)?;
-            let slice = parse(slice, file.shape().dims())?;
-            Ok(file.slice_any(&slice[..])?)
-        }
-        Some(Format::Ra) => {
-            let file = RaFile::open_with(path, options)?;
-            let slice = parse(slice, file.shape().dims())?;
-            Ok(file.slice_any(&slice[..])?)
-        }
-        _ => {
-            let array = read(path, member, options)?;
-            let slice = parse(slice, array.shape())?;
-            Ok(array.slice(&slice[..])?)
-        }
+    let source = Source::open(&which.file, which.member.as_deref(), options)?;
+    match (source, &which.slice) {
+        (Source::Memory(array), None) => Ok(*array),
+        (source, _) => source.slice(&slice_of(which, &source)?),
     }
 }
 

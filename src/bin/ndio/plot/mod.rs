@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let which = &arguments.which;
     let source = match &which.slice {
         Some(_) => Source::Memory(Box::new(part(which, &options)?)),
-        None => Source::open(&which.file, which.member.as_deref(), &options)?,
+        None => Source::open_all(&which.file, which.member.as_deref(), &options)?,
     };
     if source.len() == 0 {
         let shape = ndarray_io::Shape::from(source.shape().to_vec());
