@@ -1,12 +1,15 @@
 //! Tables of text, a row a line.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Writer};
-use ndarray::{Ix1, Ix2, SliceInfoElem};
-use ndarray_io::{Casting, DType, DynArray, Kind, NpyWriter, PyValue, ReadOptions, WritableElement};
+use ndarray::SliceInfoElem;
+use ndarray_io::{
+    ByteOrder, Casting, Conversion, DType, DynArray, Kind, NpyWriter, PyValue, ReadOptions, WritableElement,
+    WriteOptions, convert_npy,
+};
 
 use super::Failure;
 use super::blocks::Source;
@@ -122,52 +125,67 @@ fn text_of(object: &PyValue) -> Result<String, Failure> {
     }
 }
 
-/// Reads a table of numbers, or of text if that is asked for: floats, if nothing is.
+/// Reads a table of numbers, or of text if that is asked for, into an NPY file: floats, if nothing is. What is in memory does not
+/// depend on its size.
 pub(crate) fn read(
     input: &mut dyn Read,
     has_header: bool,
     dtype: Option<DType>,
-    out: &mut File,
+    out: &Path,
 ) -> Result<(), Failure> {
     let rows = ReaderBuilder::new().has_headers(has_header).trim(csv::Trim::All).from_reader(input);
     let float = |text: &str| if text.is_empty() { Ok(f64::NAN) } else { text.parse::<f64>() };
-    let kind = dtype.as_ref().and_then(DType::as_scalar).map(ndarray_io::Scalar::kind);
-    let made = tempfile::Builder::new().tempfile()?;
-    match kind {
-        None if dtype.is_none() => return table(rows, out, float),
-        Some(Kind::Float) => table(rows, &mut made.reopen()?, float)?,
-        Some(Kind::Int) => table(rows, &mut made.reopen()?, str::parse::<i64>)?,
-        Some(Kind::Uint) => table(rows, &mut made.reopen()?, str::parse::<u64>)?,
-        Some(Kind::Bool) => table(rows, &mut made.reopen()?, |text| match text {
+    let Some(dtype) = dtype else { return table(rows, open(out)?, &WriteOptions::new(), float) };
+    let scalar = dtype.as_scalar().copied().ok_or("CSV is read as numbers, bools or text")?;
+    if scalar.kind() == Kind::Text {
+        return texts(rows, &dtype, out);
+    }
+    // The widest type of the kind first; what does not fit the one that is wanted is told here.
+    let made = tempfile::Builder::new().tempfile()?.into_temp_path();
+    let wide = open(&made)?;
+    let bits = 8 * scalar.size() as u32;
+    let options = WriteOptions::new();
+    match scalar.kind() {
+        Kind::Float => table(rows, wide, &options, float)?,
+        Kind::Int => table(rows, wide, &options, |text| {
+            let number = text.parse::<i64>().map_err(|error| error.to_string())?;
+            let fits = bits >= 64 || (-(1i64 << (bits - 1))..1 << (bits - 1)).contains(&number);
+            if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
+        })?,
+        Kind::Uint => table(rows, wide, &options, |text| {
+            let number = text.parse::<u64>().map_err(|error| error.to_string())?;
+            if bits >= 64 || number >> bits == 0 {
+                Ok(number)
+            } else {
+                Err(format!("the number does not fit {dtype}"))
+            }
+        })?,
+        Kind::Bool => table(rows, wide, &options, |text| match text {
             "true" | "True" | "1" => Ok(true),
             "false" | "False" | "0" => Ok(false),
             _ => Err("it is neither true nor false"),
         })?,
-        Some(Kind::Text) => return texts(rows, dtype, out),
         _ => return Err("CSV is read as numbers, bools or text".into()),
     }
-    // The loop above has the widest type of its kind; this says what does not fit the one that is wanted.
-    let array: DynArray = ndarray_io::read_npy(made.path())?;
-    let wanted = dtype.ok_or("a dtype was asked for")?;
-    let cast = array.cast_to(&wanted, Casting::SameKind)?;
-    let back = cast.cast_to(array.dtype(), Casting::Unsafe)?;
-    if matches!(kind, Some(Kind::Int | Kind::Uint)) && back != array {
-        return Err(format!("some of the numbers do not fit {wanted}").into());
-    }
-    Ok(ndarray_io::WriteNpyExt::write_npy(&cast, out)?)
+    Ok(convert_npy(&made, out, Conversion::new().dtype(dtype, Casting::Unsafe))?)
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    Ok(File::options().write(true).open(path)?)
 }
 
 /// Row by row, so that a table of any size is converted.
 fn table<T, E>(
     rows: csv::Reader<&mut dyn Read>,
-    out: &mut File,
+    out: File,
+    options: &WriteOptions,
     parse: impl Fn(&str) -> Result<T, E>,
 ) -> Result<(), Failure>
 where
     T: WritableElement + Clone,
     E: std::fmt::Display,
 {
-    let mut writer: Option<NpyWriter<T, &mut File>> = None;
+    let mut writer: Option<NpyWriter<T, File>> = None;
     let mut out = Some(out);
     let mut record = StringRecord::new();
     let mut rows = rows;
@@ -189,7 +207,7 @@ where
         {
             // A table of one column is a list.
             let within: &[usize] = if row.len() == 1 { &[] } else { &[row.len()] };
-            writer = Some(NpyWriter::new(out, within)?);
+            writer = Some(NpyWriter::with_options(out, within, options)?);
         }
         let Some(writer) = &mut writer else { continue };
         writer.extend(row)?;
@@ -201,20 +219,31 @@ where
     Ok(())
 }
 
-/// Texts are as wide as the widest of them, which is known at the end.
-fn texts(mut rows: csv::Reader<&mut dyn Read>, dtype: Option<DType>, out: &mut File) -> Result<(), Failure> {
-    let rows = rows
-        .records()
-        .map(|row| Ok(row?.iter().map(str::to_owned).collect()))
-        .collect::<Result<Vec<Vec<String>>, csv::Error>>()?;
-    let width = rows.first().map_or(0, Vec::len);
-    let count = rows.len();
-    let cells: Vec<String> = rows.into_iter().flatten().collect();
-    let array = match width {
-        1 => DynArray::new(&ndarray::ArrayView::<_, Ix1>::from_shape(count, &cells)?)?,
-        _ => DynArray::new(&ndarray::ArrayView::<_, Ix2>::from_shape((count, width), &cells)?)?,
-    };
-    let wanted = dtype.filter(|dtype| dtype.item_size() > 0);
-    let array = wanted.map_or(Ok(array.clone()), |dtype| array.cast_to(&dtype, Casting::SameKind))?;
-    Ok(ndarray_io::WriteNpyExt::write_npy(&array, out)?)
+/// Texts of the width that the dtype has, or of that of the widest of them, which is known when all have been seen.
+fn texts(mut rows: csv::Reader<&mut dyn Read>, dtype: &DType, out: &Path) -> Result<(), Failure> {
+    let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
+    let options = WriteOptions::new().byte_order(order);
+    let text = |text: &str| Ok::<_, String>(text.to_owned());
+    if dtype.item_size() > 0 {
+        let width = dtype.item_size() / 4;
+        let fitting = |cell: &str| match cell.chars().count() {
+            length if length > width => Err(format!("it has {length} characters, and {dtype} holds {width}")),
+            _ => text(cell),
+        };
+        return table(rows, open(out)?, &options.text_width(width), fitting);
+    }
+    let seen = tempfile::tempfile()?;
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(&seen);
+    let mut record = StringRecord::new();
+    let mut width = 1;
+    while rows.read_record(&mut record)? {
+        width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
+        writer.write_record(&record)?;
+    }
+    writer.flush()?;
+    drop(writer);
+    (&seen).rewind()?;
+    let mut again: &mut dyn Read = &mut &seen;
+    let rows = ReaderBuilder::new().has_headers(false).from_reader(&mut again as &mut dyn Read);
+    table(rows, open(out)?, &options.text_width(width), text)
 }

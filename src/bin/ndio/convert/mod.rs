@@ -174,7 +174,7 @@ impl Input {
                 )?;
             }
             Kind::Csv => {
-                with_input(path, |input| csv::read(input, arguments.header, arguments.dtype()?, &mut file))?
+                with_input(path, |input| csv::read(input, arguments.header, arguments.dtype()?, &made))?
             }
             Kind::Raw => {
                 let dtype = arguments.dtype()?.ok_or("raw bytes need --dtype")?;
