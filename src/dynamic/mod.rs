@@ -86,7 +86,8 @@ struct Data {
 
 impl Data {
     fn new(len: usize) -> Result<Self> {
-        let words = raw_words().make(len.div_ceil(size_of::<u128>()), |_| ())?; // zeros
+        let zeros = |bytes: &mut [u8]| transfer::os::advise_huge_pages((bytes.as_ptr(), bytes.len()));
+        let words = raw_words().make(len.div_ceil(size_of::<u128>()), zeros)?;
         Ok(Self { words, len })
     }
 

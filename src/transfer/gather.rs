@@ -270,6 +270,12 @@ pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: us
         4 => pick_units::<4>(bytes, start, axes, into),
         8 => pick_units::<8>(bytes, start, axes, into),
         16 => pick_units::<16>(bytes, start, axes, into),
+        // Points of three coordinates, and the like.
+        3 => pick_units::<3>(bytes, start, axes, into),
+        6 => pick_units::<6>(bytes, start, axes, into),
+        12 => pick_units::<12>(bytes, start, axes, into),
+        24 => pick_units::<24>(bytes, start, axes, into),
+        32 => pick_units::<32>(bytes, start, axes, into),
         _ => {
             let (last, outer) = axes.split_last().unwrap_or((&(1, 0), &[]));
             each_row(start, outer, last.0 * item, into, &mut |place, row| {

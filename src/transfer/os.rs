@@ -175,7 +175,7 @@ fn filled(call: impl Fn(*mut u8, usize) -> isize) -> io::Result<Vec<u8>> {
 pub(super) const READS_ANYWHERE: bool = cfg!(any(unix, windows));
 
 /// Asks for huge pages behind memory that has not been touched yet: they make the first touch several times cheaper.
-pub(super) fn advise_huge_pages((start, length): (*const u8, usize)) {
+pub(crate) fn advise_huge_pages((start, length): (*const u8, usize)) {
     /// Below this the pages that do not fill a huge one outweigh the gain.
     const WORTHWHILE: usize = 4 << 20;
     if length < WORTHWHILE {

@@ -21,8 +21,11 @@ fn each_part(
 ) -> Result<()> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 20;
+    /// A thread takes so many bytes at a time: two of them in one large page would wait for one another while it is cleared.
+    const PAGES: usize = 4 << 20;
     let threads = if into.len() < 2 * LEAST { 1 } else { threads() };
-    let queue = Mutex::new(into.chunks_mut(part.max(1)).enumerate());
+    let each = (PAGES.min(into.len() / threads) / part.max(1)).max(1);
+    let queue = Mutex::new(into.chunks_mut(each * part.max(1)).enumerate());
     let failure = Mutex::new(None::<(usize, Error)>);
     let has_failed = AtomicBool::new(false);
     // After a fault no further part is taken; those before it have been, and are finished.
@@ -31,8 +34,10 @@ fn each_part(
         false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
     };
     let work = || {
-        while let Some((number, part)) = next() {
-            let Err(error) = fill(number, part) else { continue };
+        while let Some((number, parts)) = next() {
+            let mut parts = parts.chunks_mut(part.max(1)).enumerate();
+            let filled = parts.try_for_each(|(within, part)| fill(number * each + within, part));
+            let Err(error) = filled else { continue };
             has_failed.store(true, Ordering::Relaxed);
             let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
             if failure.as_ref().is_none_or(|(first, _)| number < *first) {
@@ -59,6 +64,14 @@ pub(crate) fn pick_all(
     into: &mut [u8],
     threads: impl FnOnce() -> usize,
 ) {
+    // What lies together is one element.
+    let (mut axes, mut item) = (axes, item);
+    while let Some((&(len, stride), outer)) = axes.split_last() {
+        if stride != item && len != 1 {
+            break;
+        }
+        (axes, item) = (outer, item * len);
+    }
     // What is behind the first axis that is worth cutting stays together.
     let mut whole = item.max(1);
     let mut cut = axes.len();
