@@ -23,11 +23,11 @@
 //! | read and write structs | [`#[derive(Record)]`](macro@Record) |
 //! | take an array of whatever type, and look | [`DynArray`] |
 //! | write an array piece by piece, or append to a file | [`NpyWriter`] |
-//! | read parts of a file | [`NpyFile`] |
+//! | read parts of a file: slices, chunks, rows at random | [`NpyFile`] |
 //! | convert or join files of any size | [`convert_npy`], [`concatenate_npy`], [`stack_npy`] |
-//! | fill a file from several processes | [`NpyMmapMut::open_slab`] |
+//! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
-//! | read an archive from several threads | [`NpzFile`] |
+//! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
 //! | add, replace or remove members of an archive | [`NpzUpdate`] |
 //! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
 //! | read or write RA files | [`read_ra`], [`write_ra`], [`ReadRaExt`], [`WriteRaExt`], [`RaReader`], [`RaFile`], [`RaMmap`] |

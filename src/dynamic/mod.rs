@@ -91,6 +91,7 @@ impl Data {
         Ok(Self { words, len })
     }
 
+    #[cfg(feature = "object")]
     fn empty() -> Self {
         Self { words: Vec::new(), len: 0 }
     }

@@ -186,7 +186,6 @@ impl Error {
         self
     }
 
-    #[cfg(feature = "npz")]
     pub(crate) fn at_member(mut self, name: &str) -> Self {
         self.0.member.get_or_insert_with(|| name.to_owned());
         self

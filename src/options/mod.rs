@@ -15,10 +15,12 @@ use crate::npy::Version;
 use crate::progress::Progress;
 use crate::shape::Order;
 
-/// Which conversions of numbers a read may do, by NumPy's rules (`numpy.can_cast`).
+/// Which conversions a read may do, by NumPy's rules (`numpy.can_cast`).
 ///
-/// The conversions themselves are those of Rust's `as`: a float becomes an integer by cutting off what follows the
-/// point, saturates, and NaN becomes 0.
+/// Numbers are converted as Rust's `as` does it: a float becomes an integer by cutting off what follows the point, saturates, and
+/// NaN becomes 0 (in NumPy what does not fit is what the machine makes of it). Everything but zero is true. Times become those of
+/// another unit, the earlier one if they fall between two; one that is too far away is an error. Numbers become text as NumPy
+/// spells them, and are read from it as Python reads them; text that does not fit its width is an error, and never cut.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -34,11 +36,12 @@ use crate::shape::Order;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Casting {
-    /// Only conversions that keep every value (with NumPy's exception of 64-bit integers to `f64`).
+    /// Only conversions that keep every value (with NumPy's exception of 64-bit integers to `f64`), to text if it is wide enough for
+    /// every number of its type.
     Safe,
     /// Also within a kind, and to a later one in the order bool, unsigned, signed, float, complex.
     SameKind,
-    /// Any conversion between numbers.
+    /// Any conversion that there is: also numbers to bools, times to numbers, and text to numbers.
     Unsafe,
 }
 
@@ -80,7 +83,7 @@ impl ReadOptions {
         self
     }
 
-    /// Converts numbers of another type. By default the file's dtype has to be the Rust type's own, in either byte
+    /// Converts elements of another type: numbers, bools and times to one another. By default the file's dtype has to be the Rust type's own, in either byte
     /// order.
     #[must_use]
     pub fn casting(mut self, casting: Casting) -> Self {

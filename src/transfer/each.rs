@@ -26,12 +26,15 @@ pub(crate) fn make_each<T: Send>(
     })
 }
 
+/// Appends just one element for each number.
+type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync + 'a;
+
 /// The same for elements that are made so many at a time: `make` appends just one for each number.
 pub(super) fn make_blocks<T: Send>(
     len: usize,
     block: usize,
     threads: impl FnOnce() -> usize,
-    make: &(dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync),
+    make: &Make<'_, T>,
 ) -> Result<Vec<T>> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 14;
@@ -86,13 +89,7 @@ struct Filled<'a, T> {
 }
 
 impl<T> Filled<'_, T> {
-    fn fill(
-        &mut self,
-        from: usize,
-        block: usize,
-        made: &mut Vec<T>,
-        make: &(dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync),
-    ) {
+    fn fill(&mut self, from: usize, block: usize, made: &mut Vec<T>, make: &Make<'_, T>) {
         for slots in self.room.chunks_mut(block.max(1)) {
             made.clear();
             let first = from + self.count;

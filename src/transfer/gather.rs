@@ -103,8 +103,8 @@ pub(super) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, i
         4 => turn_units::<4>(items, lens, order, 1, into),
         8 => turn_units::<8>(items, lens, order, 1, into),
         16 => turn_units::<16>(items, lens, order, 1, into),
-        _ if item % 8 == 0 => turn_units::<8>(items, lens, order, item / 8, into),
-        _ if item % 4 == 0 => turn_units::<4>(items, lens, order, item / 4, into),
+        _ if item.is_multiple_of(8) => turn_units::<8>(items, lens, order, item / 8, into),
+        _ if item.is_multiple_of(4) => turn_units::<4>(items, lens, order, item / 4, into),
         _ => turn_units::<1>(items, lens, order, item, into),
     }
 }

@@ -396,7 +396,7 @@ fn fill_listed((file, start): (&File, u64), runs: &Picked, into: &mut [u8], from
     for group in missing {
         let end = group.iter().map(|(place, part)| place + part.len() as u64).max().unwrap_or(0);
         let whole = |into: &mut [u8], at: u64| {
-            fill(into, |rest, done| os::read_at(file, rest, at + done as u64)).map(|count| Some(count))
+            fill(into, |rest, done| os::read_at(file, rest, at + done as u64)).map(Some)
         };
         if !read_group(group, end, &mut scratch, |into, at| whole(into, at).map_err(Into::into))? {
             return Ok(0); // the file has become shorter

@@ -313,6 +313,7 @@ fn every_fault_leaves_some_checkpoint() {
 }
 
 /// A record whose header, as NumPy writes it, has the first digit of its length in the last byte of a sector.
+#[cfg(feature = "derive")]
 #[derive(Clone, Copy, ndarray_io::Record)]
 struct Long {
     #[record(
@@ -321,6 +322,7 @@ struct Long {
     number: u64,
 }
 
+#[cfg(feature = "derive")]
 #[test]
 fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,11 +14,14 @@ use crate::options::Casting;
 /// Makes elements of one dtype of the bytes of those of another, which may be changed on the way. An error names the element.
 pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
 
+/// Changes bytes where they are.
+pub(crate) type Turn = Box<dyn Fn(&mut [u8]) + Send + Sync>;
+
 /// What has to be done to elements of one dtype so that they are of another.
 pub(crate) enum Change {
     Nothing,
     /// Bytes are turned round where they are.
-    Swap(Box<dyn Fn(&mut [u8]) + Send + Sync>),
+    Swap(Turn),
     Recode(Recode),
 }
 

@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn ticks_are_scaled_as_numpy_does() {
         use TimeUnit::{Day, Hour, Millisecond, Month, Second, Week, Year};
-        let cases: &[(TimeUnit, u32, TimeUnit, u32, &[(i64, i64)])] = &[
+        type Case = (TimeUnit, u32, TimeUnit, u32, &'static [(i64, i64)]);
+        let cases: &[Case] = &[
             (Second, 1, Millisecond, 1, &[(-1, -1000), (1999, 1_999_000)]),
             (Millisecond, 1, Second, 1, &[(-1, -1), (1, 0), (1999, 1), (-1999, -2)]),
             (Day, 1, Month, 1, &[(-1, -1), (0, 0), (1, 0), (1999, 65), (-1999, -66)]),

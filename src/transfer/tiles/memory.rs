@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn elements_are_picked_from_wherever_they_are() {
         let bytes: Vec<u8> = (0..2_000_000u32).map(|number| (number % 251) as u8).collect();
-        let cases: &[(usize, &[(usize, usize)], usize)] = &[
+        type Case = (usize, &'static [(usize, usize)], usize);
+        let cases: &[Case] = &[
             (3, &[(100_000, 13)], 4),
             (0, &[(700, 1000), (350, 2)], 1),
             (8, &[(350, 8), (700, 2800)], 8),

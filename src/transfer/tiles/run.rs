@@ -10,6 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::transfer::gather::{pick, turn};
 use crate::transfer::{Anywhere, Picked, Sink, os, pipeline};
 
+/// Makes elements of the bytes of others.
+type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
+
 /// What is done to elements on their way, a tile at a time. Both get all bytes of the tile's elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Work<'a> {
@@ -17,7 +20,7 @@ pub(crate) enum Work<'a> {
     /// Changes them where they are.
     InPlace(&'a (dyn Fn(&mut [u8]) + Sync)),
     /// Makes others of them, perhaps of another size. The first bytes may be changed. An error names an element of these.
-    Into(&'a (dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync)),
+    Into(&'a Recode<'a>),
 }
 
 /// A source, its way through a plan, and what is done to its elements.
@@ -91,7 +94,7 @@ impl Move<'_> {
     }
 
     /// Brings a tile into the order of the target, if it is in another one.
-    fn turn(&self, tile: &Tile, order: &mut Vec<usize>, item: usize, room: &mut Room) -> Result<()> {
+    fn turn(&self, tile: &Tile, order: &mut [usize], item: usize, room: &mut Room) -> Result<()> {
         let is_longer = |axis: &&usize| tile.lens[**axis] > 1;
         if order.iter().filter(is_longer).is_sorted() {
             return Ok(());
