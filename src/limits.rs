@@ -44,8 +44,8 @@ impl Limits {
         self
     }
 
-    /// How many lists, dicts and other objects with parts a pickle may have. By default 2²⁴; numbers, texts and bytes are not
-    /// counted.
+    /// How many lists, dicts and other objects with parts a pickle may have. By default there is no limit of its own: each takes a
+    /// byte of the pickle at least, and about 150 of memory. Numbers, texts and bytes are not counted.
     #[must_use]
     pub fn objects(mut self, count: u64) -> Self {
         self.objects = count;
@@ -68,7 +68,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { header: 1 << 20, payload: u64::MAX, objects: 1 << 24 }
+        Self { header: 1 << 20, payload: u64::MAX, objects: u64::MAX }
     }
 }
 

@@ -571,6 +571,15 @@ def casts():
                         line(ticks.view(one), other)
     for number in ("?", "i1", "u4", "i8", "u8"):
         line(np.array([0, 1], number), "<m8[s]")
+    odd = np.array([1.5, -2.5, np.nan, np.inf, 2e19])
+    for unit in ("<m8[s]", ">M8[D]"):
+        line(odd, unit, np.array([1, -2, *3 * [np.iinfo("i8").min]]).astype(unit))
+    for spaces in (np.array(["", " ", "a"]), np.array([b"", b" ", b"a"])):
+        line(spaces, "?")
+    ties = np.array([343126.125, 2.0**-12, 0.1, 1.0], "f4")
+    line(ties, "<U32")
+    line(np.array([133906845957463.125, 2.0**-25, 5e-324]), "<U32")
+    line(np.array([0.015625, -0.015625, 0.1, 65504], "f2"), "<U32")
     line(ticks[:5].view("<m8[s]"), ">i4", ticks[:5].astype(">i4"))
     line(ticks[:5].view("<M8[s]"), "<f8", ticks[:5].astype("<f8"))
     text = "\n".join(json.dumps(line) for line in lines) + "\n"

@@ -14,6 +14,11 @@ use ndarray_io::{Casting, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 #[path = "it/support/headers.rs"]
 mod headers;
 
+#[cfg(feature = "object")]
+#[path = "it/support/bombs.rs"]
+#[allow(dead_code)] // it has more than are measured
+mod bombs;
+
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -197,6 +202,8 @@ fn memory_is_in_proportion() {
     parts_take_little();
     conversions_take_their_budget();
     casts_take_their_result();
+    #[cfg(feature = "object")]
+    objects_take_memory_in_proportion();
     #[cfg(feature = "npz")]
     archives_take_little();
 }
@@ -299,6 +306,30 @@ fn conversions_take_their_budget() {
         check("turning", &shape, &|| {
             convert_npy(&path, &other, Conversion::new().memory(MEMORY).order(Order::Fortran))
         });
+    }
+}
+
+/// Objects take at most 256 bytes for each byte of their pickle, and as little more as a few pages, however their parts are shared.
+#[cfg(feature = "object")]
+fn objects_take_memory_in_proportion() {
+    use ndarray_io::PyValue;
+
+    let files = [
+        ("lists", bombs::lists(1_000_000)),
+        ("one text", bombs::one_text(1000)),
+        ("names", bombs::names(1000)),
+        ("encoded", bombs::encoded(1000)),
+        ("buffers", bombs::buffers(1000)),
+        ("arrays", bombs::arrays(1000, 1000)),
+        ("wide", bombs::arrays(16_000, 1)),
+        ("records", bombs::records(31)),
+        ("chain", bombs::chain(100_000)),
+        ("graphs", bombs::graphs(60)),
+    ];
+    for (name, file) in files {
+        let (peak, _, read) = measured(|| Array1::<PyValue>::read_npy(&file[..]));
+        assert!(peak <= 256 * file.len() + 4 * MIB, "{name}: {peak} bytes for {}", file.len());
+        drop(read);
     }
 }
 

@@ -1,16 +1,17 @@
 //! Arrays that become one: where in it each of them goes.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::Conversion;
 use crate::dynamic::DynArray;
 use crate::element::{Change, change};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Limited, Result};
 use crate::header::Header;
 use crate::io::ArrayFormat;
 use crate::io::change::{is_same, unnamed};
+use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
@@ -24,17 +25,21 @@ pub(super) enum Along {
     Axis(usize),
     /// Along one that they get.
     NewAxis(usize),
+    /// There is but one.
+    Alone,
 }
 
 /// The arrays that become one.
 pub(super) struct Inputs<'a> {
     headers: Vec<Header>,
     sources: Vec<Box<dyn Input + 'a>>,
+    /// Of the files, what they are, and how many bytes follow their arrays.
+    files: Vec<(Metadata, Option<u64>)>,
     options: ReadOptions,
 }
 
 /// Where the bytes of an array are.
-trait Input {
+trait Input: Sync {
     /// Calls with the bytes.
     fn with(
         &self,
@@ -45,11 +50,6 @@ trait Input {
 
     /// An error with the name of the file.
     fn named(&self, error: Error) -> Error;
-
-    /// The file, if it is an open one.
-    fn file(&self) -> Option<&NpyFile> {
-        None
-    }
 }
 
 impl<F: ArrayFormat> Input for ArrayFile<F> {
@@ -64,28 +64,6 @@ impl<F: ArrayFormat> Input for ArrayFile<F> {
 
     fn named(&self, error: Error) -> Error {
         self.at_path(error)
-    }
-}
-
-/// An NPY file that is open, so that it can be compared with the target.
-struct Open(NpyFile);
-
-impl Input for Open {
-    fn with(
-        &self,
-        _: &ReadOptions,
-        _: &Header,
-        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
-    ) -> Result<()> {
-        call(self.0.anywhere())
-    }
-
-    fn named(&self, error: Error) -> Error {
-        self.0.at_path(error)
-    }
-
-    fn file(&self) -> Option<&NpyFile> {
-        Some(&self.0)
     }
 }
 
@@ -131,40 +109,51 @@ impl Input for DynArray {
 impl<'a> Inputs<'a> {
     /// NPY files.
     pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
-        /// So many files stay open, of the 1024 or more that a process may have.
-        const OPEN: usize = 256;
-        let mut inputs = Self { headers: Vec::new(), sources: Vec::new(), options: options.clone() };
+        /// So many files stay open, of the 256 or more that a process may have.
+        const OPEN: usize = 64;
+        let (headers, sources, files) = Default::default();
+        let mut inputs = Self { headers, sources, files, options: options.clone() };
         for path in paths {
             let path = path.as_ref();
             let file = NpyFile::open_with(path, options)?;
-            file.check_complete()?;
-            inputs.headers.push(file.header().clone());
-            inputs.sources.push(match inputs.sources.len() < OPEN {
-                true => Box::new(Open(file)),
-                false => Box::new(Closed(path.to_owned())),
-            });
+            if inputs.sources.len() < OPEN {
+                inputs.add(file)?;
+            } else {
+                inputs.add(file)?;
+                inputs.sources.pop();
+                inputs.sources.push(Box::new(Closed(path.to_owned())));
+            }
         }
         Ok(inputs)
     }
 
     pub(super) fn of_file<F: ArrayFormat>(file: ArrayFile<F>) -> Result<Self> {
+        let (headers, sources, files) = Default::default();
+        let mut inputs = Self { headers, sources, files, options: ReadOptions::new() };
+        inputs.add(file)?;
+        Ok(inputs)
+    }
+
+    fn add<F: ArrayFormat>(&mut self, file: ArrayFile<F>) -> Result<()> {
         file.check_complete()?;
-        let (headers, sources) = (vec![file.header().clone()], vec![Box::new(file) as Box<dyn Input>]);
-        Ok(Self { headers, sources, options: ReadOptions::new() })
+        self.headers.push(file.header().clone());
+        self.files.push((file.metadata()?, file.trailing_len()?));
+        self.sources.push(Box::new(file));
+        Ok(())
     }
 
     pub(super) fn of_memory(array: DynArray) -> Self {
         let (headers, sources) = (vec![array.header().clone()], vec![Box::new(array) as Box<dyn Input>]);
-        Self { headers, sources, options: ReadOptions::new() }
+        Self { headers, sources, files: Vec::new(), options: ReadOptions::new() }
     }
 
     /// An error if one of the files is the target and has rows that an append has left uncounted: they would be lost with it.
     pub(super) fn refuse_uncounted_rows(&self, target: &File) -> Result<()> {
         let target = target.metadata()?;
-        for file in self.sources.iter().filter_map(|source| source.file()) {
-            if let (true, Some(bytes @ 1..)) = (is_same(&target, &file.metadata()?), file.trailing_len()?) {
-                let rows = bytes.checked_div(file.row_bytes()).unwrap_or(0);
-                return Err(file.at_path(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
+        for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
+            if let (true, Some(bytes @ 1..)) = (is_same(&target, file), *trailing) {
+                let rows = bytes.checked_div(header.row_bytes()).unwrap_or(0);
+                return Err(source.named(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
             }
         }
         Ok(())
@@ -180,8 +169,19 @@ impl<'a> Inputs<'a> {
         let (axis, is_new) = match along {
             Along::Axis(axis) => (axis, false),
             Along::NewAxis(axis) => (axis, true),
+            Along::Alone => (0, false),
         };
-        if axis >= dims.len() + usize::from(is_new) && (is_new || self.headers.len() > 1) {
+        for (header, source) in self.headers.iter().zip(&self.sources) {
+            // Whether there are elements or not.
+            change(header.dtype(), &conversion.target(header.dtype()), conversion.casting())
+                .map_err(|error| source.named(error))?;
+            // Elements that take no bytes in their file may be more than there is room for.
+            if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
+                limits::check(Limited::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)
+                    .map_err(|error| source.named(error))?;
+            }
+        }
+        if along != Along::Alone && axis >= dims.len() + usize::from(is_new) {
             let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.shape());
             return Err(ErrorKind::BadOption { reason }.into());
         }
@@ -245,7 +245,7 @@ impl<'a> Inputs<'a> {
 
     /// Whether the arrays stand one behind the other in the new file.
     fn follow_one_another(&self, along: Along, header: &Header) -> bool {
-        let (Along::Axis(axis) | Along::NewAxis(axis)) = along;
+        let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return true };
         let slowest = if header.order() == Order::C { 0 } else { header.shape().ndim().saturating_sub(1) };
         self.headers.len() < 2 || axis == slowest
     }
@@ -278,6 +278,7 @@ impl<'a> Inputs<'a> {
                     header.shape().dims().get(axis).copied().unwrap_or(0),
                 ),
                 Along::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
+                Along::Alone => (0, 0),
             };
             first += len;
             let own = header.dtype().item_size();
@@ -285,17 +286,18 @@ impl<'a> Inputs<'a> {
             let axes = header.shape().dims().iter().zip(from).zip(to);
             let axes = axes.map(|((&len, from), to)| Axis { len, from: (from * own) as u64, to }).collect();
             let from = Side { start: 0, item: own };
-            let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);
             let change = change(header.dtype(), target.dtype(), conversion.casting())
                 .map_err(|error| source.named(error))?;
-            let work = match &change {
-                Change::Nothing => Work::Nothing,
-                Change::Swap(swap) => Work::InPlace(swap),
-                Change::Recode(recode) => Work::Into(recode),
+            let (work, memory) = match &change {
+                Change::Nothing => (Work::Nothing, memory),
+                Change::Swap(swap) => (Work::InPlace(swap), memory),
+                // Both blocks come to have room for the larger items.
+                Change::Recode(recode) => (Work::Into(recode), memory / (2 * own.max(item)) * (own + item)),
             };
-            let truncated = || crate::transfer::truncated(header, 0);
+            let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);
+            let named = |error| source.named(error);
             let mut run = |bytes: Anywhere<'_>| {
-                let work = Move { source: bytes, plan: plan.clone(), work, truncated: &truncated };
+                let work = Move { source: bytes, plan: plan.clone(), work, header, named: &named };
                 let mut tell = |bytes| {
                     *told += bytes;
                     conversion.tell(*told, all)
@@ -304,7 +306,6 @@ impl<'a> Inputs<'a> {
                     Some(start) => move_all(&work, (file, start), threads, &mut tell),
                     None => move_in_order(&work, &mut Sink::of(&mut file), threads, &mut tell),
                 }
-                .map_err(|error| if error.element().is_some() { source.named(error) } else { error })
             };
             source.with(&self.options, header, &mut run)?;
         }

@@ -101,7 +101,7 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Options for the files that are read: limits, threads.
+    /// Options for the files that are read: limits. (How many threads there are is said by the options for the new file.)
     #[must_use]
     pub fn read(mut self, options: ReadOptions) -> Self {
         self.read = options;
@@ -164,7 +164,7 @@ impl std::fmt::Debug for Conversion<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: Conversion<'_>) -> Result<()> {
-    concatenate_npy(&[from], to, 0, conversion)
+    join_npy(&[from], to.as_ref(), Along::Alone, conversion)
 }
 
 /// Makes one NPY file out of several, one behind the other along an axis. They have to be of the same shape along the
@@ -255,7 +255,7 @@ where
     let locked = lock_if_input(to, &[&from], &conversion)?;
     let inputs = Inputs::of_file(NpyFile::open_with(from, &conversion.read)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
-    let header = inputs.header(Along::Axis(0), &conversion)?;
+    let header = inputs.header(Along::Alone, &conversion)?;
     if let DType::Record(_) = header.dtype() {
         let advice = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
@@ -263,12 +263,12 @@ where
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
     let heads = (&header, &head[..]);
-    if locked.is_some() {
-        // An NPY file has no bytes that would be kept.
-        return write_file(to, locked.as_ref(), &inputs, Along::Axis(0), heads, &mut conversion);
+    if let Some(target) = &locked {
+        inputs.refuse_uncounted_rows(target)?;
+        return write_file(to, locked.as_ref(), &inputs, Along::Alone, heads, &mut conversion);
     }
     let options = conversion.write.clone();
-    let write = |to: &File, _: &[u8]| inputs.write(to, Along::Axis(0), heads, &mut conversion);
+    let write = |to: &File, _: &[u8]| inputs.write(to, Along::Alone, heads, &mut conversion);
     change::replace_after_look(to, &options, path::refuse_trailing, write).map_err(|error| error.at_path(to))
 }
 
@@ -305,9 +305,9 @@ where
         }
         Err(error) => return Err(error),
     };
-    let header = inputs.header(Along::Axis(0), &conversion)?;
+    let header = inputs.header(Along::Alone, &conversion)?;
     let head = npy::format(&header, conversion.write.the_version()).map_err(|error| error.at_path(from))?;
-    write_file(to, locked.as_ref(), &inputs, Along::Axis(0), (&header, &head), &mut conversion)
+    write_file(to, locked.as_ref(), &inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
 /// Puts a new file in its place, of which the old one may have been read.

@@ -66,7 +66,7 @@ impl DType {
         match self {
             Self::Scalar(_) => false,
             Self::Subarray(subarray) => subarray.base().has_object(),
-            Self::Record(record) => record.fields().iter().any(|field| field.dtype().has_object()),
+            Self::Record(record) => record.has_object(),
             Self::Object => true,
         }
     }
@@ -76,7 +76,7 @@ impl DType {
         match self {
             Self::Scalar(scalar) => (scalar.kind(), scalar.size()) == (Kind::Complex, 4),
             Self::Subarray(subarray) => subarray.base().is_foreign_to_numpy(),
-            Self::Record(record) => record.fields().iter().any(|field| field.dtype().is_foreign_to_numpy()),
+            Self::Record(record) => record.is_foreign_to_numpy(),
             Self::Object => false,
         }
     }

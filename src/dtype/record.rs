@@ -1,5 +1,8 @@
 //! Records and subarrays: dtypes made of dtypes.
 
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
 use super::{ByteOrder, DType, MAX_ITEM_SIZE};
 use crate::shape::Shape;
 
@@ -102,10 +105,63 @@ impl Field {
 /// assert_eq!(record.size(), 8);
 /// assert_eq!(DType::from(record).to_string(), "[('flag', '|u1'), ('', '|V3'), ('value', '<f4')]");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+///
+/// A copy shares the fields, so that a type of many fields costs nothing where many arrays have it.
+#[derive(Clone, Debug, Default)]
 pub struct Record {
-    fields: Vec<Field>,
+    fields: Arc<Vec<Field>>,
     size: usize,
+    within: Within,
+}
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        let are_one = Arc::ptr_eq(&self.fields, &other.fields);
+        self.size == other.size && self.within == other.within && (are_one || self.fields == other.fields)
+    }
+}
+
+impl Eq for Record {}
+
+impl Hash for Record {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.fields, self.size).hash(state);
+    }
+}
+
+/// What is known of all that a type has in it, so that nobody has to look again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Within {
+    /// How many fields, with those of fields.
+    fields: u64,
+    has_object: bool,
+    is_foreign_to_numpy: bool,
+    has_little: bool,
+    has_big: bool,
+}
+
+impl Within {
+    fn of(dtype: &DType) -> Self {
+        match dtype {
+            DType::Scalar(scalar) => Self {
+                is_foreign_to_numpy: dtype.is_foreign_to_numpy(),
+                has_little: scalar.byte_order() == Some(ByteOrder::Little),
+                has_big: scalar.byte_order() == Some(ByteOrder::Big),
+                ..Self::default()
+            },
+            DType::Subarray(subarray) => Self::of(subarray.base()),
+            DType::Record(record) => record.within,
+            DType::Object => Self { has_object: true, ..Self::default() },
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.fields = self.fields.saturating_add(1).saturating_add(other.fields);
+        self.has_object |= other.has_object;
+        self.is_foreign_to_numpy |= other.is_foreign_to_numpy;
+        self.has_little |= other.has_little;
+        self.has_big |= other.has_big;
+    }
 }
 
 impl Record {
@@ -125,7 +181,8 @@ impl Record {
     pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Option<()> {
         let offset = self.size;
         self.pad(dtype.item_size())?;
-        self.fields.push(Field { name, title, offset, dtype });
+        self.within.add(Within::of(&dtype));
+        Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
         Some(())
     }
 
@@ -136,7 +193,33 @@ impl Record {
     }
 
     pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {
+        let has_other = match order {
+            ByteOrder::Little => self.within.has_big,
+            ByteOrder::Big => self.within.has_little,
+        };
+        if !has_other {
+            return self.clone();
+        }
         let field = |field: &Field| Field { dtype: field.dtype.with_byte_order(order), ..field.clone() };
-        Self { fields: self.fields.iter().map(field).collect(), size: self.size }
+        let (has_little, has_big) = (order == ByteOrder::Little, order == ByteOrder::Big);
+        Self {
+            fields: Arc::new(self.fields.iter().map(field).collect()),
+            size: self.size,
+            within: Within { has_little, has_big, ..self.within },
+        }
+    }
+
+    pub(super) fn has_object(&self) -> bool {
+        self.within.has_object
+    }
+
+    pub(super) fn is_foreign_to_numpy(&self) -> bool {
+        self.within.is_foreign_to_numpy
+    }
+
+    /// How many fields there are, with those of fields: as many as it takes to go through all of them.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn fields_within(&self) -> u64 {
+        self.within.fields
     }
 }

@@ -394,6 +394,9 @@ pub enum Limited {
     Objects,
     /// Objects within objects. It cannot be raised.
     ObjectNesting,
+    /// The bytes that are copied of what a pickle has once and refers to many times, and the fields of dtypes that are made of one
+    /// another: in proportion to the pickle. It cannot be raised.
+    Copies,
     /// The digits of a decimal number in a pickle. It cannot be raised: Python has the same.
     Digits,
     /// The number of elements that take no bytes in the file, but do in memory. It cannot be raised.

@@ -230,6 +230,11 @@ impl Limited {
                 "the pickle has {found} objects with parts or more, over the limit of {limit}; Limits::objects raises it"
             ),
             Self::ObjectNesting => write!(f, "the pickle nests objects deeper than {limit}"),
+            Self::Copies => write!(
+                f,
+                "the pickle refers to its parts so often that reading it would copy {found} bytes or more, and up to {limit} are \
+                 copied of one as long"
+            ),
             Self::Digits => {
                 write!(f, "an integer has {found} decimal digits; up to {limit} are read, as by Python")
             }

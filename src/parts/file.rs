@@ -215,10 +215,6 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(self.file.metadata()?)
     }
 
-    pub(crate) fn row_bytes(&self) -> u64 {
-        self.header().row_bytes()
-    }
-
     /// Reads all of it.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();

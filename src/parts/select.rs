@@ -56,7 +56,7 @@ impl Selection {
         let mut start = 0;
         let mut axes = Vec::with_capacity(self.axes.len());
         for (taken, stride) in self.axes.iter().zip(strides) {
-            start += (taken.start as u64).saturating_mul(stride as u64);
+            start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride as u64));
             axes.push((taken.count, (taken.step as u64).saturating_mul(stride as u64)));
         }
         if header.order() == Order::Fortran {
@@ -69,10 +69,18 @@ impl Selection {
     /// The axes of what is taken as they are in the file: how many indices, and how many bytes apart; and where the first element is.
     pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
-        let strides = header.shape().strides(header.order()).into_iter().map(|stride| (stride * item) as u64);
+        let strides = header
+            .shape()
+            .strides(header.order())
+            .into_iter()
+            .map(|stride| stride.saturating_mul(item) as u64);
         let axes = self.axes.iter().zip(strides);
-        let first = axes.clone().map(|(taken, stride)| taken.start as u64 * stride).sum();
-        (first, axes.map(|(taken, stride)| (taken.count, taken.step as u64 * stride)).collect())
+        let first = |(taken, stride): (&Taken, u64)| (taken.start as u64).saturating_mul(stride);
+        let first = axes.clone().map(first).fold(0, u64::saturating_add);
+        (
+            first,
+            axes.map(|(taken, stride)| (taken.count, (taken.step as u64).saturating_mul(stride))).collect(),
+        )
     }
 
     /// The header of some indices along an axis, and where in the file their bytes are.
@@ -129,7 +137,8 @@ impl Selection {
                 true => (taken.count - range.end, taken.count - 1 - range.start),
             };
             let (start, end) = (taken.start + first * taken.step, taken.start + last * taken.step + 1);
-            let step = if taken.is_reversed { -(taken.step as isize) } else { taken.step as isize };
+            let step =
+                if taken.is_reversed { (taken.step as isize).wrapping_neg() } else { taken.step as isize };
             SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step }
         };
         old.zip(&self.axes).map(part).collect()

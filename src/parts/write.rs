@@ -85,17 +85,33 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let selection = Selection::of(header.shape(), slice)?;
         let view = selection.target(array.view().into_dyn())?;
         let (start, places) = selection.places(header);
-        // A part that is large is made piece by piece, along its longest axis.
-        let longest = (0..view.ndim()).max_by_key(|axis| view.len_of(Axis(*axis)));
-        let Some(axis) = longest else { return self.put_piece(&view, start, &places, &options) };
-        let (item, length) = (header.dtype().item_size(), view.len_of(Axis(axis)));
-        let row = (view.len() / length.max(1)).saturating_mul(item);
-        let step = (BLOCK / row.max(1)).max(1);
-        for (number, piece) in view.axis_chunks_iter(Axis(axis), step).enumerate() {
-            let start = start + (number * step) as u64 * places[axis].1;
-            self.put_piece(&piece, start, &places, &options)?;
+        if view.is_empty() || header.dtype().item_size() == 0 {
+            return Ok(());
         }
-        Ok(())
+        self.put_pieces(view, start, &places, &options)
+    }
+
+    /// A part that is large is made piece by piece: it is halved along the axis that varies slowest in the file, as often as needed.
+    fn put_pieces<A: WritableElement>(
+        &self,
+        view: ArrayViewD<'_, A>,
+        start: u64,
+        places: &[(usize, u64)],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let bytes = view.len().saturating_mul(self.dtype().item_size());
+        let is_long = |axis: &usize| view.len_of(Axis(*axis)) > 1;
+        let slowest = match self.order() {
+            Order::C => (0..view.ndim()).find(is_long),
+            Order::Fortran => (0..view.ndim()).rev().find(is_long),
+        };
+        let Some(axis) = slowest.filter(|_| bytes > BLOCK) else {
+            return self.put_piece(&view, start, places, options);
+        };
+        let half = view.len_of(Axis(axis)) / 2;
+        let (one, two) = view.split_at(Axis(axis), half);
+        self.put_pieces(one, start, places, options)?;
+        self.put_pieces(two, start + half as u64 * places[axis].1, places, options)
     }
 
     fn put_piece<A: WritableElement>(
@@ -137,8 +153,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let (source, target) = (Side { start: 0, item }, Side { start, item });
         let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::Anywhere);
-        let truncated = || transfer::truncated(&header, 0);
-        let work = Move { source: Anywhere::Bytes(&bytes), plan, work: Work::Nothing, truncated: &truncated };
+        let (source, named) = (Anywhere::Bytes(&bytes), |error| error);
+        let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named };
         let Anywhere::File(file, array) = self.anywhere() else { unreachable!("a file is a file") };
         move_all(&work, (file, array), 1, &mut |_| Ok(()))
     }

@@ -17,6 +17,8 @@ pub(crate) fn parse(pickle: &[u8], limits: &Limits) -> Result<Graph> {
         marks: Vec::new(),
         memo: Vec::new(),
         far: HashMap::new(),
+        memoized: 0,
+        shared: HashMap::new(),
         nodes: Vec::new(),
         most: limits.the_objects(),
     };
@@ -51,6 +53,10 @@ struct Machine<'a> {
     memo: Vec<Option<Item>>,
     /// What has been put far behind the end of the memo, as only who means harm does.
     far: HashMap<u64, Item>,
+    /// How many places of the memo are taken: where `MEMOIZE` puts the next.
+    memoized: u64,
+    /// The nodes of the atoms that several refer to, by where their opcodes stand.
+    shared: HashMap<usize, Item>,
     nodes: Vec<Node>,
     most: u64,
 }
@@ -142,19 +148,27 @@ impl Machine<'_> {
     fn put(&mut self, index: u64) -> Result<()> {
         let item = self.last()?;
         let len = self.memo.len() as u64;
-        match usize::try_from(index) {
-            Ok(index) if (index as u64) < len => self.memo[index] = Some(item),
-            Ok(_) if index == len => self.memo.push(Some(item)),
+        let old = match usize::try_from(index) {
+            Ok(index) if (index as u64) < len => self.memo[index].replace(item),
+            // What was far away once may be next by now.
+            Ok(_) if index == len => {
+                self.memo.push(Some(item));
+                self.far.remove(&index)
+            }
             // Python 2 begins with 1.
-            Ok(1) => self.memo.extend([None, Some(item)]),
-            _ => drop(self.far.insert(index, item)),
-        }
+            Ok(1) => {
+                self.memo.extend([None, Some(item)]);
+                self.far.remove(&1)
+            }
+            _ => self.far.insert(index, item),
+        };
+        self.memoized += u64::from(old.is_none());
         Ok(())
     }
 
     fn get(&mut self, index: u64) -> Result<()> {
         let near = usize::try_from(index).ok().and_then(|index| *self.memo.get(index)?);
-        let item = self.far.get(&index).copied().or(near);
+        let item = near.or_else(|| self.far.get(&index).copied());
         let item =
             item.ok_or_else(|| self.fault(format!("nothing was put at number {index} of the memo")))?;
         self.stack.push(item);
@@ -165,15 +179,26 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Makes a node of the atom that is last on the stack, so that it is made once for all who refer to it.
+    /// Makes a node of the atom that is last on the stack, so that it is made once for all who refer to it, by however many
+    /// numbers of the memo.
     fn share(&mut self) -> Result<()> {
         let item = self.pop()?;
-        self.push_node(Node::Shared(item))
+        let Err(place) = item.place() else {
+            self.stack.push(item);
+            return Ok(());
+        };
+        if let Some(node) = self.shared.get(&place) {
+            self.stack.push(*node);
+            return Ok(());
+        }
+        self.push_node(Node::Shared(item))?;
+        self.shared.insert(place, self.last()?);
+        Ok(())
     }
 
     fn step(&mut self, opcode: u8) -> Result<()> {
         match opcode {
-            MEMOIZE => self.put((self.memo.len() + self.far.len()) as u64)?,
+            MEMOIZE => self.put(self.memoized)?,
             DUP => {
                 if self.last()?.place().is_err() {
                     self.share()?;

@@ -305,12 +305,14 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
         if stride == SIZE {
             return row.copy_from_slice(&bytes[place..][..row.len()]);
         }
-        let items = bytes[place..].chunks(stride.max(1));
-        for (item, into) in items.zip(row.as_chunks_mut::<SIZE>().0) {
-            match item.first_chunk() {
-                Some(item) => *into = *item,
-                None => into.copy_from_slice(&item[..SIZE]),
+        if stride < SIZE {
+            for (index, into) in row.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
+                into.copy_from_slice(&bytes[place + index * stride..][..SIZE]);
             }
+            return;
+        }
+        for (item, into) in bytes[place..].chunks(stride).zip(row.as_chunks_mut::<SIZE>().0) {
+            into.copy_from_slice(&item[..SIZE]);
         }
     });
 }

@@ -189,3 +189,91 @@ fn a_pipe_gets_the_same_bytes() {
         assert!(reading.join().unwrap() == std::fs::read(&to).unwrap(), "{shape:?} along {axis}");
     }
 }
+
+fn scalar(kind: Kind, size: usize) -> DType {
+    Scalar::new(kind, size, ByteOrder::NATIVE).unwrap().into()
+}
+
+/// Whether a conversion is allowed is no matter of how many elements there are.
+#[test]
+fn what_is_not_allowed_is_refused_without_elements_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    let convert = |dtype: DType, casting| convert_npy(&from, &to, Conversion::new().dtype(dtype, casting));
+    for len in [0, 1] {
+        write_npy_with(&from, &ndarray::Array1::<f64>::zeros(len), &WriteOptions::new()).unwrap();
+        assert!(convert(scalar(Kind::Int, 4), Casting::Safe).unwrap_err().is_mismatch());
+        assert!(convert(scalar(Kind::Void, 3), Casting::Unsafe).unwrap_err().is_mismatch());
+        // Text of no characters would hold nothing of them.
+        assert!(convert(scalar(Kind::Text, 0), Casting::Unsafe).unwrap_err().is_mismatch());
+    }
+    let texts = ndarray::arr1(&["abc".to_owned()]);
+    write_npy_with(&from, &texts, &WriteOptions::new()).unwrap();
+    assert!(convert(scalar(Kind::Bytes, 0), Casting::Unsafe).unwrap_err().is_mismatch());
+    assert!(!to.exists());
+}
+
+#[test]
+fn small_files_do_not_make_large_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    let header = ndarray_io::Header::new(scalar(Kind::Text, 0), Order::C, [1 << 60].into()).unwrap();
+    std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
+    let error =
+        convert_npy(&from, &to, Conversion::new().dtype(scalar(Kind::Text, 4), Casting::Safe)).unwrap_err();
+    assert!(error.is_limit(), "{error}");
+
+    // Of no elements, an axis may be endless.
+    let header = ndarray_io::Header::new(scalar(Kind::Uint, 1), Order::C, [0, 1 << 62].into()).unwrap();
+    std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
+    let file = ndarray_io::NpyFile::open_to_write(&from).unwrap();
+    file.write_slice(ndarray::s![.., ..], &ndarray::Array2::<u8>::zeros((0, 1 << 62))).unwrap();
+    drop(file);
+    convert_npy(&from, &to, Conversion::new().order(Order::Fortran)).unwrap();
+}
+
+/// Rows that an append has left are not lost with the file that is read and replaced, wherever it is among the inputs.
+#[test]
+fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.npy");
+    write_npy_with(&path, &ndarray::arr1(&[1u8, 2]), &WriteOptions::new()).unwrap();
+    std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&[3]).unwrap();
+    let old = std::fs::read(&path).unwrap();
+    let other = folder.path().join("other.npy");
+    write_npy_with(&other, &ndarray::arr1(&[0u8]), &WriteOptions::new()).unwrap();
+    let mut many = vec![&other; 300];
+    many.push(&path);
+    for error in [
+        concatenate_npy(&many, &path, 0, Conversion::new()).unwrap_err(),
+        ndarray_io::convert_npy_to_ra(&path, &path, Conversion::new()).unwrap_err(),
+        convert_npy(&path, &path, Conversion::new()).unwrap_err(),
+    ] {
+        assert!(matches!(error.kind(), ndarray_io::ErrorKind::Trailing { bytes: 1, .. }), "{error}");
+        assert!(std::fs::read(&path).unwrap() == old);
+    }
+    concatenate_npy(&many[..300], &path, 0, Conversion::new()).unwrap();
+    assert_eq!(read_npy::<_, ndarray::Array1<u8>>(&path).unwrap().len(), 300);
+}
+
+/// An input that is cut while it is read is named, and how much is left of it.
+#[test]
+fn the_input_at_fault_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
+    write_npy_with(&from, &ndarray::Array1::<u8>::zeros(1 << 20), &WriteOptions::new()).unwrap();
+    let conversion = Conversion::new().memory(1000).progress(|_, _| {
+        let file = std::fs::OpenOptions::new().write(true).open(&from).unwrap();
+        file.set_len(5000).unwrap();
+        std::ops::ControlFlow::Continue(())
+    });
+    let error = convert_npy(&from, &to, conversion).unwrap_err();
+    assert_eq!(error.path(), Some(&*from), "{error}");
+    assert!(matches!(error.kind(), ndarray_io::ErrorKind::Truncated { have: 4872, .. }), "{error}");
+
+    let error = concatenate_npy(&[&from], &to, 9, Conversion::new()).unwrap_err();
+    assert!(error.is_format() || error.is_usage());
+    write_npy_with(&from, &ndarray::Array1::<u8>::zeros(3), &WriteOptions::new()).unwrap();
+    assert!(concatenate_npy(&[&from], &to, 9, Conversion::new()).unwrap_err().is_usage());
+}

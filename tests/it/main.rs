@@ -3,6 +3,8 @@
 
 mod support;
 
+#[cfg(feature = "object")]
+mod bombs;
 mod casts;
 mod compat;
 mod corpus;

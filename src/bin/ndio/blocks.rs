@@ -50,6 +50,18 @@ impl Source {
         member: Option<&str>,
         options: &ReadOptions,
     ) -> Result<Self, Failure> {
+        let source = Self::open_any(path, member, options)?;
+        /// Of elements without a byte a small file may promise any number.
+        const MOST: usize = 1 << 20;
+        match source.dtype().item_size() == 0 && source.len() > MOST {
+            true => {
+                Err(format!("{}: it has {} elements that take no bytes", path.display(), source.len()).into())
+            }
+            false => Ok(source),
+        }
+    }
+
+    fn open_any(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         if path != Path::new("-") && format_of(path)? == Format::Npz {
             let archive = NpzFile::open_with(path, options)?;
             let index = member_index(&archive, path, member)?;

@@ -47,8 +47,14 @@ pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
         let texts = match names.len() {
             0 | 1 => texts_of(&array)?,
             _ => {
-                let columns =
-                    names.iter().map(|name| texts_of(&array.field(name)?)).collect::<Result<Vec<_>, _>>()?;
+                let column = |name: &String| match array.field(name)? {
+                    field if field.shape().len() == 1 => texts_of(&field),
+                    _ => {
+                        Err(format!("the field '{name}' is an array itself, which has no form in a table")
+                            .into())
+                    }
+                };
+                let columns = names.iter().map(column).collect::<Result<Vec<_>, _>>()?;
                 (0..array.len())
                     .flat_map(|row| columns.iter().map(move |column| column[row].clone()))
                     .collect()

@@ -83,6 +83,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {
         (Some(0), _) | (_, Some(0)) => return Err("there are no parts of size 0, nor 0 of them".into()),
+        (Some(parts), _) if parts > 1 << 20 => return Err(format!("{parts} files are too many").into()),
         (Some(parts), _) => {
             (1..=parts).map(|part| (part as u128 * length as u128 / parts as u128) as usize).collect()
         }

@@ -70,7 +70,7 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
 /// Whether the elements are what they should be, of a file of any size.
 fn check_blocks(source: &Source) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
-    if !needs_a_look(source.dtype()) {
+    if !needs_a_look(source.dtype()) || source.dtype().item_size() == 0 {
         return Ok(());
     }
     let all = (source.len() * source.dtype().item_size()) as u64;

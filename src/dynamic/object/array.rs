@@ -45,7 +45,8 @@ pub(in super::super) fn decode(
         _ => return Err(no_array()),
     }
     let (dims, order) = numpy::shape_and_order(&reader.value(dims)?, &reader.value(is_fortran)?)?;
-    let dtype = numpy::dtype_of(&reader.value(dtype)?);
+    let dtype = reader.value(dtype)?;
+    let dtype = reader.dtypes.of(&dtype)?.map(|dtype| dtype.stored);
     match dtype {
         // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
         Some(DType::Object) if header.dtype() == &DType::Object => {}

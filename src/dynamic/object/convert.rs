@@ -5,8 +5,11 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use super::{PyInt, PyObject, PyStr, PyValue};
+use crate::dtype::Kind;
 use crate::dynamic::DynArray;
+use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::Casting;
 
 impl PyValue {
     /// The text of a `str`, if it is one without lone surrogates.
@@ -150,14 +153,30 @@ macro_rules! try_from {
     )*};
 }
 
+/// A scalar of NumPy's as a type, if that is what it is.
+fn scalar<A: ReadableElement>(array: &DynArray, casting: Casting) -> Option<A> {
+    array.cast::<A, ndarray::Ix0>(casting).ok().map(ndarray::Array0::into_scalar)
+}
+
+/// A scalar of NumPy's that is an integer.
+fn integer(array: &DynArray) -> Option<PyInt> {
+    match array.dtype().as_scalar()?.kind() {
+        Kind::Bool | Kind::Int => scalar::<i64>(array, Casting::Safe).map(PyInt::from),
+        Kind::Uint => scalar::<u64>(array, Casting::Safe).map(PyInt::from),
+        _ => None,
+    }
+}
+
+fn is_bytes(array: &DynArray) -> bool {
+    array.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Bytes)
+}
+
 macro_rules! ints {
     ($($type:ty),*) => {
         try_from! {$(
             $type, "an int": |value| match value {
                 PyValue::Int(number) => Some(number.try_into()),
-                PyValue::Scalar(array) => array.cast::<i64, ndarray::Ix0>(crate::Casting::SameKind).ok().map(|number| {
-                    (&PyInt::from(number.into_scalar())).try_into()
-                }),
+                PyValue::Scalar(array) => integer(array).map(|number| (&number).try_into()),
                 _ => None,
             };
         )*}
@@ -169,18 +188,21 @@ ints!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128);
 try_from! {
     bool, "a bool": |value| match value {
         PyValue::Bool(value) => Some(Ok(*value)),
+        PyValue::Scalar(array) => scalar::<bool>(array, Casting::Safe).map(Ok),
         _ => None,
     };
     f64, "a float": |value| match value {
         PyValue::Float(number) => Some(Ok(*number)),
         // Python takes integers for floats, too.
-        PyValue::Int(number) => Some(i64::try_from(number).map(|number| number as f64)),
-        PyValue::Scalar(array) => {
-            let number = array.cast::<f64, ndarray::Ix0>(crate::Casting::SameKind).ok();
-            number.map(|number| Ok(number.into_scalar()))
-        }
+        PyValue::Int(number) => Some(number.to_f64().ok_or_else(|| {
+            ErrorKind::BadOption { reason: "the integer is too large for a float".into() }.into()
+        })),
+        PyValue::Scalar(array) => scalar::<f64>(array, Casting::SameKind).map(Ok),
         _ => None,
     };
-    String, "a str": |value| value.as_str().map(|text| Ok(text.to_owned()));
+    String, "a str": |value| match value {
+        PyValue::Scalar(array) if !is_bytes(array) => scalar::<String>(array, Casting::Safe).map(Ok),
+        value => value.as_str().map(|text| Ok(text.to_owned())),
+    };
     Vec<u8>, "bytes": |value| value.as_bytes().map(|bytes| Ok(bytes.to_vec()));
 }

@@ -1,6 +1,6 @@
-//! Whether objects are equal, in time that their number bounds: two that are shared are compared once.
+//! Whether objects are equal, in time that their number bounds.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{PyObject, PyValue};
@@ -20,10 +20,12 @@ pub(in super::super) fn items_equal(one: &[PyValue], two: &[PyValue]) -> bool {
     Comparison::default().all(one, two)
 }
 
+/// Objects that are equal as far as has been seen, in sets of which each knows its first. Two that are compared become one set:
+/// so there are no more comparisons than objects, however they share their parts. If any two differ, all is over, and nobody asks
+/// again.
 #[derive(Default)]
 struct Comparison {
-    /// The pairs of shared objects that have been compared, or are being so. If they differ, nobody asks again.
-    seen: HashSet<(*const (), *const ())>,
+    firsts: HashMap<*const (), *const ()>,
 }
 
 impl Comparison {
@@ -62,12 +64,28 @@ impl Comparison {
         if Arc::ptr_eq(one, two) {
             return true;
         }
-        let are_shared = Arc::strong_count(one) > 1 && Arc::strong_count(two) > 1;
-        let pair = (Arc::as_ptr(one).cast(), Arc::as_ptr(two).cast());
-        if are_shared && !self.seen.insert(pair) {
-            return true;
+        // What nobody else has is met once for each that it is compared with.
+        if Arc::strong_count(one) > 1 || Arc::strong_count(two) > 1 {
+            let (one, two) = (self.first(Arc::as_ptr(one).cast()), self.first(Arc::as_ptr(two).cast()));
+            if one == two {
+                return true;
+            }
+            self.firsts.insert(one, two);
         }
         compare(self)
+    }
+
+    /// The first of the set that an object is in. The way there is made shorter for who asks next.
+    fn first(&mut self, object: *const ()) -> *const () {
+        let mut first = object;
+        while let Some(next) = self.firsts.get(&first) {
+            first = *next;
+        }
+        let mut at = object;
+        while at != first {
+            at = self.firsts.insert(at, first).unwrap_or(first);
+        }
+        first
     }
 
     fn all(&mut self, one: &[PyValue], two: &[PyValue]) -> bool {

@@ -42,6 +42,26 @@ impl PyInt {
         })
     }
 
+    /// The number for a message: of a long one, how long it is.
+    fn brief(&self) -> String {
+        match &self.0 {
+            Repr::Large(number) if number.bits() > 256 => format!("of {} bits", number.bits()),
+            _ => self.to_string(),
+        }
+    }
+
+    /// The nearest float; `None` if the number is too large for one, as in Python.
+    pub(super) fn to_f64(&self) -> Option<f64> {
+        match &self.0 {
+            Repr::Small(number) => Some(*number as f64),
+            // Decimal digits are rounded once.
+            Repr::Large(number) if number.bits() <= 1024 => {
+                number.to_string().parse().ok().filter(|float: &f64| float.is_finite())
+            }
+            Repr::Large(_) => None,
+        }
+    }
+
     /// The number, or the bytes of its two's complement if it does not fit.
     pub(super) fn small_or_bytes(&self) -> Result<i64, Vec<u8>> {
         match &self.0 {
@@ -86,7 +106,7 @@ macro_rules! try_from {
                     Repr::Large(number) => <$type>::try_from(&**number).ok(),
                 };
                 fitted.ok_or_else(|| {
-                    let reason = format!("the integer {number} does not fit {}", stringify!($type));
+                    let reason = format!("the integer {} does not fit {}", number.brief(), stringify!($type));
                     ErrorKind::BadOption { reason }.into()
                 })
             }

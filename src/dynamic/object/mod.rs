@@ -1,6 +1,7 @@
 //! Python objects as data: what a pickle says, of which nothing is ever executed.
 
 mod array;
+mod budget;
 mod convert;
 mod element;
 mod equal;

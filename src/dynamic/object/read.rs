@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
+use super::budget::Budget;
+use super::numpy::DTypes;
 use super::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue, numpy};
 use crate::error::{Error, ErrorKind, Limited, Result};
 use crate::limits;
@@ -17,7 +19,10 @@ pub(super) struct Reader<'a> {
     pickle: &'a [u8],
     graph: &'a Graph,
     done: Vec<State>,
+    /// How high each node is that is done: one more than the highest of its parts.
+    heights: Vec<u16>,
     old_text_is_bytes: bool,
+    pub(super) dtypes: DTypes,
 }
 
 #[derive(Clone)]
@@ -30,7 +35,9 @@ enum State {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(pickle: &'a [u8], graph: &'a Graph, old_text_is_bytes: bool) -> Self {
-        Self { pickle, graph, done: vec![State::New; graph.nodes.len()], old_text_is_bytes }
+        let count = graph.nodes.len();
+        let (done, heights) = (vec![State::New; count], vec![0; count]);
+        Self { pickle, graph, done, heights, old_text_is_bytes, dtypes: DTypes::new(Budget::of(pickle)) }
     }
 
     /// A node, if it is one.
@@ -62,18 +69,29 @@ impl<'a> Reader<'a> {
                     self.done[index] = State::Begun;
                     depth.push(index);
                     limits::check(Limited::ObjectNesting, depth.len() as u64, MOST_NESTED as u64)?;
-                    for part in parts(&self.graph.nodes[index]) {
-                        let Ok(part) = part.place() else { continue };
+                    let mut is_circle = false;
+                    each_part(&self.graph.nodes[index], &mut |part| {
+                        let Ok(part) = part.place() else { return };
                         match self.done[part] {
                             State::New => open.push(part),
-                            State::Begun => return Err(circle()),
+                            State::Begun => is_circle = true,
                             State::Done(_) => {}
                         }
+                    });
+                    if is_circle {
+                        return Err(circle());
                     }
                 }
                 State::Begun if depth.last() == Some(&index) => {
                     depth.pop();
                     open.pop();
+                    // Whoever walks over values goes down by calls: what is done already counts as well.
+                    let mut height = 0;
+                    each_part(&self.graph.nodes[index], &mut |part| {
+                        height = part.place().map_or(height, |part| height.max(self.heights[part] + 1));
+                    });
+                    limits::check(Limited::ObjectNesting, height.into(), MOST_NESTED as u64)?;
+                    self.heights[index] = height;
                     let made = self.make(&self.graph.nodes[index])?;
                     self.done[index] = State::Done(made);
                 }
@@ -148,7 +166,10 @@ impl<'a> Reader<'a> {
             Node::OldText(bytes) => self.old_text(bytes),
             Node::Digits(digits) => PyValue::Int(digits.parse()?),
             Node::Global { module, name } => match (self.part(*module)?, self.part(*name)?) {
-                (PyValue::Str(module), PyValue::Str(name)) => global(module.as_str(), name.as_str())?,
+                (PyValue::Str(module), PyValue::Str(name)) => {
+                    self.spend(module.as_str().map_or(0, str::len) + name.as_str().map_or(0, str::len))?;
+                    global(module.as_str(), name.as_str())?
+                }
                 _ => global(None, None)?,
             },
             Node::GlobalLines { module, name } => {
@@ -170,7 +191,7 @@ impl<'a> Reader<'a> {
             items: self.parts(&call.items)?,
             pairs: self.pairs(&call.pairs)?,
         };
-        let known = known(&object)?;
+        let known = self.known(&object)?;
         Ok(known.unwrap_or_else(|| PyValue::Object(Arc::new(object))))
     }
 }
@@ -188,26 +209,26 @@ fn global(module: Option<&str>, name: Option<&str>) -> Result<PyValue> {
     Ok(PyValue::Global(Arc::new(PyGlobal { module: module.to_owned(), name: name.to_owned() })))
 }
 
-/// The parts that have to be made before.
-fn parts(node: &Node) -> Vec<Item> {
+/// Calls with the parts that have to be made before.
+fn each_part(node: &Node, call: &mut dyn FnMut(Item)) {
     match node {
         Node::List(items)
         | Node::Tuple(items)
         | Node::Dict(items)
         | Node::Set(items)
-        | Node::FrozenSet(items) => items.clone(),
-        Node::Global { module, name } => vec![*module, *name],
-        Node::Call(call) => {
-            let Call { callable, args, kwargs, state, items, pairs, .. } = &**call;
+        | Node::FrozenSet(items) => items.iter().copied().for_each(call),
+        Node::Global { module, name } => [*module, *name].into_iter().for_each(call),
+        Node::Call(made) => {
+            let Call { callable, args, kwargs, state, items, pairs, .. } = &**made;
             let few = [Some(*callable), Some(*args), *kwargs, *state];
-            few.into_iter().flatten().chain(items.iter().chain(pairs).copied()).collect()
+            few.into_iter().flatten().chain(items.iter().chain(pairs).copied()).for_each(call);
         }
         Node::ByteArray(_)
         | Node::Text(_)
         | Node::OldText(_)
         | Node::Digits(_)
         | Node::Shared(_) // of an atom
-        | Node::GlobalLines { .. } => Vec::new(),
+        | Node::GlobalLines { .. } => {}
     }
 }
 
@@ -220,64 +241,83 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
     ErrorKind::BadPickle { reason: reason.into(), offset: None }.into()
 }
 
-/// The objects whose meaning is known: of Python's own types, of `datetime` and `decimal`, and NumPy's arrays and scalars.
-fn known(object: &PyObject) -> Result<Option<PyValue>> {
-    let (Some(global), PyValue::Tuple(args)) = (object.global(), &object.args) else { return Ok(None) };
-    if object.is_new || object.kwargs.is_some() || !object.items.is_empty() || !object.pairs.is_empty() {
-        return Ok(None);
+impl Reader<'_> {
+    fn spend(&self, bytes: usize) -> Result<()> {
+        self.dtypes.budget.spend(bytes)
     }
-    let name = (&*global.module, &*global.name);
-    if let Some(made) = numpy::known(name, args, object.state.as_ref())? {
-        return Ok(Some(made));
-    }
-    if object.state.is_some() {
-        return Ok(None);
-    }
-    let number = |value: &PyValue| match value {
-        PyValue::Float(number) => Some(*number),
-        PyValue::Int(number) => i64::try_from(number).ok().map(|number| number as f64),
-        _ => None,
-    };
-    Ok(match (name, &args[..]) {
-        (("builtins", "complex"), [re, im]) => {
-            number(re).zip(number(im)).map(|(re, im)| PyValue::Complex(Complex::new(re, im)))
+
+    /// The objects whose meaning is known: of Python's own types, of `datetime` and `decimal`, and NumPy's arrays and scalars.
+    fn known(&self, object: &PyObject) -> Result<Option<PyValue>> {
+        let (Some(global), PyValue::Tuple(args)) = (object.global(), &object.args) else { return Ok(None) };
+        if object.is_new || object.kwargs.is_some() || !object.items.is_empty() || !object.pairs.is_empty() {
+            return Ok(None);
         }
-        (("builtins", "set"), [PyValue::List(items)]) => Some(PyValue::Set(Arc::clone(items))),
-        (("builtins", "frozenset"), [PyValue::List(items)]) => Some(PyValue::FrozenSet(Arc::clone(items))),
-        (("builtins", "bytearray"), [bytes @ (PyValue::Bytes(_) | PyValue::Str(_))]) => {
-            latin1(bytes).map(|bytes| PyValue::ByteArray(bytes.into()))
+        let name = (&*global.module, &*global.name);
+        // What is made of an argument copies it, however many arguments of it there are.
+        self.spend(args.iter().map(copied).sum())?;
+        if let Some(made) = numpy::known(&self.dtypes, name, args, object.state.as_ref())? {
+            return Ok(Some(made));
         }
-        (("builtins", "bytearray"), []) => Some(PyValue::ByteArray([].into())),
-        (("builtins", "bytearray"), [text @ PyValue::Str(_), PyValue::Str(codec)])
-        | (("_codecs", "encode"), [text @ PyValue::Str(_), PyValue::Str(codec)])
-            if codec.as_str().is_some_and(|codec| matches!(codec, "latin1" | "latin-1")) =>
-        {
-            let make = |bytes: Vec<u8>| match name.1 {
-                "encode" => PyValue::Bytes(bytes.into()),
-                _ => PyValue::ByteArray(bytes.into()),
-            };
-            latin1(text).map(make)
+        if object.state.is_some() {
+            return Ok(None);
         }
-        // Before protocol 3, empty bytes are those of the type itself.
-        (("builtins", "bytes"), []) => Some(PyValue::Bytes([].into())),
-        (("decimal", "Decimal"), [PyValue::Str(digits)]) => {
-            digits.as_str().map(|digits| PyValue::Decimal(digits.into()))
-        }
-        (
-            ("datetime", "timedelta"),
-            [PyValue::Int(days), PyValue::Int(seconds), PyValue::Int(microseconds)],
-        ) => match (days.try_into(), seconds.try_into(), microseconds.try_into()) {
-            (Ok(days), Ok(seconds), Ok(microseconds)) => {
-                Some(PyValue::Timedelta(PyTimedelta { days, seconds, microseconds }))
-            }
+        let number = |value: &PyValue| match value {
+            PyValue::Float(number) => Some(*number),
+            PyValue::Int(number) => i64::try_from(number).ok().map(|number| number as f64),
             _ => None,
-        },
-        (
-            ("datetime", kind @ ("date" | "time" | "datetime")),
-            [packed @ (PyValue::Bytes(_) | PyValue::Str(_))],
-        ) => latin1(packed).and_then(|packed| time(kind, &packed)),
-        _ => None,
-    })
+        };
+        Ok(match (name, &args[..]) {
+            (("builtins", "complex"), [re, im]) => {
+                number(re).zip(number(im)).map(|(re, im)| PyValue::Complex(Complex::new(re, im)))
+            }
+            (("builtins", "set"), [PyValue::List(items)]) => Some(PyValue::Set(Arc::clone(items))),
+            (("builtins", "frozenset"), [PyValue::List(items)]) => {
+                Some(PyValue::FrozenSet(Arc::clone(items)))
+            }
+            (("builtins", "bytearray"), [bytes @ (PyValue::Bytes(_) | PyValue::Str(_))]) => {
+                latin1(bytes).map(|bytes| PyValue::ByteArray(bytes.into()))
+            }
+            (("builtins", "bytearray"), []) => Some(PyValue::ByteArray([].into())),
+            (("builtins", "bytearray"), [text @ PyValue::Str(_), PyValue::Str(codec)])
+            | (("_codecs", "encode"), [text @ PyValue::Str(_), PyValue::Str(codec)])
+                if codec.as_str().is_some_and(|codec| matches!(codec, "latin1" | "latin-1")) =>
+            {
+                let make = |bytes: Vec<u8>| match name.1 {
+                    "encode" => PyValue::Bytes(bytes.into()),
+                    _ => PyValue::ByteArray(bytes.into()),
+                };
+                latin1(text).map(make)
+            }
+            // Before protocol 3, empty bytes are those of the type itself.
+            (("builtins", "bytes"), []) => Some(PyValue::Bytes([].into())),
+            (("decimal", "Decimal"), [PyValue::Str(digits)]) => {
+                digits.as_str().map(|digits| PyValue::Decimal(digits.into()))
+            }
+            (
+                ("datetime", "timedelta"),
+                [PyValue::Int(days), PyValue::Int(seconds), PyValue::Int(microseconds)],
+            ) => match (days.try_into(), seconds.try_into(), microseconds.try_into()) {
+                (Ok(days), Ok(seconds), Ok(microseconds)) => {
+                    Some(PyValue::Timedelta(PyTimedelta { days, seconds, microseconds }))
+                }
+                _ => None,
+            },
+            (
+                ("datetime", kind @ ("date" | "time" | "datetime")),
+                [packed @ (PyValue::Bytes(_) | PyValue::Str(_))],
+            ) => latin1(packed).and_then(|packed| time(kind, &packed)),
+            _ => None,
+        })
+    }
+}
+
+/// How many bytes a copy of a text or of bytes has.
+fn copied(value: &PyValue) -> usize {
+    match value {
+        PyValue::Bytes(bytes) | PyValue::ByteArray(bytes) => bytes.len(),
+        PyValue::Str(text) => text.as_str().map_or(0, str::len),
+        _ => 0,
+    }
 }
 
 /// Bytes, or a text of Latin-1 as bytes.

@@ -52,7 +52,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
             Some(of_texts(from, size, move |text, into| {
-                read_number(text.trim(), &native, into).ok_or_else(|| {
+                read_number(&text, &native, into).ok_or_else(|| {
                     let reason = format!("the text {:?} is no {native}", &*text);
                     Error::from(ErrorKind::BadOption { reason })
                 })?;
@@ -62,6 +62,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                 Ok(())
             }))
         }
+        (None, Some(0)) => None,
         (None, Some(_)) => {
             longest(from)?;
             let (from, to) = (*from, *to);
@@ -215,11 +216,28 @@ fn is_nothing(number: impl num_traits::Float) -> bool {
 }
 
 fn spelled_single(number: f32, end: &str) -> String {
-    spelled_float(format!("{number:e}"), f64::from(number), 1e6, end)
+    let shortest = format!("{number:e}");
+    let even = |digits: usize| format!("{number:.digits$e}");
+    let is_same = |text: &str| text.parse() == Ok(number);
+    spelled_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
 }
 
 fn spelled_double(number: f64, end: &str) -> String {
-    spelled_float(format!("{number:e}"), number, 1e16, end)
+    let shortest = format!("{number:e}");
+    let even = |digits: usize| format!("{number:.digits$e}");
+    let is_same = |text: &str| text.parse() == Ok(number);
+    spelled_float(half_to_even(shortest, even, is_same), number, 1e16, end)
+}
+
+/// The shortest digits, of two that are as close the even ones, as Python has it.
+fn half_to_even(
+    shortest: String,
+    even: impl FnOnce(usize) -> String,
+    is_same: impl FnOnce(&str) -> bool,
+) -> String {
+    let digits = shortest.split('e').next().unwrap_or("").bytes().filter(u8::is_ascii_digit).count();
+    let even = even(digits.saturating_sub(1));
+    if is_same(&even) { even } else { shortest }
 }
 
 fn spelled_complex(re: &str, im: &str, is_imaginary: bool) -> String {
@@ -231,7 +249,12 @@ fn spelled_complex(re: &str, im: &str, is_imaginary: bool) -> String {
 #[cfg(feature = "half")]
 fn shortest_half(number: half::f16) -> String {
     let exact = f64::from(number);
-    let candidates = (0..6).map(|digits| format!("{exact:.digits$e}"));
+    // Below a power of two the neighbours are closer, so that the next digit may do where the nearest does not.
+    let next = |digits: usize| {
+        let step = 10f64.powi(exact.abs().log10().floor() as i32 - digits as i32) / 2.0;
+        format!("{:.digits$e}", exact + step.copysign(exact))
+    };
+    let candidates = (0..6).flat_map(|digits| [format!("{exact:.digits$e}"), next(digits)]);
     let mut fitting = candidates.filter(|text| {
         text.parse::<f64>().is_ok_and(|read| half::f16::from_f64(read).to_bits() == number.to_bits())
     });
@@ -275,9 +298,9 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
         };
     }
     match (scalar.kind(), scalar.size()) {
-        (Kind::Bool, _) => into[0] = u8::from(!text.is_empty()),
+        (Kind::Bool, _) => into[0] = u8::from(!text.is_empty()), // a space is true
         (Kind::Int | Kind::Uint, size) => {
-            let number: i128 = plain_digits(text)?.parse().ok()?;
+            let number: i128 = plain_digits(text.trim())?.parse().ok()?;
             match (scalar.kind(), size) {
                 (Kind::Int, 1) => put!(i8::try_from(number).ok()?),
                 (Kind::Int, 2) => put!(i16::try_from(number).ok()?),
@@ -319,11 +342,12 @@ fn plain_digits(text: &str) -> Option<Cow<'_, str>> {
 }
 
 fn read_float(text: &str) -> Option<f64> {
-    plain_digits(text)?.parse().ok()
+    plain_digits(text.trim())?.parse().ok()
 }
 
 /// `1+2j`, `(1+2j)`, `2j`, `j`, `1`.
 fn read_complex(text: &str) -> Option<(f64, f64)> {
+    let text = text.trim();
     let text = match text.strip_prefix('(') {
         Some(rest) => rest.strip_suffix(')')?.trim(),
         None => text,
@@ -361,6 +385,7 @@ mod tests {
             (5e-324, "5e-324"),
             (1e15, "1000000000000000.0"),
             (0.00125, "0.00125"),
+            (2f64.powi(-25), "2.9802322387695312e-08"),
             (-2049.0, "-2049.0"),
             (1e22, "1e+22"),
             (9007199254740992.0, "9007199254740992.0"),
@@ -375,6 +400,7 @@ mod tests {
             (1234567.0, "1.234567e+06"),
             (0.0001, "1e-04"),
             (0.00012, "0.00012"),
+            (2f32.powi(-12), "0.00024414062"),
             (16777216.0, "1.6777216e+07"),
             (3.4e38, "3.4e+38"),
             (9007199254740992.0, "9.007199e+15"),
@@ -391,6 +417,7 @@ mod tests {
             (2048.0, "2.048e+03"),
             (65504.0, "6.55e+04"),
             (6e-8, "6e-08"),
+            (0.015625, "0.01563"),
         ] {
             let half = half::f16::from_f32(number);
             assert_eq!(spelled_float(shortest_half(half), f64::from(half), 1e3, ".0"), text);

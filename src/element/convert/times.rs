@@ -41,9 +41,29 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
         }
         // What is left are the ticks themselves.
         (Some(_), None) => numbers::recoder(&ticks(from), to),
+        (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => of_floats(from, to),
         (None, Some(_)) => numbers::recoder(from, &ticks(to)),
         (None, None) => None,
     }
+}
+
+/// Ticks of floats: what is no number, or out of range, is no time.
+fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
+    let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
+    let doubles = numbers::recoder(from, &double)?;
+    let is_foreign = to.is_foreign();
+    Some(Box::new(move |items, made| {
+        doubles(items, made)?;
+        for item in made.as_chunks_mut().0 {
+            let number = f64::from_ne_bytes(*item);
+            let is_in_range = number.abs() < 2f64.powi(63);
+            *item = if is_in_range { number as i64 } else { NAT }.to_ne_bytes();
+        }
+        if is_foreign {
+            swap_units(made, 8);
+        }
+        Ok(())
+    }))
 }
 
 fn ticks(scalar: &Scalar) -> Scalar {

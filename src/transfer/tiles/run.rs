@@ -7,8 +7,9 @@ use std::thread;
 
 use super::plan::{Plan, Tile};
 use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
 use crate::transfer::gather::{pick, turn};
-use crate::transfer::{Anywhere, Picked, Sink, os, pipeline};
+use crate::transfer::{Anywhere, Picked, Sink, os, pipeline, truncated};
 
 /// Makes elements of the bytes of others.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -28,8 +29,10 @@ pub(crate) struct Move<'a> {
     pub(crate) source: Anywhere<'a>,
     pub(crate) plan: Plan,
     pub(crate) work: Work<'a>,
-    /// The error if the source ends before this many bytes.
-    pub(crate) truncated: &'a (dyn Fn() -> Error + Sync),
+    /// What the source is.
+    pub(crate) header: &'a Header,
+    /// Says where an error of reading comes from.
+    pub(crate) named: &'a (dyn Fn(Error) -> Error + Sync),
 }
 
 /// Memory for a tile before and after a step, at an address that suits every element.
@@ -54,6 +57,10 @@ fn bytes_of(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
 impl Move<'_> {
     /// Reads a tile and makes of it what is to be written, in the order of the target.
     fn make<'r>(&self, tile: &Tile, room: &'r mut Room) -> Result<&'r [u8]> {
+        self.make_tile(tile, room).map_err(self.named)
+    }
+
+    fn make_tile<'r>(&self, tile: &Tile, room: &'r mut Room) -> Result<&'r [u8]> {
         let (plan, count) = (&self.plan, tile.len());
         let (from, to) = (plan.from().item, plan.to().item);
         let mut order = plan.order_of_source();
@@ -63,15 +70,16 @@ impl Move<'_> {
         match self.source {
             Anywhere::Bytes(source) => {
                 if picked.end() > source.len() as u64 {
-                    return Err((self.truncated)());
+                    return Err(truncated(self.header, source.len() as u64));
                 }
                 let axes = tile.lens.iter().zip(plan.axes()).map(|(len, axis)| (*len, axis.from as usize));
                 pick(source, tile.from as usize, &axes.collect::<Vec<_>>(), from, bytes);
                 order.sort_unstable(); // it is as the target wants it
             }
-            Anywhere::File(..) => {
+            Anywhere::File(file, start) => {
                 if self.source.fill_picked(&picked, bytes, 0)? < bytes.len() {
-                    return Err((self.truncated)());
+                    let have = file.metadata()?.len().saturating_sub(start);
+                    return Err(truncated(self.header, have));
                 }
             }
         }

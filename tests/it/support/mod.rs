@@ -1,6 +1,8 @@
 //! What the test binaries share: NumPy's manifest, the ways to read, and hand-made headers.
 #![allow(dead_code)] // each binary uses its own part
 
+#[cfg(feature = "object")]
+pub(crate) mod bombs;
 pub(crate) mod headers;
 pub(crate) mod manifest;
 pub(crate) mod routes;

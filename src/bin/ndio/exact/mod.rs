@@ -207,9 +207,10 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
         ErrorKind::UnsupportedPickle { .. } => "unsupported_pickle",
         ErrorKind::BadPickle { .. } => "bad_pickle",
-        ErrorKind::Limit { limited: Limited::ObjectNesting | Limited::Objects | Limited::Digits, .. } => {
-            "bad_pickle"
-        }
+        ErrorKind::Limit {
+            limited: Limited::ObjectNesting | Limited::Objects | Limited::Copies | Limited::Digits,
+            ..
+        } => "bad_pickle",
         ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",
         ErrorKind::UnknownFlags { .. } => "unknown_flags",

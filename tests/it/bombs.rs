@@ -1,0 +1,93 @@
+//! Pickles whose shared parts would cost more than their length: values, or errors that say so, in a moment. What is exponential or
+//! copies without end would never come to its end here, or run out of memory.
+
+use ndarray::Array1;
+use ndarray_io::{ErrorKind, Limited, PyValue, ReadNpyExt};
+
+use crate::support::bombs::{self, Opcodes};
+
+fn read(file: &[u8]) -> Result<Array1<PyValue>, ndarray_io::Error> {
+    Array1::read_npy(file)
+}
+
+fn limited(file: &[u8]) -> Limited {
+    match read(file).unwrap_err().kind() {
+        ErrorKind::Limit { limited, .. } => *limited,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_shared_is_made_once_or_refused() {
+    assert_eq!(limited(&bombs::chain(100_000)), Limited::ObjectNesting);
+    assert_eq!(limited(&bombs::pairs(20_000)), Limited::ObjectNesting);
+    assert_eq!(limited(&bombs::names(1000)), Limited::Copies);
+    assert_eq!(limited(&bombs::encoded(1000)), Limited::Copies);
+    assert_eq!(limited(&bombs::buffers(1000)), Limited::Copies);
+    assert_eq!(limited(&bombs::records(31)), Limited::Copies);
+    assert_eq!(limited(&bombs::formats(30)), Limited::Copies);
+
+    let texts = read(&bombs::one_text(1000)).unwrap();
+    let texts = texts[0].as_slice().unwrap();
+    assert_eq!((texts.len(), texts[999].as_str().unwrap().len()), (1000, 1 << 20));
+
+    // Few of the same are no harm.
+    assert_eq!(read(&bombs::chain(900)).unwrap().len(), 900);
+    assert_eq!(read(&bombs::encoded(10)).unwrap()[0].as_slice().unwrap().len(), 10);
+    let PyValue::Scalar(scalar) = &read(&bombs::records(10)).unwrap()[0] else { panic!("a scalar") };
+    assert_eq!(scalar.dtype().item_size(), 0);
+}
+
+#[test]
+fn many_arrays_have_one_dtype() {
+    for (fields, arrays) in [(1000, 1000), (16_000, 1), (3, 20_000)] {
+        let made = read(&bombs::arrays(fields, arrays)).unwrap();
+        let made = made[0].as_slice().unwrap();
+        let PyValue::Array(last) = &made[arrays - 1] else { panic!("an array") };
+        assert_eq!((made.len(), last.dtype().item_size(), last.shape()), (arrays, fields, &[0][..]));
+    }
+}
+
+#[test]
+fn graphs_that_share_their_parts_otherwise_are_compared_once() {
+    let made = read(&bombs::graphs(60)).unwrap();
+    assert!(made[0] == made[1]);
+    let other = read(&bombs::graphs(62)).unwrap();
+    assert!(made[0] != other[0] && other[1] != made[1]);
+}
+
+/// What Python makes of them: the last entry of a number counts, wherever it is.
+#[test]
+fn the_memo_has_what_was_put_there_last() {
+    let opcodes = |bytes: &[u8]| Opcodes::default().raw(bytes);
+    let far = opcodes(b"").text("old").raw(b"q\x050");
+    let far = (0..5u8).fold(far, |all, number| all.text("x").raw(&[b'q', number]).raw(b"0"));
+    assert_eq!(read(&far.text("new").raw(b"q\x050h\x05").file(1)).unwrap()[0].as_str(), Some("new"));
+    let next = opcodes(b"").text("a").raw(b"q\x010").text("b").raw(b"\x940h\x01");
+    assert_eq!(read(&next.file(1)).unwrap()[0].as_str(), Some("b"));
+}
+
+/// By Python: `int(np.uint64(2**64 - 1))` and so on.
+#[test]
+fn numpys_scalars_are_what_they_are() {
+    let scalar = |descr: &str, bytes: &[u8]| {
+        let all = Opcodes::default().text("numpy._core.multiarray").text("scalar").raw(b"\x93");
+        let all = all.text("numpy").text("dtype").raw(b"\x93").text(descr).raw(b"\x85R");
+        let all = all.raw(&[b'C', bytes.len() as u8]).raw(bytes).raw(b"\x86R");
+        read(&all.file(1)).unwrap()[0].clone()
+    };
+    let large = scalar("u8", &[0xFF; 8]);
+    assert_eq!(u64::try_from(&large).unwrap(), u64::MAX);
+    assert!(i64::try_from(&large).is_err());
+    assert_eq!(f64::try_from(&large).unwrap(), 18_446_744_073_709_551_615.0);
+    assert!(bool::try_from(&scalar("?", &[1])).unwrap());
+    assert_eq!(String::try_from(&scalar("U2", &[b'a', 0, 0, 0, b'b', 0, 0, 0])).unwrap(), "ab");
+    assert!(i64::try_from(&scalar("f8", &1.5f64.to_le_bytes())).is_err());
+
+    let integer = |text: &str| PyValue::from(text.parse::<ndarray_io::PyInt>().unwrap());
+    // float(2**70 + 1), and float(10**400), which is an OverflowError
+    assert_eq!(f64::try_from(&integer("1180591620717411303425")).unwrap(), 1180591620717411303424.0);
+    let huge = integer(&format!("1{}", "0".repeat(400)));
+    assert!(f64::try_from(&huge).unwrap_err().to_string().contains("float"));
+    assert!(i64::try_from(&huge).unwrap_err().to_string().len() < 100);
+}

@@ -1,0 +1,186 @@
+//! Small pickles that would cost far more than their length if parts that are shared, or names that are looked up, were gone through
+//! again and again. Each is the file of an array of objects.
+
+/// Opcodes, one after another.
+#[derive(Default)]
+pub(crate) struct Opcodes(pub(crate) Vec<u8>);
+
+impl Opcodes {
+    pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    pub(crate) fn text(self, text: &str) -> Self {
+        self.raw(&[0x8C, u8::try_from(text.len()).unwrap()]).raw(text.as_bytes())
+    }
+
+    /// A text of a mebibyte.
+    fn long(self, opcode: u8) -> Self {
+        self.raw(&[opcode]).raw(&(1u32 << 20).to_le_bytes()).raw(&vec![b'a'; 1 << 20])
+    }
+
+    pub(crate) fn get(self, number: usize) -> Self {
+        self.raw(b"j").raw(&(number as u32).to_le_bytes())
+    }
+
+    pub(crate) fn put(self, number: usize) -> Self {
+        self.raw(b"r").raw(&(number as u32).to_le_bytes())
+    }
+
+    fn global(self, module: &str, name: &str) -> Self {
+        self.text(module).text(name).raw(b"\x93")
+    }
+
+    fn number(self, number: usize) -> Self {
+        self.raw(b"J").raw(&(number as u32).to_le_bytes())
+    }
+
+    fn repeat(self, count: usize, step: impl Fn(Self, usize) -> Self) -> Self {
+        (0..count).fold(self, step)
+    }
+
+    /// The file of an array of so many of them.
+    pub(crate) fn file(self, count: usize) -> Vec<u8> {
+        let pickle = Self::default()
+            .raw(b"\x80\x04")
+            .global("numpy.core.multiarray", "_reconstruct")
+            .global("numpy", "ndarray")
+            .raw(b"K\x00\x85C\x01b\x87R(K\x01")
+            .number(count)
+            .raw(b"\x85")
+            .global("numpy", "dtype")
+            .text("O")
+            .raw(b"\x85R\x89](")
+            .raw(&self.0)
+            .raw(b"etb.");
+        let mut text = format!("{{'descr': '|O', 'fortran_order': False, 'shape': ({count},), }}");
+        let padding = 63 - (10 + text.len()) % 64;
+        text += &" ".repeat(padding);
+        text += "\n";
+        [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &pickle.0].concat()
+    }
+}
+
+/// Tuples within tuples, each of which is complete when the next begins.
+pub(crate) fn chain(count: usize) -> Vec<u8> {
+    let first = Opcodes::default().raw(b")").put(0);
+    first.repeat(count - 1, |all, number| all.get(number).raw(b"\x85").put(number + 1)).file(count)
+}
+
+/// One text under many numbers of the memo.
+pub(crate) fn one_text(times: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").long(b'X').raw(&vec![0x94; times]).raw(b"0");
+    all.repeat(times, Opcodes::get).raw(b"l").file(1)
+}
+
+/// A long text in many names.
+pub(crate) fn names(times: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").long(b'X').put(0).raw(b"0").text("x").put(1).raw(b"0");
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"\x93")).raw(b"l").file(1)
+}
+
+/// A long text encoded many times.
+pub(crate) fn encoded(times: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").global("_codecs", "encode").put(0).raw(b"0").long(b'X');
+    let all = all.text("latin1").raw(b"\x86").put(1).raw(b"0");
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
+}
+
+/// Long bytes in many arrays.
+pub(crate) fn buffers(times: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").global("numpy._core.numeric", "_frombuffer").put(0).raw(b"0(");
+    let all = all.long(b'B').global("numpy", "dtype").text("u1").raw(b"\x85R").number(1 << 20).raw(b"\x85");
+    let all = all.text("C").raw(b"t").put(1).raw(b"0");
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
+}
+
+/// Two equal graphs, of which each has two parts of one on the levels where the other has one part twice.
+pub(crate) fn graphs(levels: usize) -> Vec<u8> {
+    let mut next = 0;
+    let mut graph = |mut all: Opcodes, doubled: bool| {
+        let mut list = |all: Opcodes, parts: &[usize]| {
+            let all =
+                parts.iter().fold(all.raw(b"("), |all, part| all.get(*part)).raw(b"l").put(next).raw(b"0");
+            next += 1;
+            (all, next - 1)
+        };
+        let mut level = Vec::new();
+        for _ in 0..=usize::from(doubled) {
+            let made = list(all, &[]);
+            all = made.0;
+            level.push(made.1);
+        }
+        for _ in 0..levels {
+            let parts = if level.len() == 1 { vec![level[0]; 2] } else { level.clone() };
+            let count = 3 - level.len();
+            level.clear();
+            for _ in 0..count {
+                let made = list(all, &parts);
+                all = made.0;
+                level.push(made.1);
+            }
+        }
+        (all, level)
+    };
+    let (all, one) = graph(Opcodes::default(), false);
+    let (all, two) = graph(all, true);
+    let root = |all: Opcodes, level: &[usize]| {
+        let parts = if level.len() == 1 { vec![level[0]; 2] } else { level.to_vec() };
+        parts.iter().fold(all.raw(b"("), |all, part| all.get(*part)).raw(b"l")
+    };
+    root(root(all, &one), &two).file(2)
+}
+
+/// A record of two fields that are records of two fields that are, and so on: a scalar of that.
+pub(crate) fn records(levels: usize) -> Vec<u8> {
+    let all = Opcodes::default().global("numpy", "dtype").text("V0").raw(b"\x85R").put(0).raw(b"0");
+    let all = all.repeat(levels, |all, level| {
+        let all = all.global("numpy", "dtype").text("V0").raw(b"\x85R(K\x03").text("|").raw(b"N");
+        let all = all.text("a").text("b").raw(b"\x86}(").text("a").get(level).raw(b"K\x00\x86");
+        all.text("b").get(level).raw(b"K\x00\x86uK\x00K\x01K\x00tb").put(level + 1).raw(b"0")
+    });
+    all.global("numpy._core.multiarray", "scalar").get(levels).raw(b"C\x00\x86R").file(1)
+}
+
+/// The same by dicts of names, formats and offsets.
+pub(crate) fn formats(levels: usize) -> Vec<u8> {
+    let all = Opcodes::default().text("V0").put(0).raw(b"0");
+    let all = all.repeat(levels, |all, level| {
+        let all = all.raw(b"}(").text("names").raw(b"](").text("a").text("b").raw(b"e").text("formats");
+        let all = all.raw(b"](").get(level).get(level).raw(b"e").text("offsets").raw(b"](K\x00K\x00e");
+        all.text("itemsize").raw(b"K\x00u").put(level + 1).raw(b"0")
+    });
+    let all = all.global("numpy._core.multiarray", "scalar").global("numpy", "dtype");
+    all.get(levels).raw(b"\x85RC\x00\x86R").file(1)
+}
+
+/// A dtype of pairs within pairs.
+pub(crate) fn pairs(count: usize) -> Vec<u8> {
+    let all = Opcodes::default().text("u1").put(0);
+    let all = all.repeat(count - 1, |all, number| all.get(number).raw(b"K\x01\x86").put(number + 1));
+    let all = all.global("numpy._core.multiarray", "scalar").global("numpy", "dtype");
+    all.get(count - 1).raw(b"\x85RC\x01a\x86R").file(count + 1)
+}
+
+/// Many empty arrays of one record of many fields, as `numpy.save` writes them.
+pub(crate) fn arrays(fields: usize, arrays: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").global("numpy", "dtype").text("u1").raw(b"\x85R").put(0).raw(b"0");
+    let name = |number: usize| format!("f{number}");
+    let all =
+        all.global("numpy", "dtype").text(&format!("V{fields}")).raw(b"\x85R(K\x03").text("|").raw(b"N(");
+    let all = all.repeat(fields, |all, number| all.text(&name(number))).raw(b"t}(");
+    let all = all.repeat(fields, |all, number| all.text(&name(number)).get(0).number(number).raw(b"\x86"));
+    let all = all.raw(b"u").number(fields).raw(b"K\x01K\x10tb").put(1).raw(b"0");
+    let all = all.global("numpy.core.multiarray", "_reconstruct").put(2).raw(b"0");
+    let all = all.global("numpy", "ndarray").put(3).raw(b"0");
+    let array = |all: Opcodes, _| {
+        all.get(2).get(3).raw(b"K\x00\x85C\x01b\x87R(K\x01K\x00\x85").get(1).raw(b"\x89C\x00tb")
+    };
+    all.repeat(arrays, array).raw(b"l").file(1)
+}
+
+/// Many empty lists.
+pub(crate) fn lists(count: usize) -> Vec<u8> {
+    Opcodes::default().raw(&vec![b']'; count]).file(count)
+}
