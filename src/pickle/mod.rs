@@ -20,6 +20,8 @@ pub(crate) use write::Writer;
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) top: Item,
+    /// The protocol that it says it is of; the oldest if it says none.
+    pub(crate) protocol: u8,
     /// How many bytes the pickle takes.
     pub(crate) used: usize,
 }

@@ -16,5 +16,5 @@ opcodes! {
     TUPLE3 = 0x87; EMPTY_DICT = b'}'; DICT = b'd'; SETITEM = b's'; SETITEMS = b'u'; EMPTY_SET = 0x8F; ADDITEMS = 0x90;
     FROZENSET = 0x91;
     GET = b'g'; BINGET = b'h'; LONG_BINGET = b'j'; PUT = b'p'; BINPUT = b'q'; LONG_BINPUT = b'r'; MEMOIZE = 0x94;
-    GLOBAL = b'c'; STACK_GLOBAL = 0x93; REDUCE = b'R'; BUILD = b'b'; NEWOBJ = 0x81; NEWOBJ_EX = 0x92;
+    GLOBAL = b'c'; STACK_GLOBAL = 0x93; REDUCE = b'R'; INST = b'i'; OBJ = b'o'; BUILD = b'b'; NEWOBJ = 0x81; NEWOBJ_EX = 0x92;
 }

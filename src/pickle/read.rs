@@ -12,6 +12,7 @@ pub(crate) fn parse(pickle: &[u8], limits: &Limits) -> Result<Graph> {
     let mut machine = Machine {
         pickle,
         at: 0,
+        protocol: 0,
         opcode: 0,
         stack: Vec::new(),
         marks: Vec::new(),
@@ -36,7 +37,8 @@ pub(crate) fn parse(pickle: &[u8], limits: &Limits) -> Result<Graph> {
         let [opcode] = machine.take()?;
         if opcode == STOP {
             let top = machine.pop()?;
-            return Ok(Graph { nodes: machine.nodes, top, used: machine.at });
+            let Machine { nodes, protocol, at: used, .. } = machine;
+            return Ok(Graph { nodes, top, protocol, used });
         }
         machine.step(opcode)?;
     }
@@ -45,6 +47,7 @@ pub(crate) fn parse(pickle: &[u8], limits: &Limits) -> Result<Graph> {
 struct Machine<'a> {
     pickle: &'a [u8],
     at: usize,
+    protocol: u8,
     /// Where the opcode stands that is being done.
     opcode: usize,
     stack: Vec<Item>,
@@ -211,6 +214,7 @@ impl Machine<'_> {
                 if protocol > 5 {
                     return Err(self.fault(format!("protocol {protocol} is unknown; Python has 0 to 5")));
                 }
+                self.protocol = protocol;
             }
             FRAME => {
                 let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.at);
@@ -332,6 +336,26 @@ impl Machine<'_> {
                 let name = self.pop()?;
                 let module = self.pop()?;
                 self.push_node(Node::Global { module, name })
+            }
+            // What Python 2 made instances by: a class, and what it is called with above the mark.
+            INST => {
+                let (module, name) = (self.line()?, self.line()?);
+                let args = self.pop_to_mark()?;
+                self.push_node(Node::GlobalLines { module, name })?;
+                let class = self.pop()?;
+                self.push_node(Node::Tuple(args))?;
+                let args = self.pop()?;
+                self.call(class, args, None, false)
+            }
+            OBJ => {
+                let mut args = self.pop_to_mark()?;
+                if args.is_empty() {
+                    return Err(self.fault("an instance has no class"));
+                }
+                let class = args.remove(0);
+                self.push_node(Node::Tuple(args))?;
+                let args = self.pop()?;
+                self.call(class, args, None, false)
             }
             REDUCE | NEWOBJ => {
                 let args = self.pop()?;

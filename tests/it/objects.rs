@@ -407,7 +407,8 @@ fn pickles_that_mean_harm_are_errors() {
         (b"P1\n", "0x50"),
         (b"\x82\x01", "0x82"),
         (b"\x97", "0x97"),
-        (b"i__main__\nx\n", "0x69"),
+        (b"i__main__\nx\n", "no mark"),
+        (b"(o", "no class"),
         (b"}K\x01(u", ""),
         (b"}(K\x01u", "no value"),
         (b"\x95\xff\xff\xff\xff\xff\xff\xff\xff", "frame"),
@@ -532,4 +533,55 @@ fn mutations(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
         }
     }
     (values, errors)
+}
+
+/// What Python has under two names: an exception and a function, in an old protocol and a new one. `pickle.loads` finds both.
+#[test]
+fn names_of_python_2_are_read_and_written() {
+    let error = PyValue::from(PyObject::call("builtins", "ValueError", vec!["no".into()]));
+    let range = PyValue::from(PyObject::call("builtins", "range", vec![1.into(), 5.into(), 1.into()]));
+    for protocol in [2, 3, 4] {
+        let mut file = Vec::new();
+        let options = WriteOptions::new().pickle_protocol(protocol);
+        arr1(&[error.clone(), range.clone()]).write_npy_with(&mut file, &options).unwrap();
+        let has = |text: &str| file.windows(text.len()).any(|part| part == text.as_bytes());
+        assert_eq!(has("exceptions\nValueError\n"), protocol == 2);
+        assert_eq!(has("__builtin__\nxrange\n"), protocol == 2);
+        let read = Array1::<PyValue>::read_npy(&file[..]).unwrap();
+        assert_eq!(read, arr1(&[error.clone(), range.clone()]));
+    }
+}
+
+/// `class A: pass`, an instance of it as Python 2 wrote it: by INST and by OBJ, and its state.
+#[test]
+fn instances_of_python_2_are_objects() {
+    for opcodes in [&b"(im\nA\n}U\x01xK\x05sb"[..], b"(cm\nA\no}U\x01xK\x05sb"] {
+        let read = Array1::<PyValue>::read_npy(&file("(1,)", &holding(opcodes))[..]).unwrap();
+        let PyValue::Object(object) = &read[0] else { panic!("an object") };
+        let global = object.global().unwrap();
+        assert_eq!((&*global.module, &*global.name), ("m", "A"));
+        assert_eq!(object.state.as_ref().unwrap().get("x"), Some(&5.into()));
+    }
+}
+
+/// What Python cannot hold is not written: `np.load` would refuse the whole file.
+#[test]
+fn values_that_python_cannot_hold_are_errors() {
+    let list = PyValue::from(vec![1]);
+    let day = |year, month, day| PyValue::Date(ndarray_io::PyDate { year, month, day });
+    let bad = [
+        day(0, 1, 1),
+        day(2023, 2, 29),
+        day(2023, 13, 1),
+        PyValue::Time(ndarray_io::PyTime { hour: 24, minute: 0, second: 0, microsecond: 0, is_fold: false }),
+        PyValue::Timedelta(ndarray_io::PyTimedelta { days: 0, seconds: -1, microseconds: 0 }),
+        PyValue::Dict(Arc::new(vec![(list.clone(), 1.into())])),
+        PyValue::Set(Arc::new(vec![PyValue::Tuple(Arc::new(vec![list]))])),
+        PyValue::Scalar(Arc::new(ndarray_io::DynArray::new(&arr1(&[1, 2])).unwrap())),
+    ];
+    for value in bad {
+        let error = arr1(&[value]).write_npy(std::io::sink()).unwrap_err();
+        assert!(error.is_usage(), "{error}");
+    }
+    arr1(&[day(2024, 2, 29)]).write_npy(std::io::sink()).unwrap();
 }

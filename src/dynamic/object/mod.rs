@@ -2,6 +2,8 @@
 
 mod array;
 mod budget;
+mod check;
+mod compat;
 mod convert;
 mod element;
 mod equal;
@@ -44,6 +46,11 @@ pub use text::PyStr;
 ///
 /// Objects that a file refers to several times are shared here as well, so that a copy costs nothing. Two floats are equal if
 /// their bits are.
+///
+/// Reading takes time in proportion to the pickle, and at most 256 bytes of memory for each of its bytes, whatever refers to what.
+/// Objects within objects deeper than 1000 are an error, as are parts that would have to be copied more than 16 times the
+/// pickle's length in all: NumPy reads such files. What Python could not hold (a day that there is not, a list as a key) is an
+/// error when it is written.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum PyValue {

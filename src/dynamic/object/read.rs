@@ -5,6 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use super::budget::Budget;
+use super::compat::python_3;
 use super::numpy::DTypes;
 use super::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue, numpy};
 use crate::error::{Error, ErrorKind, Limited, Result};
@@ -168,16 +169,27 @@ impl<'a> Reader<'a> {
             Node::Global { module, name } => match (self.part(*module)?, self.part(*name)?) {
                 (PyValue::Str(module), PyValue::Str(name)) => {
                     self.spend(module.as_str().map_or(0, str::len) + name.as_str().map_or(0, str::len))?;
-                    global(module.as_str(), name.as_str())?
+                    self.global(module.as_str(), name.as_str())?
                 }
-                _ => global(None, None)?,
+                _ => self.global(None, None)?,
             },
             Node::GlobalLines { module, name } => {
                 let text = |span: &Span| std::str::from_utf8(span.of(self.pickle)).ok();
-                global(text(module), text(name))?
+                self.global(text(module), text(name))?
             }
             Node::Call(call) => self.called(call)?,
         })
+    }
+
+    /// A class or function, by its name in Python 3.
+    fn global(&self, module: Option<&str>, name: Option<&str>) -> Result<PyValue> {
+        let names = module.zip(name);
+        let (module, name) = names.ok_or_else(|| bad("the name of a class or function is no text"))?;
+        let (module, name) = match self.graph.protocol {
+            0..3 => python_3(module, name),
+            _ => (module, name),
+        };
+        Ok(PyValue::Global(Arc::new(PyGlobal { module: module.to_owned(), name: name.to_owned() })))
     }
 
     /// What a call makes, if it is one of those that are known; else the call itself.
@@ -194,19 +206,6 @@ impl<'a> Reader<'a> {
         let known = self.known(&object)?;
         Ok(known.unwrap_or_else(|| PyValue::Object(Arc::new(object))))
     }
-}
-
-/// A class or function.
-fn global(module: Option<&str>, name: Option<&str>) -> Result<PyValue> {
-    let names = module.zip(name);
-    let (module, name) = names.ok_or_else(|| bad("the name of a class or function is no text"))?;
-    // Python 2's names of what Python 3 has under others.
-    let (module, name) = match (module, name) {
-        ("__builtin__" | "builtins", "xrange") => ("builtins", "range"),
-        ("__builtin__", name) => ("builtins", name),
-        names => names,
-    };
-    Ok(PyValue::Global(Arc::new(PyGlobal { module: module.to_owned(), name: name.to_owned() })))
 }
 
 /// Calls with the parts that have to be made before.

@@ -5,6 +5,8 @@ use std::collections::hash_map::Entry;
 use std::mem::{self, Discriminant};
 use std::sync::Arc;
 
+use super::check::{Hashable, check};
+use super::compat::python_2;
 use super::read::MOST_NESTED;
 use super::rearranged;
 use super::{PyDate, PyGlobal, PyInt, PyStr, PyTime, PyTimedelta, PyValue};
@@ -21,11 +23,12 @@ pub(super) struct PickleWriter {
     /// The numbers of shared objects, by where they are and which kind of object they are the parts of.
     shared: HashMap<(*const (), Discriminant<PyValue>), u32>,
     depth: usize,
+    hashable: Hashable,
 }
 
 impl PickleWriter {
     pub(super) fn new(protocol: u8) -> Self {
-        Self { out: Writer::new(protocol), shared: HashMap::new(), depth: 0 }
+        Self { out: Writer::new(protocol), shared: HashMap::new(), depth: 0, hashable: Hashable::new() }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -37,11 +40,9 @@ impl PickleWriter {
         if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
     }
 
-    fn builtins(&self) -> &'static str {
-        if self.out.protocol() >= 3 { "builtins" } else { "__builtin__" }
-    }
-
+    /// A class or function by its name in Python 3.
     fn global(&mut self, module: &str, name: &str) -> Result<()> {
+        let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
         // In older protocols a name ends with its line: what followed would be taken for opcodes.
         if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
             let reason =
@@ -168,6 +169,7 @@ impl PickleWriter {
     }
 
     fn value(&mut self, value: &PyValue) -> Result<()> {
+        check(value, &mut self.hashable)?;
         match value {
             PyValue::None => self.out.none(),
             PyValue::Bool(value) => self.out.bool(*value),
@@ -195,14 +197,14 @@ impl PickleWriter {
     fn further(&mut self, value: &PyValue) -> Result<()> {
         match value {
             PyValue::Complex(number) => {
-                self.global(self.builtins(), "complex")?;
+                self.global("builtins", "complex")?;
                 self.out.float(number.re);
                 self.out.float(number.im);
                 self.out.tuple_of(2);
                 self.out.reduce();
             }
             PyValue::ByteArray(bytes) => self.sharing(value, bytes, |writer| {
-                writer.global(writer.builtins(), "bytearray")?;
+                writer.global("builtins", "bytearray")?;
                 writer.out.bytes(bytes);
                 writer.out.tuple_of(1);
                 writer.out.reduce();
@@ -249,8 +251,7 @@ impl PickleWriter {
     }
 
     fn named(&mut self, global: &PyGlobal) -> Result<()> {
-        let module = if global.module == "builtins" { self.builtins() } else { &global.module };
-        self.global(module, &global.name)
+        self.global(&global.module, &global.name)
     }
 
     fn int(&mut self, number: &PyInt) {
@@ -296,7 +297,7 @@ impl PickleWriter {
 
     fn set(&mut self, items: &[PyValue], kind: &str) -> Result<()> {
         if self.out.protocol() < 4 {
-            self.global(self.builtins(), kind)?;
+            self.global("builtins", kind)?;
             self.list(&mut items.iter())?;
             self.out.tuple_of(1);
             self.out.reduce();
