@@ -18,12 +18,7 @@ pub(crate) fn make_each<T: Send>(
     threads: impl FnOnce() -> usize,
     make: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    make_blocks(len, 64, threads, &|numbers, made| {
-        for number in numbers {
-            made.push(make(number)?);
-        }
-        Ok(())
-    })
+    make_parts(len, threads, &|filled, from| filled.fill_each(from, &make))
 }
 
 /// Appends just one element for each number.
@@ -35,6 +30,15 @@ pub(super) fn make_blocks<T: Send>(
     block: usize,
     threads: impl FnOnce() -> usize,
     make: &Make<'_, T>,
+) -> Result<Vec<T>> {
+    make_parts(len, threads, &|filled, from| filled.fill(from, block, make))
+}
+
+/// The same by parts, of which `fill` is given each with the number of its first element.
+fn make_parts<T: Send>(
+    len: usize,
+    threads: impl FnOnce() -> usize,
+    fill: &(dyn Fn(&mut Filled<'_, T>, usize) + Sync),
 ) -> Result<Vec<T>> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 14;
@@ -56,9 +60,8 @@ pub(super) fn make_blocks<T: Send>(
         false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
     };
     let work = || {
-        let mut made = Vec::new();
         while let Some((index, filled)) = next() {
-            filled.fill(index * part, block, &mut made, make);
+            fill(filled, index * part);
             if filled.done.is_err() {
                 has_failed.store(true, Ordering::Relaxed);
             }
@@ -89,11 +92,26 @@ struct Filled<'a, T> {
 }
 
 impl<T> Filled<'_, T> {
-    fn fill(&mut self, from: usize, block: usize, made: &mut Vec<T>, make: &Make<'_, T>) {
+    #[cfg(feature = "object")]
+    fn fill_each(&mut self, from: usize, make: &impl Fn(usize) -> Result<T>) {
+        for (index, slot) in self.room.iter_mut().enumerate() {
+            match make(from + index) {
+                Ok(item) => slot.write(item),
+                Err(error) => {
+                    self.done = Err(error);
+                    return;
+                }
+            };
+            self.count = index + 1;
+        }
+    }
+
+    fn fill(&mut self, from: usize, block: usize, make: &Make<'_, T>) {
+        let mut made = Vec::new();
         for slots in self.room.chunks_mut(block.max(1)) {
             made.clear();
             let first = from + self.count;
-            if let Err(error) = make(first..first + slots.len(), made) {
+            if let Err(error) = make(first..first + slots.len(), &mut made) {
                 self.done = Err(error);
                 return;
             }
