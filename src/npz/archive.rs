@@ -31,7 +31,7 @@ pub(super) enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn again(&mut self) -> Place<'_> {
+    pub(super) fn again(&mut self) -> Place<'_> {
         match self {
             Self::File(file) => Place::File(file),
             Self::Bytes(bytes, at) => Place::Bytes(bytes, *at),

@@ -15,6 +15,7 @@ use crate::io::change::unnamed;
 use crate::npy::NpyHeader;
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
+use crate::transfer;
 
 /// An archive in a file, which is read by position: as many threads as like can read from it at once.
 ///
@@ -152,6 +153,13 @@ impl NpzFile {
                 archive::content(&mut place, member).map_err(|error| error.at_member(&member.name))?;
             (self.file.try_clone()?, content..content + member.packed)
         } else {
+            // What the header promises and the member has not is found out before there is a file.
+            let found = archive::peek(place.again(), member, &self.options)?.header;
+            let payload = found.payload_len().unwrap_or_default() as u64;
+            if payload > member.size {
+                let error = transfer::truncated(&found, member.size);
+                return Err(error.at_member(&member.name));
+            }
             let file = unnamed(&std::env::temp_dir())?;
             let len = archive::copy_raw(place, member, &self.options, &mut &file)?;
             (file, 0..len)

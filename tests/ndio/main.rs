@@ -86,7 +86,7 @@ fn nothing_is_left_by_an_interrupted_run() {
         while fs::read_dir(folder.path()).unwrap().count() == 0 {
             std::thread::yield_now();
         }
-        // The handler is there once there is a file; a signal that comes between the two is sent again.
+        // The handler is there before the file is; it ends the program in a thread of its own.
         while child.try_wait().unwrap().is_none() {
             let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
             assert!(sent.is_ok());

@@ -13,6 +13,7 @@ use ndarray_io::{
 
 use super::Failure;
 use super::blocks::Source;
+use super::convert::temporary;
 
 /// Writes an array of one or two axes; of records a column for each field, with its name above.
 pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
@@ -147,7 +148,7 @@ pub(crate) fn read(
         return texts(rows, &dtype, out);
     }
     // The widest type of the kind first; what does not fit the one that is wanted is told here.
-    let made = tempfile::Builder::new().tempfile()?.into_temp_path();
+    let made = temporary(&std::env::temp_dir())?;
     let wide = open(&made)?;
     let bits = 8 * scalar.size() as u32;
     let options = WriteOptions::new();

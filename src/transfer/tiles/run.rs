@@ -187,7 +187,10 @@ pub(crate) fn move_all(
     });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
-        None => tell(written.into_inner()),
+        None => match written.into_inner() {
+            0 => Ok(()), // this thread has told all
+            bytes => tell(bytes),
+        },
     }
 }
 

@@ -200,7 +200,7 @@ fn changed(
     }
     let has_wish = arguments.byte_order.is_some()
         || arguments.version.is_some()
-        || arguments.order.is_some() && from != Kind::Raw && to != Kind::Raw
+        || arguments.order.is_some() && from != Kind::Raw
         || arguments.dtype.is_some() && !matches!(from, Kind::Csv | Kind::Raw);
     if !has_wish {
         return Ok(None);
@@ -251,10 +251,11 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 
 /// A file that goes when it is dropped.
 pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
-    let made = tempfile::Builder::new().prefix(".ndio-").suffix(".tmp").tempfile_in(near);
-    let made = made.map_err(|error| format!("{}: {error}", near.display()))?.into_temp_path();
-    super::interrupt::remove_at_the_end(&made);
-    Ok(made)
+    let make = || {
+        let made = tempfile::Builder::new().prefix(".ndio-").suffix(".tmp").tempfile_in(near)?;
+        Ok(made.into_temp_path())
+    };
+    Ok(super::interrupt::removed_at_the_end(make).map_err(|error| format!("{}: {error}", near.display()))?)
 }
 
 /// Writes a file, which replaces an old one when it is complete.
