@@ -3,11 +3,9 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use super::os;
+use super::share::share_out;
 use crate::error::{ErrorKind, Result};
 
 /// The elements that `make` makes of the numbers below `len`, one of each. The error is that of the first that could not be
@@ -38,7 +36,7 @@ pub(super) fn make_blocks<T: Send>(
 fn make_parts<T: Send>(
     len: usize,
     threads: impl FnOnce() -> usize,
-    fill: &(dyn Fn(&mut Filled<'_, T>, usize) + Sync),
+    fill: &(dyn Fn(&mut Filled<'_, T>, usize) -> Result<()> + Sync),
 ) -> Result<Vec<T>> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 14;
@@ -46,38 +44,14 @@ fn make_parts<T: Send>(
     let bytes = len.saturating_mul(size_of::<T>());
     items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes })?;
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
-    let part = if len < 2 * LEAST { len } else { len.div_ceil(4 * threads()).max(LEAST) };
-    let mut parts: Vec<Filled<'_, T>> = items.spare_capacity_mut()[..len]
-        .chunks_mut(part.max(1))
-        .map(|room| Filled { room, count: 0, done: Ok(()) })
-        .collect();
-    let count = parts.len();
-    let queue = Mutex::new(parts.iter_mut().enumerate());
-    // After a fault no further part is taken; those before it have been, and are finished.
-    let has_failed = AtomicBool::new(false);
-    let next = || match has_failed.load(Ordering::Relaxed) {
-        true => None,
-        false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
-    };
-    let work = || {
-        while let Some((index, filled)) = next() {
-            fill(filled, index * part);
-            if filled.done.is_err() {
-                has_failed.store(true, Ordering::Relaxed);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        // What no thread can be had for is done here.
-        for _ in 1..count.div_ceil(4) {
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    if let Some(failed) = parts.iter().position(|filled| filled.done.is_err()) {
-        parts.iter_mut().for_each(Filled::clear);
-        parts.swap_remove(failed).done?;
-    }
+    let threads = if len < 2 * LEAST { 1 } else { threads() };
+    let part = len.div_ceil(4 * threads).max(LEAST);
+    let mut parts: Vec<Filled<'_, T>> =
+        items.spare_capacity_mut()[..len].chunks_mut(part).map(|room| Filled { room, count: 0 }).collect();
+    let threads = threads.min(parts.len());
+    let work = |_: &mut (), (number, filled): (usize, &mut Filled<'_, T>)| fill(filled, number * part);
+    let done = share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()));
+    done.inspect_err(|_| parts.iter_mut().for_each(Filled::clear))?;
     drop(parts);
     // SAFETY: there is room for so many, and every part has been filled without an error.
     unsafe { items.set_len(len) };
@@ -88,39 +62,31 @@ fn make_parts<T: Send>(
 struct Filled<'a, T> {
     room: &'a mut [MaybeUninit<T>],
     count: usize,
-    done: Result<()>,
 }
 
 impl<T> Filled<'_, T> {
     #[cfg(feature = "object")]
-    fn fill_each(&mut self, from: usize, make: &impl Fn(usize) -> Result<T>) {
+    fn fill_each(&mut self, from: usize, make: &impl Fn(usize) -> Result<T>) -> Result<()> {
         for (index, slot) in self.room.iter_mut().enumerate() {
-            match make(from + index) {
-                Ok(item) => slot.write(item),
-                Err(error) => {
-                    self.done = Err(error);
-                    return;
-                }
-            };
+            slot.write(make(from + index)?);
             self.count = index + 1;
         }
+        Ok(())
     }
 
-    fn fill(&mut self, from: usize, block: usize, make: &Make<'_, T>) {
+    fn fill(&mut self, from: usize, block: usize, make: &Make<'_, T>) -> Result<()> {
         let mut made = Vec::new();
         for slots in self.room.chunks_mut(block.max(1)) {
             made.clear();
             let first = from + self.count;
-            if let Err(error) = make(first..first + slots.len(), &mut made) {
-                self.done = Err(error);
-                return;
-            }
+            make(first..first + slots.len(), &mut made)?;
             assert_eq!(made.len(), slots.len(), "an element for each number");
             for (slot, item) in slots.iter_mut().zip(made.drain(..)) {
                 slot.write(item);
             }
             self.count += slots.len();
         }
+        Ok(())
     }
 
     fn clear(&mut self) {

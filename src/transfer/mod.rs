@@ -13,6 +13,7 @@ pub(crate) mod os;
 mod pick;
 mod pipeline;
 mod read;
+mod share;
 mod sink;
 mod source;
 pub(crate) mod tiles;
@@ -41,5 +42,19 @@ pub(crate) use write::{Items, write, write_bytes, write_more};
 #[cfg(feature = "zstd")]
 pub(crate) use zstd::Zstd;
 
+use crate::error::{ErrorKind, Result};
+
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
 pub(crate) const BLOCK: usize = 256 << 10;
+
+/// Memory for so many bytes, at an address that suits every element. What was in it before is of no interest.
+fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
+    let count = len.div_ceil(size_of::<u128>());
+    if words.len() < count {
+        words.clear();
+        words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?;
+        os::advise_huge_pages((words.as_ptr().cast(), len));
+        words.resize(count, 0);
+    }
+    Ok(&mut bytemuck::cast_slice_mut(words)[..len])
+}

@@ -1,12 +1,9 @@
 //! Payloads into memory: one loop for each of the three ways.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
 use super::each::make_blocks;
+use super::share::share_out;
 use super::source::{Positioned, Source};
-use super::{BLOCK, os};
+use super::{BLOCK, aligned, os};
 use crate::element::cast::{Part as MemoryPart, Plain, Room};
 use crate::element::{Decode, DecodeWhole, How};
 use crate::error::{Error, ErrorKind, Limited, Part, Result};
@@ -67,8 +64,8 @@ fn read_coded<T: Send>(
     let items = make_blocks(header.len(), (BLOCK / 4 / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // At an address that suits numbers, so that many are converted at a time.
-        let mut words = vec![0u128; length.div_ceil(size_of::<u128>())];
-        let block = &mut bytemuck::cast_slice_mut(&mut words)[..length];
+        let mut words = Vec::new();
+        let block = aligned(&mut words, length)?;
         let filled = positioned.fill_at(block, at)?;
         if filled < length {
             return Err(truncated(header, (at + filled) as u64));
@@ -256,11 +253,7 @@ fn load_part(
     Ok(())
 }
 
-/// Loads parts from a source that can be read anywhere, on up to so many threads, each of which takes the next part
-/// that is left. Where the system gives no thread, the caller does the work.
-///
-/// After a fault no further part is taken. Those before it have been taken then and are finished, so that the fault that
-/// lies first in the file is the one that is returned.
+/// Loads parts from a source that can be read anywhere, on as many threads as there may be.
 fn load_parts(
     source: Positioned<'_>,
     header: &Header,
@@ -270,42 +263,11 @@ fn load_parts(
 ) -> Result<()> {
     // Asking how many threads there may be takes longer than reading a small array.
     let threads = if parts.len() > 1 && os::READS_ANYWHERE { options.thread_count() } else { 1 };
-    let helpers = threads.min(parts.len()).saturating_sub(1); // the caller is one of the threads
-    let queue = Mutex::new(parts.into_iter());
-    let has_failed = AtomicBool::new(false);
-    let next = || match has_failed.load(Ordering::Relaxed) {
-        true => None,
-        false => queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next(),
+    let load = |_: &mut (), mut part: MemoryPart<'_>| {
+        load_part(&mut part, header, touches, |block, at| source.fill_at(block, at))
     };
-    let work = || -> Result<(), (usize, Error)> {
-        while let Some(mut part) = next() {
-            let from = part.at();
-            load_part(&mut part, header, touches, |block, at| source.fill_at(block, at)).map_err(
-                |error| {
-                    has_failed.store(true, Ordering::Relaxed);
-                    (from, error)
-                },
-            )?;
-        }
-        Ok(())
-    };
-    let results: Vec<_> = if helpers == 0 {
-        vec![work()]
-    } else {
-        thread::scope(|scope| {
-            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-            let helpers: Vec<_> = (0..helpers).map_while(spawn).collect();
-            let own = work();
-            let join = |helper: thread::ScopedJoinHandle<'_, _>| {
-                helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            helpers.into_iter().map(join).chain([own]).collect()
-        })
-    };
-    match results.into_iter().filter_map(Result::err).min_by_key(|(from, _)| *from) {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
-    }
+    let threads = threads.min(parts.len());
+    share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
 }
 
 /// Reads a payload of items block by block, in memory of one block; `take` gets each with the number of its items.

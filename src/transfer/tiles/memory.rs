@@ -1,57 +1,35 @@
 //! What is moved within memory: by parts of the target, each written by one thread.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
 use super::run::Work;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::transfer::aligned;
 use crate::transfer::gather::pick;
+use crate::transfer::share::share_out;
 
 /// About how many bytes are made at a time: they and what they are made of are in the cache.
 const PART: usize = 64 << 10;
 
-/// Fills parts of so many bytes of `into`, by up to so many threads. `fill` gets each part with its number; the error is that of
-/// the first part that could not be filled.
+/// Fills parts of so many bytes of `into`, by up to so many threads. `fill` gets each part with its number, and memory for words
+/// that a thread uses again.
 fn each_part(
     into: &mut [u8],
     part: usize,
     threads: impl FnOnce() -> usize,
-    fill: &(dyn Fn(usize, &mut [u8]) -> Result<()> + Sync),
+    fill: &(dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync),
 ) -> Result<()> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 20;
     /// A thread takes so many bytes at a time: two of them in one large page would wait for one another while it is cleared.
     const PAGES: usize = 4 << 20;
     let threads = if into.len() < 2 * LEAST { 1 } else { threads() };
-    let each = (PAGES.min(into.len() / threads) / part.max(1)).max(1);
-    let queue = Mutex::new(into.chunks_mut(each * part.max(1)).enumerate());
-    let failure = Mutex::new(None::<(usize, Error)>);
-    let has_failed = AtomicBool::new(false);
-    // After a fault no further part is taken; those before it have been, and are finished.
-    let next = || match has_failed.load(Ordering::Relaxed) {
-        true => None,
-        false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
+    let part = part.max(1);
+    let each = (PAGES.min(into.len() / threads) / part).max(1);
+    let parts = into.chunks_mut(each * part).enumerate();
+    let work = |words: &mut Vec<u128>, (number, parts): (usize, &mut [u8])| {
+        let mut parts = parts.chunks_mut(part).enumerate();
+        parts.try_for_each(|(within, part)| fill(words, number * each + within, part))
     };
-    let work = || {
-        while let Some((number, parts)) = next() {
-            let mut parts = parts.chunks_mut(part.max(1)).enumerate();
-            let filled = parts.try_for_each(|(within, part)| fill(number * each + within, part));
-            let Err(error) = filled else { continue };
-            has_failed.store(true, Ordering::Relaxed);
-            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-            if failure.as_ref().is_none_or(|(first, _)| number < *first) {
-                *failure = Some((number, error));
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            let _ = thread::Builder::new().spawn_scoped(scope, work); // what no thread can be had for is done here
-        }
-        work();
-    });
-    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+    share_out(parts, threads, &Vec::new, &work, &mut || Ok(()))
 }
 
 /// Puts elements of so many bytes one behind the other that are apart: how many there are along each axis, and how many bytes
@@ -83,7 +61,7 @@ pub(crate) fn pick_all(
     let step = (PART / within.max(1)).max(1);
     let (outer, length) = (&axes[..cut], axes.get(cut).map_or(1, |(len, _)| *len));
     let pieces = length.div_ceil(step).max(1);
-    let fill = |number: usize, part: &mut [u8]| {
+    let fill = |_: &mut Vec<u128>, number: usize, part: &mut [u8]| {
         // Parts are of one size, so that only the last along the cut axis is shorter: each outer index has its own then.
         let (mut left, piece) = (number / pieces, number % pieces);
         let mut place = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
@@ -104,11 +82,11 @@ pub(crate) fn pick_all(
     if pieces == 1 || is_even {
         let _ = each_part(into, within * step.min(length), threads, &fill);
     } else {
-        let _ = each_part(into, within * length, threads, &|number, whole| {
+        let _ = each_part(into, within * length, threads, &|words, number, whole| {
             whole
                 .chunks_mut(within * step)
                 .enumerate()
-                .try_for_each(|(piece, part)| fill(number * pieces + piece, part))
+                .try_for_each(|(piece, part)| fill(words, number * pieces + piece, part))
         });
     }
 }
@@ -123,7 +101,7 @@ pub(crate) fn recode_all(
     threads: impl FnOnce() -> usize,
 ) -> Result<()> {
     let count = (PART / item.max(made_item).max(1)).max(1);
-    each_part(made, count * made_item, threads, &|number, made| {
+    each_part(made, count * made_item, threads, &|words, number, made| {
         let first = number * count;
         let items = &items[(first * item).min(items.len())..((first + count) * item).min(items.len())];
         match work {
@@ -133,8 +111,7 @@ pub(crate) fn recode_all(
                 work(made);
             }
             Work::Into(work) => {
-                let mut words = vec![0u128; items.len().div_ceil(size_of::<u128>())];
-                let copy = &mut bytemuck::cast_slice_mut(&mut words)[..items.len()];
+                let copy = aligned(words, items.len())?;
                 copy.copy_from_slice(items);
                 work(copy, made).map_err(|error| error.behind(first))?;
             }

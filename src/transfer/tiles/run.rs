@@ -1,15 +1,15 @@
 //! The one loop that moves tiles.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use super::plan::{Plan, Tile};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::{pick, turn};
-use crate::transfer::{Anywhere, Picked, Sink, os, pipeline, truncated};
+use crate::transfer::share::share_out;
+use crate::transfer::{Anywhere, Picked, Sink, aligned, os, pipeline, truncated};
 
 /// Makes elements of the bytes of others.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -35,23 +35,11 @@ pub(crate) struct Move<'a> {
     pub(crate) named: &'a (dyn Fn(Error) -> Error + Sync),
 }
 
-/// Memory for a tile before and after a step, at an address that suits every element.
+/// Memory for a tile before and after a step.
 #[derive(Default)]
 struct Room {
     now: Vec<u128>,
     next: Vec<u128>,
-}
-
-/// Memory for so many bytes. What was in it is of no interest.
-fn bytes_of(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
-    let count = len.div_ceil(size_of::<u128>());
-    if words.len() < count {
-        words.clear();
-        words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?;
-        os::advise_huge_pages((words.as_ptr().cast(), len));
-        words.resize(count, 0);
-    }
-    Ok(&mut bytemuck::cast_slice_mut(words)[..len])
 }
 
 impl Move<'_> {
@@ -66,7 +54,7 @@ impl Move<'_> {
         let mut order = plan.order_of_source();
         let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].from)).collect();
         let picked = Picked::of_bytes(tile.from, runs, from);
-        let bytes = bytes_of(&mut room.now, count * from)?;
+        let bytes = aligned(&mut room.now, count * from)?;
         match self.source {
             Anywhere::Bytes(source) => {
                 if picked.end() > source.len() as u64 {
@@ -89,10 +77,10 @@ impl Move<'_> {
         }
         match self.work {
             Work::Nothing => {}
-            Work::InPlace(work) => work(bytes_of(&mut room.now, count * from)?),
+            Work::InPlace(work) => work(aligned(&mut room.now, count * from)?),
             Work::Into(work) => {
                 let Room { now, next } = room;
-                work(bytes_of(now, count * from)?, bytes_of(next, count * to)?)
+                work(aligned(now, count * from)?, aligned(next, count * to)?)
                     .map_err(|error| self.located(error, tile, &order))?;
                 std::mem::swap(now, next);
             }
@@ -112,7 +100,7 @@ impl Move<'_> {
         let mut wanted: Vec<usize> = (0..order.len()).collect();
         wanted.sort_by_key(|&at| order[at]);
         let len = tile.len() * item;
-        turn(bytes_of(now, len)?, &lens, &wanted, item, bytes_of(next, len)?);
+        turn(aligned(now, len)?, &lens, &wanted, item, aligned(next, len)?);
         std::mem::swap(now, next);
         order.sort_unstable();
         Ok(())
@@ -148,50 +136,21 @@ pub(crate) fn move_all(
     tell: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let count = work.plan.count();
-    let (next, written, has_failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
-    let failure = Mutex::new(None::<(usize, Error)>);
-    let fail = |number: usize, error: Error| {
-        has_failed.store(true, Ordering::Relaxed);
-        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-        // The one that comes first is told.
-        if failure.as_ref().is_none_or(|(first, _)| number < *first) {
-            *failure = Some((number, error));
-        }
-    };
-    let run = |tell: &mut dyn FnMut() -> Result<()>| {
-        let mut room = Room::default();
-        while !has_failed.load(Ordering::Relaxed) {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return;
-            }
-            let tile = work.plan.tile(number);
-            let done = work.make(&tile, &mut room).and_then(|bytes| {
-                work.put(&tile, bytes, file, start)?;
-                written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                tell()
-            });
-            if let Err(error) = done {
-                fail(number, error);
-            }
-        }
-    };
+    let written = AtomicU64::new(0);
     let threads = if os::READS_ANYWHERE { threads.min(count) } else { 1 };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            if thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).is_err() {
-                break; // what no thread can be had for is done here
-            }
-        }
-        run(&mut || tell(written.swap(0, Ordering::Relaxed)));
-    });
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, error)) => Err(error),
-        None => match written.into_inner() {
-            0 => Ok(()), // this thread has told all
-            bytes => tell(bytes),
-        },
-    }
+    let run = |room: &mut Room, number: usize| {
+        let tile = work.plan.tile(number);
+        let bytes = work.make(&tile, room)?;
+        work.put(&tile, bytes, file, start)?;
+        written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    };
+    let mut tell_all = || match written.swap(0, Ordering::Relaxed) {
+        0 => Ok(()), // all has been told
+        bytes => tell(bytes),
+    };
+    share_out(0..count, threads, &Room::default, &run, &mut tell_all)?;
+    tell_all()
 }
 
 /// Moves an array into what can only be written one byte after another. The plan is for that.

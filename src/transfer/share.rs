@@ -1,0 +1,98 @@
+//! Work in parts that several threads take in turn.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::error::{Error, Result};
+
+/// Does `work` with each part, on up to so many threads, the caller's among them. Each takes the next part that is left, and has a
+/// state of its own. Where the system gives no thread, the caller does all the work. `after` is called on the caller's thread, when
+/// it has done a part.
+///
+/// After a fault no further part is taken. Those before it have been taken then and are finished, so that the fault that comes
+/// first is the one that is returned.
+pub(super) fn share_out<P: Send, S>(
+    parts: impl Iterator<Item = P> + Send,
+    threads: usize,
+    state: &(dyn Fn() -> S + Sync),
+    work: &(dyn Fn(&mut S, P) -> Result<()> + Sync),
+    after: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let queue = Mutex::new(parts.enumerate());
+    let has_failed = AtomicBool::new(false);
+    let next = || match has_failed.load(Ordering::Relaxed) {
+        true => None,
+        false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
+    };
+    let run = |after: &mut dyn FnMut() -> Result<()>| -> Result<(), (usize, Error)> {
+        let mut state = state();
+        while let Some((number, part)) = next() {
+            work(&mut state, part).and_then(|()| after()).map_err(|error| {
+                has_failed.store(true, Ordering::Relaxed);
+                (number, error)
+            })?;
+        }
+        Ok(())
+    };
+    let results: Vec<_> = if threads < 2 {
+        vec![run(after)]
+    } else {
+        thread::scope(|scope| {
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).ok();
+            let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
+            let own = run(after);
+            let join = |helper: thread::ScopedJoinHandle<'_, _>| {
+                helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            helpers.into_iter().map(join).chain([own]).collect()
+        })
+    };
+    match results.into_iter().filter_map(Result::err).min_by_key(|(number, _)| *number) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::share_out;
+    use crate::error::{Error, ErrorKind};
+
+    #[test]
+    fn each_part_is_done_once_and_the_first_fault_is_told() {
+        for threads in [1, 2, 5] {
+            let done: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
+            let mut own = 0;
+            let mut count = |own_done: &mut usize| {
+                *own_done += 1;
+                Ok(())
+            };
+            let work = |_: &mut (), part: usize| {
+                done[part].fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            };
+            share_out(0..1000, threads, &|| (), &work, &mut || count(&mut own)).unwrap();
+            assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+            assert!(own <= 1000 && (threads > 1 || own == 1000));
+
+            let fail = |_: &mut (), part: usize| match part {
+                400.. => Err(Error::from(ErrorKind::BadOption { reason: part.to_string() })),
+                _ => Ok(()),
+            };
+            let error = share_out(0..1000, threads, &|| (), &fail, &mut || Ok(())).unwrap_err();
+            assert_eq!(error.to_string(), "400");
+        }
+    }
+
+    #[test]
+    fn a_panic_is_passed_on() {
+        for threads in [1, 3] {
+            let work = |_: &mut (), part: usize| if part == 50 { panic!("broken") } else { Ok(()) };
+            let shared = || share_out(0..100, threads, &|| (), &work, &mut || Ok(()));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(shared)).is_err());
+        }
+    }
+}
