@@ -169,9 +169,14 @@ struct Padded;
 
 impl Encode<Vec<u8>> for Padded {
     fn encode(&self, item: &Vec<u8>, into: &mut [u8]) -> Result<()> {
-        let (text, rest) = into.split_at_mut(item.len());
-        text.copy_from_slice(item);
-        rest.fill(0);
+        put_padded(item, into);
         Ok(())
     }
+}
+
+/// A string of bytes that fits, filled up with NULs.
+pub(super) fn put_padded(string: &[u8], into: &mut [u8]) {
+    let (text, rest) = into.split_at_mut(string.len());
+    text.copy_from_slice(string);
+    rest.fill(0);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytemuck::CheckedBitPattern;
 
-use super::swap::{swap_column, swap_units};
-use crate::dtype::{DType, Kind};
+use super::swap::{swap_column, swap_units, unit_of};
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What is done to the bytes of each element.
@@ -164,12 +164,7 @@ pub(crate) fn swap_between(from: &DType, to: &DType, bytes: &mut [u8]) {
 fn between(from: &DType, to: &DType) -> Fix {
     match (from, to) {
         (DType::Scalar(from), DType::Scalar(to)) => {
-            let unit = match from.kind() {
-                Kind::Complex => from.size() / 2,
-                Kind::Text => 4,
-                _ => from.size(),
-            };
-            Fix::units(from.size(), unit, from.byte_order() != to.byte_order())
+            Fix::units(from.size(), unit_of(from), from.byte_order() != to.byte_order())
         }
         (DType::Subarray(from), DType::Subarray(to)) => between(from.base(), to.base()).repeated(from.size()),
         (DType::Record(from), DType::Record(to)) => {

@@ -22,6 +22,8 @@ mod void;
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
 pub(crate) use convert::{Change, change};
+#[cfg(feature = "object")]
+pub(crate) use convert::{spelled_complex, spelled_double};
 pub(crate) use fix::swap_between;
 pub use longdouble::LongDouble;
 pub use text::Chars;

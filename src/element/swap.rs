@@ -1,5 +1,16 @@
 //! Byte order, turned in place, a block at a time while it is in cache.
 
+use crate::dtype::{Kind, Scalar};
+
+/// What is reversed in an element: of a complex number each half, of a text each character.
+pub(super) fn unit_of(scalar: &Scalar) -> usize {
+    match scalar.kind() {
+        Kind::Complex => scalar.size() / 2,
+        Kind::Text => 4,
+        _ => scalar.size(),
+    }
+}
+
 /// Reverses the bytes of each unit. A unit of one byte has no order.
 pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
     match unit {

@@ -165,13 +165,17 @@ impl Decode<String> for Utf8 {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<String>) -> Result<()> {
         let width = self.0.width;
         for index in 0..count {
-            let text = std::str::from_utf8(trimmed(&items[index * width..][..width])).map_err(|error| {
-                Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() }).at_element(index)
-            })?;
+            let text = utf8(&items[index * width..][..width]).map_err(|error| error.at_element(index))?;
             out.push(text.to_owned());
         }
         Ok(())
     }
+}
+
+/// The text of a string of bytes.
+pub(super) fn utf8(item: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(trimmed(item));
+    text.map_err(|error| Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() }))
 }
 
 impl ReadableElement for String {
@@ -212,13 +216,18 @@ struct CodePoints {
 
 impl Encode<String> for CodePoints {
     fn encode(&self, item: &String, into: &mut [u8]) -> Result<()> {
-        let mut chars = item.chars();
-        for slot in into.as_chunks_mut().0 {
-            *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
-        }
-        if self.swap {
-            swap_units(into, 4);
-        }
+        put_code_points(item, self.swap, into);
         Ok(())
+    }
+}
+
+/// The characters of a text that fits, filled up with NULs.
+pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) {
+    let mut chars = text.chars();
+    for slot in into.as_chunks_mut().0 {
+        *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
+    }
+    if swap {
+        swap_units(into, 4);
     }
 }

@@ -66,7 +66,7 @@ mod tests {
         for threads in [1, 2, 5] {
             let done: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
             let mut own = 0;
-            let mut count = |own_done: &mut usize| {
+            let count = |own_done: &mut usize| {
                 *own_done += 1;
                 Ok(())
             };

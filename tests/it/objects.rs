@@ -585,3 +585,11 @@ fn values_that_python_cannot_hold_are_errors() {
     }
     arr1(&[day(2024, 2, 29)]).write_npy(std::io::sink()).unwrap();
 }
+
+/// `repr(2.0 ** -25)`: of two texts that are as close, Python takes the one that ends in an even digit.
+#[test]
+fn floats_that_lie_between_two_texts_are_shown_as_python_does() {
+    assert_eq!(PyValue::from(2f64.powi(-25)).to_string(), "2.9802322387695312e-08");
+    let complex = num_complex::Complex::new(2f64.powi(-25), -1e16);
+    assert_eq!(PyValue::from(complex).to_string(), "(2.9802322387695312e-08-1e+16j)");
+}

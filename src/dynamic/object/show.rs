@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{PyObject, PyTime, PyTimedelta, PyValue, rearranged};
+use crate::element::{spelled_complex, spelled_double};
 use crate::shape::Order;
 
 /// As Python's `repr`. An object of which nothing is known is shown as the call that Python would make. After 16 MiB the rest is
@@ -69,8 +70,8 @@ impl Shown<'_> {
             PyValue::None => self.write_str("None"),
             PyValue::Bool(value) => self.write_str(if *value { "True" } else { "False" }),
             PyValue::Int(number) => write!(self, "{number}"),
-            PyValue::Float(number) => self.write_str(&float(*number)),
-            PyValue::Complex(number) => self.write_str(&complex(number.re, number.im)),
+            PyValue::Float(number) => self.write_str(&spelled_double(*number, ".0")),
+            PyValue::Complex(number) => self.write_str(&spelled_complex(*number)),
             PyValue::Str(text) => write!(self, "{text}"),
             PyValue::Bytes(bytes) => self::bytes(bytes, self),
             PyValue::ByteArray(bytes) => {
@@ -197,24 +198,6 @@ impl Shown<'_> {
     }
 }
 
-/// As Python shows a float: the fewest digits, and an exponent of at least two.
-fn float(number: f64) -> String {
-    if number.is_nan() {
-        return "nan".into();
-    }
-    let shown = format!("{number:?}");
-    match shown.split_once('e') {
-        None => shown,
-        Some((digits, exponent)) => {
-            let (sign, exponent) = match exponent.strip_prefix('-') {
-                Some(exponent) => ('-', exponent),
-                None => ('+', exponent),
-            };
-            format!("{}e{sign}{exponent:0>2}", digits.strip_suffix(".0").unwrap_or(digits))
-        }
-    }
-}
-
 /// The arguments of a time, of which the seconds are left away if there are none.
 fn time(time: &PyTime, f: &mut dyn Write) -> fmt::Result {
     write!(f, "{}, {}", time.hour, time.minute)?;
@@ -225,18 +208,6 @@ fn time(time: &PyTime, f: &mut dyn Write) -> fmt::Result {
         write!(f, ", {}", time.microsecond)?;
     }
     f.write_str(if time.is_fold { ", fold=1)" } else { ")" })
-}
-
-fn complex(re: f64, im: f64) -> String {
-    let part = |number: f64| {
-        let shown = float(number);
-        shown.strip_suffix(".0").map_or(shown.clone(), str::to_owned)
-    };
-    if re == 0.0 && re.is_sign_positive() {
-        return format!("{}j", part(im));
-    }
-    let sign = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
-    format!("({}{sign}{}j)", part(re), part(im))
 }
 
 fn bytes(bytes: &[u8], f: &mut dyn Write) -> fmt::Result {

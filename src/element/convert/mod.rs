@@ -4,6 +4,9 @@ mod numbers;
 mod text;
 mod times;
 
+#[cfg(feature = "object")]
+pub(crate) use text::{spelled_complex, spelled_double};
+
 use super::fixed::Fixed;
 use super::swap::swap_units;
 use super::{Decode, How, mismatch, swap_between};

@@ -4,8 +4,9 @@ use bytemuck::Pod;
 use num_complex::Complex;
 use num_traits::AsPrimitive;
 
-use super::{Recode, swap_units};
+use super::Recode;
 use crate::dtype::{Kind, Scalar};
+use crate::element::swap::{swap_units, unit_of};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Converts numbers of this machine's byte order. Both have just as many.
@@ -23,23 +24,18 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             items.chunks_mut(BLOCK * size).zip(made.chunks_mut(BLOCK * made_size)).enumerate()
         {
             if from.is_foreign() {
-                swap_units(items, unit(&from));
+                swap_units(items, unit_of(&from));
             }
             if from.kind() == Kind::Bool {
                 check_bools(items).map_err(|error| error.behind(index * BLOCK))?;
             }
             convert(items, made);
             if to.is_foreign() {
-                swap_units(made, unit(&to));
+                swap_units(made, unit_of(&to));
             }
         }
         Ok(())
     }))
-}
-
-/// What is turned round: of a complex number each half.
-pub(super) fn unit(scalar: &Scalar) -> usize {
-    if scalar.kind() == Kind::Complex { scalar.size() / 2 } else { scalar.size() }
 }
 
 fn check_bools(items: &[u8]) -> Result<()> {

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use num_complex::Complex;
 
-use super::{Recode, numbers, swap_units};
+use super::Recode;
 use crate::dtype::{ByteOrder, Kind, Scalar};
-use crate::element::text::text;
+use crate::element::bytes::put_padded;
+use crate::element::swap::{swap_units, unit_of};
+use crate::element::text::{put_code_points, text, utf8};
 use crate::element::trimmed;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -57,7 +59,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                     Error::from(ErrorKind::BadOption { reason })
                 })?;
                 if to.is_foreign() {
-                    swap_units(into, numbers::unit(&to));
+                    swap_units(into, unit_of(&to));
                 }
                 Ok(())
             }))
@@ -68,7 +70,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             let (from, to) = (*from, *to);
             Some(Box::new(move |items, made| {
                 if from.is_foreign() {
-                    swap_units(items, numbers::unit(&from));
+                    swap_units(items, unit_of(&from));
                 }
                 let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size().max(1)));
                 for (index, (item, into)) in pairs.enumerate() {
@@ -93,9 +95,7 @@ fn of_bytes(from: Scalar, to: Scalar) -> Recode {
                 let length = string.len();
                 return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
             }
-            let (start, rest) = into.split_at_mut(string.len());
-            start.copy_from_slice(string);
-            rest.fill(0);
+            put_padded(string, into);
         }
         if from.size() == 0 {
             made.fill(0);
@@ -126,8 +126,7 @@ fn of_texts(
 /// A text as it is in the file.
 fn read_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> {
     if scalar.kind() == Kind::Bytes {
-        let text = std::str::from_utf8(trimmed(item));
-        return Ok(text.map_err(|error| ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() })?.into());
+        return Ok(utf8(item)?.into());
     }
     if scalar.is_foreign() {
         swap_units(item, 4);
@@ -148,17 +147,9 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
                 format!("the text {text:?} has {char:?}, which is no ASCII: strings of bytes hold that only");
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        let (start, rest) = into.split_at_mut(text.len());
-        start.copy_from_slice(text.as_bytes());
-        rest.fill(0);
-        return Ok(());
-    }
-    let mut chars = text.chars();
-    for slot in into.as_chunks_mut().0 {
-        *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
-    }
-    if scalar.is_foreign() {
-        swap_units(into, 4);
+        put_padded(text.as_bytes(), into);
+    } else {
+        put_code_points(text, scalar.is_foreign(), into);
     }
     Ok(())
 }
@@ -193,20 +184,9 @@ fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Float, 8) => spelled_double(number!(f64), ".0"),
         (Kind::Complex, 8) => {
             let number = number!(Complex<f32>);
-            spelled_complex(
-                &spelled_single(number.re, ""),
-                &spelled_single(number.im, ""),
-                is_nothing(number.re),
-            )
+            with_parts(&spelled_single(number.re, ""), &spelled_single(number.im, ""), is_nothing(number.re))
         }
-        (Kind::Complex, _) => {
-            let number = number!(Complex<f64>);
-            spelled_complex(
-                &spelled_double(number.re, ""),
-                &spelled_double(number.im, ""),
-                is_nothing(number.re),
-            )
-        }
+        (Kind::Complex, _) => spelled_complex(number!(Complex<f64>)),
         _ => return Err(ErrorKind::BadOption { reason: format!("{scalar} has no form as text") }.into()),
     })
 }
@@ -222,7 +202,8 @@ fn spelled_single(number: f32, end: &str) -> String {
     spelled_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
 }
 
-fn spelled_double(number: f64, end: &str) -> String {
+/// A float as Python's `repr` has it; a whole number ends in `end`.
+pub(crate) fn spelled_double(number: f64, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
     let is_same = |text: &str| text.parse() == Ok(number);
@@ -240,7 +221,13 @@ fn half_to_even(
     if is_same(&even) { even } else { shortest }
 }
 
-fn spelled_complex(re: &str, im: &str, is_imaginary: bool) -> String {
+/// A complex number as Python and NumPy spell it.
+pub(crate) fn spelled_complex(number: Complex<f64>) -> String {
+    let part = |part| spelled_double(part, "");
+    with_parts(&part(number.re), &part(number.im), is_nothing(number.re))
+}
+
+fn with_parts(re: &str, im: &str, is_imaginary: bool) -> String {
     let sign = if im.starts_with('-') { "" } else { "+" };
     if is_imaginary { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
 }
@@ -422,9 +409,7 @@ mod tests {
             let half = half::f16::from_f32(number);
             assert_eq!(spelled_float(shortest_half(half), f64::from(half), 1e3, ".0"), text);
         }
-        let complex = |re: f64, im: f64| {
-            spelled_complex(&spelled_double(re, ""), &spelled_double(im, ""), is_nothing(re))
-        };
+        let complex = |re: f64, im: f64| spelled_complex(Complex::new(re, im));
         assert_eq!(complex(1.0, 2.0), "(1+2j)");
         assert_eq!(complex(1e8, 1.0), "(100000000+1j)");
         assert_eq!(complex(f64::INFINITY, -1.0), "(inf-1j)");
