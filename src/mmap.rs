@@ -1,12 +1,15 @@
 //! Maps of files: arrays that are read from and written to the disk as they are touched.
 #![allow(unsafe_code)]
 
+mod advice;
+
 use std::fs::File;
 use std::io::Seek;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
+pub use advice::MapAdvice;
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -117,58 +120,6 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     }
 }
 
-/// How the elements of a map are going to be used, which the system may make something of.
-///
-/// ```
-/// use ndarray::{arr1, Ix1};
-/// use ndarray_io::{MapAdvice, NpyMmap};
-///
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// ndarray_io::write_npy(&path, &arr1(&[1.0, 2.0, 3.0]))?;
-/// // SAFETY: nobody changes the file as long as the map is there.
-/// let map = unsafe { NpyMmap::<f64, Ix1>::open(&path)? };
-/// map.advise(MapAdvice::Random)?;
-/// map.will_need(1..3)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MapAdvice {
-    /// In no way that is known: what a system does without advice.
-    Normal,
-    /// From the beginning to the end: the system reads further ahead.
-    Sequential,
-    /// Here and there: the system reads nothing but what is touched.
-    Random,
-    /// In larger pages, where the system has them for files.
-    HugePages,
-    /// All of it, which is loaded now (on Linux; elsewhere it is begun).
-    Populate,
-}
-
-#[cfg(unix)]
-fn advise(call: impl Fn(memmap2::Advice) -> std::io::Result<()>, advice: MapAdvice) -> Result<()> {
-    use memmap2::Advice;
-    let advised = match advice {
-        MapAdvice::Normal => call(Advice::Normal),
-        MapAdvice::Sequential => call(Advice::Sequential),
-        MapAdvice::Random => call(Advice::Random),
-        #[cfg(target_os = "linux")]
-        MapAdvice::HugePages => call(Advice::HugePage),
-        #[cfg(target_os = "linux")]
-        MapAdvice::Populate => call(Advice::PopulateRead).or_else(|_| call(Advice::WillNeed)), // before Linux 5.14
-        #[cfg(not(target_os = "linux"))]
-        MapAdvice::HugePages => Ok(()),
-        #[cfg(not(target_os = "linux"))]
-        MapAdvice::Populate => call(Advice::WillNeed),
-    };
-    match advised {
-        // A kernel without it.
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
-        advised => Ok(advised?),
-    }
-}
-
 /// What maps of either kind tell of themselves.
 macro_rules! description {
     () => {
@@ -195,7 +146,7 @@ macro_rules! description {
         /// Tells the system how the elements are going to be used. It is advice: where a system knows none, nothing happens.
         pub fn advise(&self, advice: MapAdvice) -> Result<()> {
             #[cfg(unix)]
-            advise(|with| self.map.advise(with), advice)?;
+            advice::advise(|with| self.map.advise(with), advice)?;
             let _ = advice;
             Ok(())
         }

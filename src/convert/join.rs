@@ -30,35 +30,28 @@ pub(super) enum Along {
 }
 
 /// The arrays that become one.
-pub(super) struct Inputs<'a> {
+#[derive(Default)]
+pub(super) struct Inputs {
     headers: Vec<Header>,
-    sources: Vec<Box<dyn Input + 'a>>,
+    sources: Vec<Box<dyn Input>>,
     /// Of the files, what they are, and how many bytes follow their arrays.
     files: Vec<(Metadata, Option<u64>)>,
-    options: ReadOptions,
 }
+
+/// Is given the bytes of an array.
+type Call<'a> = dyn FnMut(Anywhere<'_>) -> Result<()> + 'a;
 
 /// Where the bytes of an array are.
 trait Input: Sync {
     /// Calls with the bytes.
-    fn with(
-        &self,
-        options: &ReadOptions,
-        header: &Header,
-        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
-    ) -> Result<()>;
+    fn with(&self, call: &mut Call<'_>) -> Result<()>;
 
     /// An error with the name of the file.
     fn named(&self, error: Error) -> Error;
 }
 
 impl<F: ArrayFormat> Input for ArrayFile<F> {
-    fn with(
-        &self,
-        _: &ReadOptions,
-        _: &Header,
-        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn with(&self, call: &mut Call<'_>) -> Result<()> {
         call(self.anywhere())
     }
 
@@ -68,17 +61,16 @@ impl<F: ArrayFormat> Input for ArrayFile<F> {
 }
 
 /// A file that is opened again when it is its turn, because a process may not have so many open at once.
-struct Closed(PathBuf);
+struct Closed {
+    path: PathBuf,
+    header: Header,
+    options: ReadOptions,
+}
 
 impl Input for Closed {
-    fn with(
-        &self,
-        options: &ReadOptions,
-        header: &Header,
-        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let file = NpyFile::open_with(&self.0, options)?;
-        if file.header() != header {
+    fn with(&self, call: &mut Call<'_>) -> Result<()> {
+        let file = NpyFile::open_with(&self.path, &self.options)?;
+        if *file.header() != self.header {
             let reason = "the file holds another array than it did when the work began".into();
             return Err(self.named(ErrorKind::BadOption { reason }.into()));
         }
@@ -87,17 +79,12 @@ impl Input for Closed {
     }
 
     fn named(&self, error: Error) -> Error {
-        error.at_path(&self.0)
+        error.at_path(&self.path)
     }
 }
 
 impl Input for DynArray {
-    fn with(
-        &self,
-        _: &ReadOptions,
-        _: &Header,
-        call: &mut dyn FnMut(Anywhere<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn with(&self, call: &mut Call<'_>) -> Result<()> {
         call(Anywhere::Bytes(self.bytes()))
     }
 
@@ -106,30 +93,28 @@ impl Input for DynArray {
     }
 }
 
-impl<'a> Inputs<'a> {
+impl Inputs {
     /// NPY files.
     pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
         /// So many files stay open, of the 256 or more that a process may have.
         const OPEN: usize = 64;
-        let (headers, sources, files) = Default::default();
-        let mut inputs = Self { headers, sources, files, options: options.clone() };
+        let mut inputs = Self::default();
         for path in paths {
             let path = path.as_ref();
             let file = NpyFile::open_with(path, options)?;
-            if inputs.sources.len() < OPEN {
-                inputs.add(file)?;
-            } else {
-                inputs.add(file)?;
+            let header = file.header().clone();
+            inputs.add(file)?;
+            if inputs.sources.len() > OPEN {
                 inputs.sources.pop();
-                inputs.sources.push(Box::new(Closed(path.to_owned())));
+                let (path, options) = (path.to_owned(), options.clone());
+                inputs.sources.push(Box::new(Closed { path, header, options }));
             }
         }
         Ok(inputs)
     }
 
     pub(super) fn of_file<F: ArrayFormat>(file: ArrayFile<F>) -> Result<Self> {
-        let (headers, sources, files) = Default::default();
-        let mut inputs = Self { headers, sources, files, options: ReadOptions::new() };
+        let mut inputs = Self::default();
         inputs.add(file)?;
         Ok(inputs)
     }
@@ -144,7 +129,7 @@ impl<'a> Inputs<'a> {
 
     pub(super) fn of_memory(array: DynArray) -> Self {
         let (headers, sources) = (vec![array.header().clone()], vec![Box::new(array) as Box<dyn Input>]);
-        Self { headers, sources, files: Vec::new(), options: ReadOptions::new() }
+        Self { headers, sources, files: Vec::new() }
     }
 
     /// An error if one of the files is the target and has rows that an append has left uncounted: they would be lost with it.
@@ -307,7 +292,7 @@ impl<'a> Inputs<'a> {
                     None => move_in_order(&work, &mut Sink::of(&mut file), threads, &mut tell),
                 }
             };
-            source.with(&self.options, header, &mut run)?;
+            source.with(&mut run)?;
         }
         Ok(())
     }

@@ -314,7 +314,7 @@ where
 fn write_file(
     to: &Path,
     locked: Option<&Locked>,
-    inputs: &Inputs<'_>,
+    inputs: &Inputs,
     along: Along,
     heads: (&Header, &[u8]),
     conversion: &mut Conversion<'_>,

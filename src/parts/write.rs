@@ -6,12 +6,11 @@ use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
 
 use super::ArrayFile;
 use super::select::Selection;
-use crate::dtype::{ByteOrder, DType};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::ArrayFormat;
 use crate::io::change::{self, Purpose};
+use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{Axis as Way, Move, Plan, Side, Work, Writes, move_all};
@@ -81,7 +80,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
             let reason = "the file was opened to be read; open_to_write opens it for this".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        let options = options_for::<A>(header.dtype())?;
+        let advice = "write elements of the file's own type";
+        let options = io::options_for::<A>(header.dtype(), &WriteOptions::new(), advice)?;
         let selection = Selection::of(header.shape(), slice)?;
         let view = selection.target(array.view().into_dyn())?;
         let (start, places) = selection.places(header);
@@ -158,18 +158,4 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let Anywhere::File(file, array) = self.anywhere() else { unreachable!("a file is a file") };
         move_all(&work, (file, array), 1, &mut |_| Ok(()))
     }
-}
-
-/// The options with which elements of a type are those of the file; an error if they are none.
-fn options_for<A: WritableElement>(dtype: &DType) -> Result<WriteOptions> {
-    let of = |order| crate::io::width_of::<A>(dtype, &WriteOptions::new().byte_order(order));
-    let native = A::dtype_for(&mut std::iter::empty(), &of(ByteOrder::NATIVE))?;
-    [ByteOrder::Little, ByteOrder::Big]
-        .map(of)
-        .into_iter()
-        .find(|options| A::dtype_for(&mut std::iter::empty(), options).is_ok_and(|own| own == *dtype))
-        .ok_or_else(|| {
-            let advice = "write elements of the file's own type".into();
-            ErrorKind::DTypeMismatch { found: dtype.clone(), wanted: native, advice }.into()
-        })
 }

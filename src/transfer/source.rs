@@ -306,13 +306,14 @@ impl<'a> Positioned<'a> {
     }
 }
 
+/// What may lie between two runs that are read at once,
+const GAP: u64 = 4 << 10;
+/// and how much is read at once then.
+const SPAN: u64 = 128 << 10;
+
 /// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
 /// with what lies between them, because a call costs as much as a few pages.
 fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
-    /// What may lie between two runs that are read at once,
-    const GAP: u64 = 4 << 10;
-    /// and how much is read at once then.
-    const SPAN: usize = 128 << 10;
     if let (Anywhere::File(file, start), true) = (array, runs.is_listed()) {
         return fill_listed((file, start), runs, into, from);
     }
@@ -326,7 +327,7 @@ fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -
         let rest = &mut into[filled..];
         let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
         let together = match is_file && is_whole && stride.saturating_sub(left as u64) <= GAP {
-            true => neighbours.min(rest.len() / left).min(SPAN / stride as usize),
+            true => neighbours.min(rest.len() / left).min((SPAN / stride) as usize),
             false => 1,
         };
         if together > 1 {
@@ -357,9 +358,6 @@ fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -
 /// The same of runs that are anywhere. They are read in the order of the file, and what the system does not have in memory is asked
 /// for all at once, so that a disk has many requests to choose from.
 fn fill_listed((file, start): (&File, u64), runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
-    /// What may lie between two runs that are read at once, and how much is read at once then.
-    const GAP: u64 = 4 << 10;
-    const SPAN: u64 = 128 << 10;
     let wanted = into.len();
     let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
     let (mut rest, mut at) = (into, from);

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::super::change::{self, Purpose};
 use super::super::payload;
-use super::{End, NpyWriter, growing_axis, rewrite, width_of};
-use crate::dtype::ByteOrder;
+use super::header::{growing_axis, grown, options_for, rewrite};
+use super::{End, NpyWriter};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
@@ -144,15 +144,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let (found, head, have) = look(&file)?;
         let header = &found.header;
         let dtype = header.dtype();
-        let native = |order| {
-            A::dtype_for(&mut std::iter::empty(), &width_of::<A>(dtype, &options.clone().byte_order(order)))
-        };
-        let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
-        if !orders.into_iter().any(|order| native(order).is_ok_and(|own| own == *dtype)) {
-            let advice = "append elements of the file's own type".into();
-            let wanted = native(ByteOrder::NATIVE)?;
-            return Err(ErrorKind::DTypeMismatch { found: dtype.clone(), wanted, advice }.into());
-        }
+        options_for::<A>(dtype, options, "append elements of the file's own type")?;
         let row = match (header.order(), header.shape().dims()) {
             (_, []) => {
                 let reason = "an array without axes does not grow".into();
@@ -178,7 +170,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         }
         file.seek(SeekFrom::Start(end))?;
         let rows = growing_axis(header.order(), header.shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
-        let header = Header::new(dtype.clone(), header.order(), super::grown(&row, header.order(), rows))?;
+        let header = Header::new(dtype.clone(), header.order(), grown(&row, header.order(), rows))?;
         let end = End::Open { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
         Ok(Self::of(file, header, row, found.version, end, options))
     }
@@ -209,7 +201,7 @@ fn check_room(file: &mut File, found: &NpyHeader, head: usize, row: &Shape, is_s
     file.read_exact(&mut old)?;
     let (order, rows) = (found.header.order(), growing_axis(found.header.order(), found.header.shape()));
     let of = |rows, is_in_one_sector| {
-        let header = Header::new(found.header.dtype().clone(), order, super::grown(row, order, rows))?;
+        let header = Header::new(found.header.dtype().clone(), order, grown(row, order, rows))?;
         Ok::<_, Error>(npy::format_in_place(&header, found.version, head, is_in_one_sector))
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);

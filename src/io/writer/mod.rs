@@ -1,14 +1,18 @@
 //! [`NpyWriter`]: arrays that are written piece by piece.
 
 mod append;
+mod header;
 
 pub use append::{Surplus, make_room, make_room_with};
+pub(crate) use header::options_for;
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 
 use ndarray::{ArrayRef, Dimension, ShapeBuilder};
+
+use header::{dtype_for, growing_axis, grown, rewrite, width_of};
 
 use super::change::{self, Locked};
 use super::order::parts_of;
@@ -481,68 +485,5 @@ impl<A, W: std::fmt::Debug> std::fmt::Debug for NpyWriter<A, W> {
             .field("row", &self.row)
             .field("elements", &self.elements)
             .finish()
-    }
-}
-
-/// The dtype of elements that are not there yet.
-fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
-    if A::FILED.takes_len && options.the_text_width().is_none() {
-        let reason = "text that is written piece by piece needs a width: WriteOptions::text_width".into();
-        return Err(ErrorKind::BadOption { reason }.into());
-    }
-    let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
-    match dtype.has_object() {
-        false => Ok(dtype),
-        true => {
-            let reason = "Python objects are one pickle, which cannot be written piece by piece".into();
-            Err(ErrorKind::BadOption { reason }.into())
-        }
-    }
-}
-
-/// The options with the width that a file's text has.
-pub(crate) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
-    use crate::dtype::Kind;
-    match dtype.as_scalar() {
-        Some(scalar) if A::FILED.takes_len => {
-            let unit = if scalar.kind() == Kind::Text { 4 } else { 1 };
-            options.for_field(Some(scalar.size() / unit))
-        }
-        _ => options.clone(),
-    }
-}
-
-/// The shape of so many rows.
-fn grown(row: &Shape, order: Order, rows: usize) -> Shape {
-    let mut dims = row.dims().to_vec();
-    let at = if order == Order::C { 0 } else { dims.len() };
-    dims.insert(at, rows);
-    dims.into()
-}
-
-/// The length of the axis that grows.
-fn growing_axis(order: Order, shape: &Shape) -> usize {
-    let axis = if order == Order::C { shape.dims().first() } else { shape.dims().last() };
-    axis.copied().unwrap_or(0)
-}
-
-/// Writes a header again: of a file at its place, in one write.
-fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
-    if let Some(file) = os::as_file(writer) {
-        let write = || os::write_all_at(file, head, start);
-        return Ok(change::with_header_lock(file, change::Mode::Exclusive, write)?);
-    }
-    // The handle for the lock is another of the same open file, so that the writer can be used meanwhile.
-    let file = os::as_any_file(writer).and_then(|file| file.try_clone().ok());
-    let mut write = || -> Result<()> {
-        let end = writer.stream_position()?;
-        writer.seek(SeekFrom::Start(start))?;
-        Sink::of(writer).write(head)?;
-        writer.seek(SeekFrom::Start(end))?;
-        Sink::of(writer).flush()
-    };
-    match &file {
-        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, write),
-        None => write(),
     }
 }

@@ -9,14 +9,11 @@ use crate::transfer::share::share_out;
 /// About how many bytes are made at a time: they and what they are made of are in the cache.
 const PART: usize = 64 << 10;
 
-/// Fills parts of so many bytes of `into`, by up to so many threads. `fill` gets each part with its number, and memory for words
-/// that a thread uses again.
-fn each_part(
-    into: &mut [u8],
-    part: usize,
-    threads: impl FnOnce() -> usize,
-    fill: &(dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync),
-) -> Result<()> {
+/// Fills a part by its number. The words are memory that a thread uses again.
+type Fill<'a> = dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync + 'a;
+
+/// Fills parts of so many bytes of `into`, by up to so many threads.
+fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill: &Fill<'_>) -> Result<()> {
     /// To start a thread for less takes longer than to do it.
     const LEAST: usize = 1 << 20;
     /// A thread takes so many bytes at a time: two of them in one large page would wait for one another while it is cleared.

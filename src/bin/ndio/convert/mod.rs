@@ -15,7 +15,7 @@ use ndarray_io::{
 use tempfile::TempPath;
 
 use super::Failure;
-use super::open::{Format, by_content, format_of};
+use super::open::{Format, by_content, format_of, member_index};
 use super::progress::Progress;
 use super::{csv, raw};
 pub(crate) use options::Arguments;
@@ -150,15 +150,8 @@ impl Input {
             }
             Kind::Npz => {
                 let archive = NpzFile::open(path)?;
-                let names = archive.names();
-                let name = match (&arguments.member, &names[..]) {
-                    (Some(name), _) => name,
-                    (None, [only]) => only,
-                    (None, names) => {
-                        let (path, names) = (path.display(), names.join(", "));
-                        return Err(format!("{path}: --member says which of its members: {names}").into());
-                    }
-                };
+                let index = member_index(&archive, path, arguments.member.as_deref())?;
+                let name = archive.members()[index].file_name();
                 archive.copy_raw(name, &mut file)?;
             }
             Kind::Ra => {
