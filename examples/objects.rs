@@ -6,26 +6,25 @@
 use std::path::PathBuf;
 
 use ndarray::{Array1, ArrayD};
-use ndarray_io::{PyValue, ReadNpyExt, WriteNpyExt, read_npy};
+use ndarray_io::object::{Object, View};
+use ndarray_io::{ReadNpyExt, WriteNpyExt, read_npy};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sent = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/objects/commands.npy");
     let path = std::env::args_os().nth(1).map_or(sent, PathBuf::from);
-    let array: ArrayD<PyValue> = read_npy(&path)?;
+    let array: ArrayD<Object> = read_npy(&path)?;
     for (number, item) in array.iter().enumerate() {
-        match item {
-            PyValue::Object(object) => {
-                println!("{number}: Python would call {item}, by {:?}", object.global())
-            }
-            other => println!("{number}: {other}"),
+        match item.view() {
+            View::Call(call) => println!("{number}: Python would call {:?}, by {item}", call.callable()),
+            _ => println!("{number}: {item}"),
         }
     }
 
     // Objects of one's own are a line, to Python and back.
-    let rows = [("name", PyValue::from("scan")), ("size", 3.into()), ("tags", vec!["a", "b"].into())];
+    let rows = [("name", Object::from("scan")), ("size", 3.into()), ("tags", vec!["a", "b"].into())];
     let mut file = Vec::new();
-    Array1::from_elem(1, rows.into_iter().collect::<PyValue>()).write_npy(&mut file)?;
-    let back = Array1::<PyValue>::read_npy(&file[..])?;
+    Array1::from_elem(1, rows.into_iter().collect::<Object>()).write_npy(&mut file)?;
+    let back = Array1::<Object>::read_npy(&file[..])?;
     let size: i64 = back[0].get("size").ok_or("no size")?.try_into()?;
     println!("{} has the size {size}", back[0]);
     Ok(())

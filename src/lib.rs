@@ -62,7 +62,7 @@
 //! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
 //! | records | a struct that derives [`Record`](macro@Record) | yes | with `#[repr(C)]` or `#[repr(C, packed)]`; mutably without padding | yes |
 //! | subarrays, in records | `[T; N]` | yes | yes | yes |
-//! | objects (`O`), of `StringDType` too; records with objects | `PyValue` (feature `object`) | yes | no | objects |
+//! | objects (`O`), of `StringDType` too; records with objects | [`object::Object`] (feature `object`) | yes | no | objects |
 //!
 //! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
 //! there a Rust type for it or not.
@@ -81,7 +81,7 @@
 //!
 //! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `object`: Python objects
-//! (`PyValue`), read as data and written; nothing of them is ever executed. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
+//! ([`object`]), read as data and written; nothing of them is ever executed. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
 //! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these. `cli`: the program `ndio`.
 
@@ -124,7 +124,7 @@ pub use dtype::{
 };
 pub use dynamic::DynArray;
 #[cfg(feature = "object")]
-pub use dynamic::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue};
+pub use dynamic::object;
 pub use element::{
     Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
     WritableElement, units,
@@ -146,7 +146,7 @@ pub use npz::{
 };
 #[cfg(all(feature = "npz", feature = "mmap"))]
 pub use npz::{NpzMmap, NpzMmapMut};
-pub use options::{Casting, RaOptions, ReadOptions, Trailing, WriteOptions};
+pub use options::{Casting, OldText, RaOptions, ReadOptions, Trailing, WriteOptions};
 pub use parts::{ArrayFile, Chunks, NpyFile, RaFile};
 pub use path::{
     create_new_npy, create_new_npy_with, ra_query, read_npy, read_npy_with, read_ra, read_ra_with,

@@ -17,6 +17,7 @@ pub struct Limits {
     header: usize,
     payload: u64,
     objects: u64,
+    object_height: u32,
 }
 
 impl Limits {
@@ -52,6 +53,19 @@ impl Limits {
         self
     }
 
+    /// How high objects may be that stand within objects: one more than the highest of their parts. By default 1000; NumPy has no
+    /// limit but the memory.
+    #[must_use]
+    pub fn object_height(mut self, height: u32) -> Self {
+        self.object_height = height;
+        self
+    }
+
+    #[cfg(feature = "object")]
+    pub(crate) fn the_object_height(&self) -> u32 {
+        self.object_height
+    }
+
     #[cfg(feature = "object")]
     pub(crate) fn the_objects(&self) -> u64 {
         self.objects
@@ -68,7 +82,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { header: 1 << 20, payload: u64::MAX, objects: u64::MAX }
+        Self { header: 1 << 20, payload: u64::MAX, objects: u64::MAX, object_height: 1000 }
     }
 }
 

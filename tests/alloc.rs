@@ -312,7 +312,7 @@ fn conversions_take_their_budget() {
 /// Objects take at most 256 bytes for each byte of their pickle, and as little more as a few pages, however their parts are shared.
 #[cfg(feature = "object")]
 fn objects_take_memory_in_proportion() {
-    use ndarray_io::PyValue;
+    use ndarray_io::object::Object;
 
     let files = [
         ("lists", bombs::lists(1_000_000)),
@@ -327,7 +327,7 @@ fn objects_take_memory_in_proportion() {
         ("graphs", bombs::graphs(60)),
     ];
     for (name, file) in files {
-        let (peak, _, read) = measured(|| Array1::<PyValue>::read_npy(&file[..]));
+        let (peak, _, read) = measured(|| Array1::<Object>::read_npy(&file[..]));
         assert!(peak <= 256 * file.len() + 4 * MIB, "{name}: {peak} bytes for {}", file.len());
         drop(read);
     }

@@ -5,7 +5,7 @@ mod dates;
 mod field;
 mod numbers;
 #[cfg(feature = "object")]
-mod object;
+pub mod object;
 mod order;
 mod show;
 
@@ -13,7 +13,7 @@ mod show;
 use std::sync::Arc;
 
 #[cfg(feature = "object")]
-pub use object::{PyDate, PyGlobal, PyInt, PyObject, PyStr, PyTime, PyTimedelta, PyValue};
+use object::Object;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -22,6 +22,8 @@ use crate::array::{
 };
 use crate::dtype::DType;
 use crate::element::cast::{self, Plain};
+#[cfg(feature = "object")]
+use crate::element::How;
 use crate::element::{
     ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words, viewable,
 };
@@ -61,7 +63,7 @@ pub struct DynArray {
     data: Data,
     /// The elements, if they are objects; there are no bytes then.
     #[cfg(feature = "object")]
-    objects: Option<Arc<Vec<PyValue>>>,
+    objects: Option<Arc<Vec<Object>>>,
 }
 
 /// Two arrays are equal if shape, order, dtype and all bytes are; objects, if they are.
@@ -245,33 +247,34 @@ impl DynArray {
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndarray_io::{DynArray, PyValue, ReadNpyExt, ReadOptions, WriteNpyExt};
+    /// use ndarray_io::object::Object;
+    /// use ndarray_io::{DynArray, ReadNpyExt, ReadOptions, WriteNpyExt};
     ///
     /// let mut file = Vec::new();
-    /// arr1(&[PyValue::from("a"), PyValue::None]).write_npy(&mut file)?;
+    /// arr1(&[Object::from("a"), Object::none()]).write_npy(&mut file)?;
     /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
     /// assert_eq!(array.objects().unwrap()[0].as_str(), Some("a"));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     #[cfg(feature = "object")]
-    pub fn objects(&self) -> Option<&[PyValue]> {
+    pub fn objects(&self) -> Option<&[Object]> {
         self.object_items()
     }
 
     #[cfg(feature = "object")]
-    fn object_items(&self) -> Option<&[PyValue]> {
+    fn object_items(&self) -> Option<&[Object]> {
         self.objects.as_ref().map(|objects| &objects[..])
     }
 
     #[cfg(feature = "object")]
-    fn of_objects(header: Header, objects: Arc<Vec<PyValue>>) -> Self {
+    fn of_objects(header: Header, objects: Arc<Vec<Object>>) -> Self {
         Self { header, data: Data::empty(), objects: Some(objects) }
     }
 
     #[cfg(feature = "object")]
     fn read_objects(payload: crate::io::Payload<'_, '_>) -> Result<Self> {
         let crate::io::Payload { source, header, options } = payload;
-        let how = PyValue::accept(header.dtype(), options)?;
+        let how = Object::accept(header.dtype(), options)?;
         let objects = transfer::read(source, header, how, options)?;
         Ok(Self::of_objects(header.clone(), Arc::new(objects)))
     }
@@ -279,12 +282,16 @@ impl DynArray {
     fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
-            // Whoever asks for objects gets them by the way that all go; the others an error.
-            A::accept(self.dtype(), options)?;
-            let payload = object::encode(&mut objects.iter(), &self.header, &WriteOptions::new())?;
-            let mut bytes = &payload[..];
-            let mut source = transfer::Source::of(&mut bytes);
-            return Array::from_payload(PayloadRef::new(&mut source, &self.header, options));
+            // Whoever asks for objects gets them; the others an error.
+            if let How::Whole(decode) = A::accept(self.dtype(), options)?
+                && let Some(items) = decode.taken(&**objects)
+            {
+                let dim: D = dimension(self.header.shape())?;
+                let shape = dim.set_f(self.order() == Order::Fortran);
+                // There are just the objects of the shape.
+                return Ok(Array::from_shape_vec(shape, items).expect("an object for each element"));
+            }
+            return Err(mismatch(self.dtype(), DType::Object, false));
         }
         let mut bytes = self.data.bytes();
         Array::from_payload(PayloadRef::new(&mut transfer::Source::of(&mut bytes), &self.header, options))

@@ -182,6 +182,20 @@ pub trait DecodeWhole<T>: Send + Sync {
     /// The elements in the order of the file, just as many as the header has, and how many bytes they took. The payload is
     /// all that is left of the source.
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<T>, usize)>;
+
+    /// The elements of an array that has read its payload already, if it is of this type.
+    fn taken(&self, _items: &dyn std::any::Any) -> Option<Vec<T>> {
+        None
+    }
+
+    /// The payload out of a stream that may go on behind it, if it says itself where it ends. `more` appends so many bytes, or those
+    /// that are left, and says how many.
+    fn read_one(
+        &self,
+        _more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
 }
 
 /// Encodes items, one by one.
@@ -247,7 +261,7 @@ fn rust_type(dtype: &DType) -> Option<String> {
 
 /// What to do with Python objects.
 pub(crate) const OBJECTS: &str = if cfg!(feature = "object") {
-    "its Python objects are read as PyValue; DynArray takes them with ReadOptions::allow_objects(true)"
+    "its Python objects are read as object::Object; DynArray takes them with ReadOptions::allow_objects(true)"
 } else {
     "Python objects are read with the feature `object`; NpyReader::read_bytes gives the pickle"
 };

@@ -228,6 +228,13 @@ impl From<ErrorKind> for Error {
 }
 
 /// An error of this library that came through a reader or writer is itself again.
+/// So that what cannot fail goes where others can.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.downcast() {

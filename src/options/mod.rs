@@ -63,11 +63,26 @@ pub struct ReadOptions {
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
     allow_objects: bool,
-    old_text_as_bytes: bool,
+    old_text: OldText,
     /// Raw bytes are taken for records of their size, in this byte order.
     composites: Option<ByteOrder>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
+}
+
+/// What a `str` in a pickle of Python 2 is: it may be text or bytes, and nothing says which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OldText {
+    /// Text if it is ASCII, else bytes. (NumPy has no such way.)
+    #[default]
+    AsciiOrBytes,
+    /// Text, and an error if it is not ASCII: NumPy's default.
+    Ascii,
+    /// Text, each byte of which is a character.
+    Latin1,
+    /// Bytes.
+    Bytes,
 }
 
 impl ReadOptions {
@@ -106,18 +121,18 @@ impl ReadOptions {
         self
     }
 
-    /// Lets a [`DynArray`](crate::DynArray) hold Python objects, as data: see `PyValue`. By default it is an error, since a file of
-    /// objects is nearly always a surprise. (Who asks for `PyValue` by name needs no option.)
+    /// Lets a [`DynArray`](crate::DynArray) hold Python objects, as data: see `object::Object`. By default it is an error, since a file of
+    /// objects is nearly always a surprise. (Who asks for `Object` by name needs no option.)
     #[must_use]
     pub fn allow_objects(mut self, allow: bool) -> Self {
         self.allow_objects = allow;
         self
     }
 
-    /// Takes each `str` in a pickle of Python 2 as bytes. By default those that are ASCII are text.
+    /// What a `str` in a pickle of Python 2 is, as NumPy's `encoding` says it. By default text if it is ASCII, else bytes.
     #[must_use]
-    pub fn python_2_str_as_bytes(mut self, as_bytes: bool) -> Self {
-        self.old_text_as_bytes = as_bytes;
+    pub fn old_text(mut self, old_text: OldText) -> Self {
+        self.old_text = old_text;
         self
     }
 
@@ -182,8 +197,8 @@ impl ReadOptions {
     }
 
     #[cfg(feature = "object")]
-    pub(crate) fn takes_old_text_as_bytes(&self) -> bool {
-        self.old_text_as_bytes
+    pub(crate) fn the_old_text(&self) -> OldText {
+        self.old_text
     }
 
     pub(crate) fn ignores_ra_flags(&self) -> bool {

@@ -2,7 +2,7 @@
 
 macro_rules! opcodes {
     ($($name:ident = $byte:literal;)*) => {
-        $(pub(super) const $name: u8 = $byte;)*
+        $(pub(crate) const $name: u8 = $byte;)*
     };
 }
 
@@ -16,5 +16,6 @@ opcodes! {
     TUPLE3 = 0x87; EMPTY_DICT = b'}'; DICT = b'd'; SETITEM = b's'; SETITEMS = b'u'; EMPTY_SET = 0x8F; ADDITEMS = 0x90;
     FROZENSET = 0x91;
     GET = b'g'; BINGET = b'h'; LONG_BINGET = b'j'; PUT = b'p'; BINPUT = b'q'; LONG_BINPUT = b'r'; MEMOIZE = 0x94;
-    GLOBAL = b'c'; STACK_GLOBAL = 0x93; REDUCE = b'R'; INST = b'i'; OBJ = b'o'; BUILD = b'b'; NEWOBJ = 0x81; NEWOBJ_EX = 0x92;
+    GLOBAL = b'c'; STACK_GLOBAL = 0x93; REDUCE = b'R'; PERSID = b'P'; BINPERSID = b'Q'; EXT1 = 0x82; EXT2 = 0x83; EXT4 = 0x84; NEXT_BUFFER = 0x97; READONLY_BUFFER = 0x98;
+    INST = b'i'; OBJ = b'o'; BUILD = b'b'; NEWOBJ = 0x81; NEWOBJ_EX = 0x92;
 }

@@ -4,7 +4,7 @@ use super::Atom;
 use super::opcode::{FLOAT, INT};
 
 /// A Python string literal, with its quotes: of Python 2's `str`, so that it is bytes.
-pub(super) fn string(literal: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
     let literal = literal.trim_ascii_end();
     let (quote, rest) = literal.split_first()?;
     let (last, inner) = rest.split_last()?;
@@ -64,7 +64,7 @@ pub(super) fn number(opcode: u8, line: &[u8]) -> Option<Option<Atom<'static>>> {
 }
 
 /// The digits of an integer, and its sign, without the `L` that Python 2 writes behind them.
-pub(super) fn digits(line: &[u8]) -> Option<&str> {
+pub(crate) fn digits(line: &[u8]) -> Option<&str> {
     let digits = std::str::from_utf8(line).ok()?.trim();
     let digits = digits.strip_suffix('L').unwrap_or(digits);
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
@@ -72,7 +72,7 @@ pub(super) fn digits(line: &[u8]) -> Option<&str> {
 }
 
 /// Latin-1 with `\uXXXX` and `\UXXXXXXXX`, as UTF-8, in which surrogates may stand.
-pub(super) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
     let mut utf8 = Vec::with_capacity(text.len());
     let mut bytes = text.iter().copied();
     let mut is_escaped = false;

@@ -9,11 +9,18 @@ pub(crate) struct Writer {
     bytes: Vec<u8>,
     protocol: u8,
     memo: u32,
+    /// Where the frame begins that is being filled, from protocol 4 on: a reader takes each at one stroke.
+    frame: Option<usize>,
 }
+
+/// How long a frame is, as Python has it. What is as long by itself stands between frames.
+const FRAME_LEN: usize = 64 << 10;
+/// The opcode and the length.
+const FRAME_HEAD: usize = 9;
 
 impl Writer {
     pub(crate) fn new(protocol: u8) -> Self {
-        Self { bytes: vec![PROTO, protocol], protocol, memo: 0 }
+        Self { bytes: vec![PROTO, protocol], protocol, memo: 0, frame: None }
     }
 
     pub(crate) fn protocol(&self) -> u8 {
@@ -22,7 +29,49 @@ impl Writer {
 
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.bytes.push(STOP);
+        self.end_frame();
         self.bytes
+    }
+
+    /// Between any two values: ends a frame that is long enough, and begins the next.
+    #[inline]
+    pub(crate) fn between_values(&mut self) {
+        if self.protocol < 4 {
+            return;
+        }
+        match self.frame {
+            Some(start) if self.bytes.len() - start < FRAME_LEN + FRAME_HEAD => {}
+            _ => self.begin_frame(),
+        }
+    }
+
+    fn begin_frame(&mut self) {
+        self.end_frame();
+        self.frame = Some(self.bytes.len());
+        self.bytes.extend_from_slice(&[FRAME, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    fn end_frame(&mut self) {
+        if let Some(start) = self.frame.take() {
+            let len = (self.bytes.len() - start - FRAME_HEAD) as u64;
+            match len {
+                0 => self.bytes.truncate(start),
+                _ => self.bytes[start + 1..start + FRAME_HEAD].copy_from_slice(&len.to_le_bytes()),
+            }
+        }
+    }
+
+    /// Bytes behind an opcode and their length: many of them stand between frames.
+    fn counted(&mut self, opcode: u8, len: &[u8], bytes: &[u8]) {
+        let is_long = self.protocol >= 4 && bytes.len() >= FRAME_LEN;
+        if is_long {
+            self.end_frame();
+        }
+        self.argument(opcode, len);
+        self.bytes.extend_from_slice(bytes);
+        if is_long {
+            self.begin_frame();
+        }
     }
 
     pub(crate) fn none(&mut self) {
@@ -85,30 +134,29 @@ impl Writer {
 
     fn utf8(&mut self, text: &[u8]) {
         match (u8::try_from(text.len()), u32::try_from(text.len())) {
-            (Ok(len), _) if self.protocol >= 4 => self.bytes.extend([SHORT_BINUNICODE, len]),
-            (_, Ok(len)) => self.argument(BINUNICODE, &len.to_le_bytes()),
-            _ => self.argument(BINUNICODE8, &(text.len() as u64).to_le_bytes()),
+            (Ok(len), _) if self.protocol >= 4 => self.counted(SHORT_BINUNICODE, &[len], text),
+            (_, Ok(len)) => self.counted(BINUNICODE, &len.to_le_bytes(), text),
+            _ => self.counted(BINUNICODE8, &(text.len() as u64).to_le_bytes(), text),
         }
-        self.bytes.extend_from_slice(text);
     }
 
-    /// Bytes, which protocol 2 has no word for: there it is text that Python would encode.
+    /// Bytes, which protocol 2 has no word for.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        if self.protocol < 3 {
-            self.global("_codecs", "encode");
-            let text: String = bytes.iter().copied().map(char::from).collect();
-            self.str(&text);
-            self.str("latin1");
-            self.tuple_of(2);
-            self.reduce();
-            return;
-        }
         match (u8::try_from(bytes.len()), u32::try_from(bytes.len())) {
-            (Ok(len), _) => self.bytes.extend([SHORT_BINBYTES, len]),
-            (_, Ok(len)) => self.argument(BINBYTES, &len.to_le_bytes()),
-            _ => self.argument(BINBYTES8, &(bytes.len() as u64).to_le_bytes()),
+            (Ok(len), _) => self.counted(SHORT_BINBYTES, &[len], bytes),
+            (_, Ok(len)) => self.counted(BINBYTES, &len.to_le_bytes(), bytes),
+            _ => self.counted(BINBYTES8, &(bytes.len() as u64).to_le_bytes(), bytes),
         }
-        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Throws away what is last on the stack.
+    pub(crate) fn pop(&mut self) {
+        self.bytes.push(POP);
+    }
+
+    /// Throws away what stands above the last mark, and the mark.
+    pub(crate) fn pop_mark(&mut self) {
+        self.bytes.push(POP_MARK);
     }
 
     pub(crate) fn global(&mut self, module: &str, name: &str) {
@@ -180,17 +228,20 @@ impl Writer {
     /// Remembers what is last on the stack, and says where.
     pub(crate) fn memoize(&mut self) -> u32 {
         let index = self.memo;
-        if self.protocol >= 4 {
-            self.bytes.push(MEMOIZE);
-        } else {
-            self.argument(LONG_BINPUT, &index.to_le_bytes());
+        match u8::try_from(index) {
+            _ if self.protocol >= 4 => self.bytes.push(MEMOIZE),
+            Ok(index) => self.bytes.extend([BINPUT, index]),
+            Err(_) => self.argument(LONG_BINPUT, &index.to_le_bytes()),
         }
         self.memo += 1;
         index
     }
 
     pub(crate) fn get(&mut self, index: u32) {
-        self.argument(LONG_BINGET, &index.to_le_bytes());
+        match u8::try_from(index) {
+            Ok(index) => self.bytes.extend([BINGET, index]),
+            Err(_) => self.argument(LONG_BINGET, &index.to_le_bytes()),
+        }
     }
 
     fn argument(&mut self, opcode: u8, bytes: &[u8]) {

@@ -337,7 +337,10 @@ fn read_whole<T>(
             payload.truncate(filled);
             payload
         }
-        None => read_rest(source, options)?,
+        None => {
+            let one = decode.read_one(&mut |payload, count| read_more(source, payload, count, options))?;
+            one.map_or_else(|| read_rest(source, options), Ok)?
+        }
     };
     let (items, used) = decode.decode(&payload, header, options)?;
     let surplus = (payload.len() - used) as u64;
@@ -349,6 +352,25 @@ fn read_whole<T>(
         None => {}
     }
     Ok(items)
+}
+
+/// Appends so many bytes, or those that are left, within the limit for payloads; and says how many.
+fn read_more(source: &mut Source<'_>, payload: &mut Vec<u8>, count: u64, options: &ReadOptions) -> Result<u64> {
+    let start = payload.len();
+    options.the_limits().check_payload((start as u64).saturating_add(count))?;
+    let total = usize::try_from(count).unwrap_or(usize::MAX).saturating_add(start);
+    while payload.len() < total {
+        let arrived = payload.len();
+        let room = limits::room_for(arrived, total);
+        payload.try_reserve(room - arrived).map_err(|_| ErrorKind::OutOfMemory { bytes: room })?;
+        payload.resize(room, 0);
+        let came = source.fill(&mut payload[arrived..])?;
+        payload.truncate(arrived + came);
+        if payload.len() < room {
+            break;
+        }
+    }
+    Ok((payload.len() - start) as u64)
 }
 
 /// All that is left of a source, within the limit for payloads.

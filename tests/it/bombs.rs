@@ -2,11 +2,12 @@
 //! copies without end would never come to its end here, or run out of memory.
 
 use ndarray::Array1;
-use ndarray_io::{ErrorKind, Limited, PyValue, ReadNpyExt};
+use ndarray_io::object::{Int, Object, View};
+use ndarray_io::{ErrorKind, Limited, ReadNpyExt};
 
 use crate::support::bombs::{self, Opcodes};
 
-fn read(file: &[u8]) -> Result<Array1<PyValue>, ndarray_io::Error> {
+fn read(file: &[u8]) -> Result<Array1<Object>, ndarray_io::Error> {
     Array1::read_npy(file)
 }
 
@@ -28,13 +29,14 @@ fn what_is_shared_is_made_once_or_refused() {
     assert_eq!(limited(&bombs::formats(30)), Limited::Copies);
 
     let texts = read(&bombs::one_text(1000)).unwrap();
-    let texts = texts[0].as_slice().unwrap();
-    assert_eq!((texts.len(), texts[999].as_str().unwrap().len()), (1000, 1 << 20));
+    let texts = texts[0].items().unwrap();
+    assert_eq!((texts.len(), texts.get(999).unwrap().as_str().unwrap().len()), (1000, 1 << 20));
 
     // Few of the same are no harm.
     assert_eq!(read(&bombs::chain(900)).unwrap().len(), 900);
-    assert_eq!(read(&bombs::encoded(10)).unwrap()[0].as_slice().unwrap().len(), 10);
-    let PyValue::Scalar(scalar) = &read(&bombs::records(10)).unwrap()[0] else { panic!("a scalar") };
+    assert_eq!(read(&bombs::encoded(10)).unwrap()[0].items().unwrap().len(), 10);
+    let records = read(&bombs::records(10)).unwrap();
+    let View::Scalar(scalar) = records[0].view() else { panic!("a scalar") };
     assert_eq!(scalar.dtype().item_size(), 0);
 }
 
@@ -42,8 +44,8 @@ fn what_is_shared_is_made_once_or_refused() {
 fn many_arrays_have_one_dtype() {
     for (fields, arrays) in [(1000, 1000), (16_000, 1), (3, 20_000)] {
         let made = read(&bombs::arrays(fields, arrays)).unwrap();
-        let made = made[0].as_slice().unwrap();
-        let PyValue::Array(last) = &made[arrays - 1] else { panic!("an array") };
+        let made = made[0].items().unwrap();
+        let View::Array(last) = made.get(arrays - 1).unwrap().view() else { panic!("an array") };
         assert_eq!((made.len(), last.dtype().item_size(), last.shape()), (arrays, fields, &[0][..]));
     }
 }
@@ -84,7 +86,7 @@ fn numpys_scalars_are_what_they_are() {
     assert_eq!(String::try_from(&scalar("U2", &[b'a', 0, 0, 0, b'b', 0, 0, 0])).unwrap(), "ab");
     assert!(i64::try_from(&scalar("f8", &1.5f64.to_le_bytes())).is_err());
 
-    let integer = |text: &str| PyValue::from(text.parse::<ndarray_io::PyInt>().unwrap());
+    let integer = |text: &str| Object::from(text.parse::<Int>().unwrap());
     // float(2**70 + 1), and float(10**400), which is an OverflowError
     assert_eq!(f64::try_from(&integer("1180591620717411303425")).unwrap(), 1180591620717411303424.0);
     let huge = integer(&format!("1{}", "0".repeat(400)));

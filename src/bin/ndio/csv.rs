@@ -6,8 +6,9 @@ use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Writer};
 use ndarray::SliceInfoElem;
+use ndarray_io::object::{Object, View};
 use ndarray_io::{
-    ByteOrder, Casting, Conversion, DType, DynArray, Kind, NpyWriter, PyValue, ReadOptions, WritableElement,
+    ByteOrder, Casting, Conversion, DType, DynArray, Kind, NpyWriter, ReadOptions, WritableElement,
     WriteOptions, convert_npy,
 };
 
@@ -121,13 +122,13 @@ fn texts_of(array: &DynArray) -> Result<Vec<String>, Failure> {
 }
 
 /// An object that has a form in a table.
-fn text_of(object: &PyValue) -> Result<String, Failure> {
-    match object {
-        PyValue::None => Ok(String::new()),
-        PyValue::Str(text) if text.as_str().is_some() => Ok(text.as_str().unwrap_or_default().to_owned()),
-        PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_) => Ok(object.to_string()),
-        PyValue::Decimal(digits) => Ok(digits.to_string()),
-        PyValue::Date(date) => Ok(format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)),
+fn text_of(object: &Object) -> Result<String, Failure> {
+    match object.view() {
+        View::None => Ok(String::new()),
+        View::Str(text) if text.as_str().is_some() => Ok(text.as_str().unwrap_or_default().to_owned()),
+        View::Bool(_) | View::Int(_) | View::Float(_) => Ok(object.to_string()),
+        View::Decimal(digits) => Ok(digits.to_owned()),
+        View::Date(date) => Ok(format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())),
         _ => Err("tables have texts and numbers, and among the objects are others".into()),
     }
 }

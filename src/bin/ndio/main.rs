@@ -100,12 +100,12 @@ fn at(path: &Path, failure: Failure) -> Failure {
 fn told(failure: &Failure) -> String {
     const ADVICE: [(&str, &str); 10] = [
         (
-            "the file has '|O', but the type to read holds '|O'; its Python objects are read as PyValue; DynArray takes them with \
+            "the file has '|O', but the type to read holds '|O'; its Python objects are read as object::Object; DynArray takes them with \
              ReadOptions::allow_objects(true)",
             "it holds Python objects; --allow-objects takes them, as data",
         ),
         (
-            "its Python objects are read as PyValue; DynArray takes them with ReadOptions::allow_objects(true)",
+            "its Python objects are read as object::Object; DynArray takes them with ReadOptions::allow_objects(true)",
             "--allow-objects takes its objects, as data",
         ),
         ("the type to read holds", "what is asked for is"),

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, ShapeBuilder};
 
-use super::read::{Reader, bad};
-use super::write::PickleWriter;
-use super::{PyGlobal, PyValue, numpy};
+use super::graph::Slot;
+use super::write::Pickler;
+use super::{Object, View, finish};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::pickle::{self, Node};
 use crate::shape::{Order, Shape};
 use crate::transfer::make_each;
+
+use super::known::bad;
 
 /// The elements of the array that is pickled, in the order that the header says; and how many bytes the pickle takes, with the
 /// white space that some writers leave behind it. It has to be the array that the header says. In the pickle the elements are in
@@ -22,68 +23,40 @@ pub(in super::super) fn decode(
     payload: &[u8],
     header: &Header,
     options: &ReadOptions,
-) -> Result<(Vec<PyValue>, usize)> {
-    let graph = pickle::parse(payload, options.the_limits())?;
-    let mut reader = Reader::new(payload, &graph, options.takes_old_text_as_bytes());
-    let no_array = || {
-        Error::from(ErrorKind::UnsupportedPickle {
-            reason: "it is no array of objects that is pickled".into(),
-        })
+) -> Result<(Vec<Object>, usize)> {
+    let (object, used) = finish::read(payload, options.the_limits(), options.the_old_text())?;
+    let View::Array(array) = object.view() else {
+        let reason = "it is no array of objects that is pickled, or one of a dtype that is not known here".into();
+        return Err(ErrorKind::UnsupportedPickle { reason }.into());
     };
-    let Some(Node::Call(call)) = reader.node(graph.top) else { return Err(no_array()) };
-    // The list of the elements may be long: its items become the elements, and it no object of its own.
-    reader.begin(graph.top);
-    let state = call.state.and_then(|state| reader.node(state));
-    let Some(Node::Tuple(state)) = state else { return Err(no_array()) };
-    let [_, dims, dtype, is_fortran, list] = state[..] else { return Err(no_array()) };
-    let Some(Node::List(items)) = reader.node(list) else { return Err(no_array()) };
-    reader.begin(list);
-
-    let callable = reader.value(call.callable)?;
-    match &callable {
-        PyValue::Global(global) if numpy::is_reconstruct(name_of(global)) => {}
-        _ => return Err(no_array()),
+    // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
+    let (promised, found) = (header.dtype(), array.dtype());
+    if promised != found {
+        return Err(bad(format!("the header says the dtype {promised}, and the pickle {found}")));
     }
-    let (dims, order) = numpy::shape_and_order(&reader.value(dims)?, &reader.value(is_fortran)?)?;
-    let dtype = reader.value(dtype)?;
-    let dtype = reader.dtypes.of(&dtype)?.map(|dtype| dtype.stored);
-    match dtype {
-        // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
-        Some(DType::Object) if header.dtype() == &DType::Object => {}
-        Some(dtype) if &dtype == header.dtype() => {}
-        Some(dtype) => {
-            let promised = header.dtype();
-            return Err(bad(format!("the header says the dtype {promised}, and the pickle {dtype}")));
-        }
-        None => {
-            return Err(ErrorKind::UnsupportedPickle {
-                reason: "the array's dtype is not known here".into(),
-            }
-            .into());
-        }
-    }
-    if header.shape().dims() != dims {
-        let shape = Shape::from(dims);
+    if header.shape().dims() != array.shape() {
+        let shape = Shape::from(array.shape().to_vec());
         return Err(bad(format!("the header says the shape {}, and the pickle {shape}", header.shape())));
     }
     let is_same_both_ways = dims_above_one(header) < 2;
-    if order != header.order() && !is_same_both_ways {
+    if array.order() != header.order() && !is_same_both_ways {
         return Err(bad("header and pickle say different orders"));
     }
-    numpy::check_count(items.len(), header)?;
-    for item in items.iter().filter(|item| item.place().is_ok()) {
-        reader.value(*item)?;
-    }
-    let mut items = make_each(items.len(), || options.thread_count(), |index| reader.part(items[index]))?;
+    let Some(items) = array.objects() else { return Err(bad("the array has no objects")) };
+    let slots = items.slots();
+    // Where all are in their slots, nobody needs the graph, and several can make them.
+    let has_nodes = slots.iter().any(|slot| matches!(slot, Slot::Node(_)));
+    let threads = || if has_nodes { 1 } else { options.thread_count() };
+    let graph = object.graph.as_ref();
+    let mut items = make_each(slots.len(), threads, |index| {
+        let slot = slots[index];
+        Ok(Object { slot, graph: slot.node().and(graph).cloned() })
+    })?;
     if header.order() == Order::Fortran && !is_same_both_ways {
         items = turned(&items, header.shape(), Order::C);
     }
-    let rest = &payload[graph.used..];
-    Ok((items, if rest.trim_ascii().is_empty() { payload.len() } else { graph.used }))
-}
-
-fn name_of(global: &PyGlobal) -> (&str, &str) {
-    (&global.module, &global.name)
+    let rest = &payload[used..];
+    Ok((items, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
 }
 
 /// Of how many axes the order matters.
@@ -93,7 +66,7 @@ fn dims_above_one(header: &Header) -> usize {
 
 /// The pickle of an array, whose elements come in the order that the header says.
 pub(in super::super) fn encode(
-    items: &mut dyn Iterator<Item = &PyValue>,
+    items: &mut dyn Iterator<Item = &Object>,
     header: &Header,
     options: &WriteOptions,
 ) -> Result<Vec<u8>> {
@@ -102,24 +75,21 @@ pub(in super::super) fn encode(
         let reason = format!("pickles are written in the protocols 2, 3 and 4, and not in {protocol}");
         return Err(ErrorKind::BadOption { reason }.into());
     }
-    let mut writer = PickleWriter::new(protocol);
+    if header.dtype() != &DType::Object && !header.dtype().has_object() {
+        return Err(bad("the array has no objects"));
+    }
+    let items: Vec<&Object> = items.collect();
     let is_fortran = header.order() == Order::Fortran && dims_above_one(header) > 1;
-    writer.array(header.shape().dims(), header.dtype(), is_fortran, |writer| match is_fortran {
-        false => writer.list(items),
-        true => {
-            let items: Vec<&PyValue> = items.collect();
-            writer.list(&mut turned(&items, header.shape(), Order::Fortran).into_iter())
-        }
-    })?;
-    Ok(writer.finish())
+    let items = if is_fortran { turned(&items, header.shape(), Order::Fortran) } else { items };
+    Pickler::new(protocol).array(&items, header, is_fortran)
 }
 
 /// Objects that stand in one order in the other.
 pub(in super::super) fn rearranged(
-    items: &Arc<Vec<PyValue>>,
+    items: &Arc<Vec<Object>>,
     header: &Header,
     order: Order,
-) -> Arc<Vec<PyValue>> {
+) -> Arc<Vec<Object>> {
     if header.order() == order || dims_above_one(header) < 2 {
         return Arc::clone(items);
     }

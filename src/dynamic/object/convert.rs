@@ -1,208 +1,238 @@
-//! Between objects and Rust's own types.
+//! From objects to Rust's own types.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, Hash};
 
+use ndarray::ArrayD;
 use num_complex::Complex;
 
-use super::{PyInt, PyObject, PyStr, PyValue};
+use super::graph::Slot;
+use super::{Array, Int, Object, ObjectRef, Scalar, View};
 use crate::dtype::Kind;
 use crate::dynamic::DynArray;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::Casting;
 
-impl PyValue {
-    /// The text of a `str`, if it is one without lone surrogates.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Str(text) => text.as_str(),
-            _ => None,
+impl ObjectRef<'_> {
+    fn kind(self) -> &'static str {
+        match self.view() {
+            View::None => "None",
+            View::Bool(_) => "a bool",
+            View::Int(_) => "an int",
+            View::Float(_) => "a float",
+            View::Complex(_) => "a complex",
+            View::Str(_) => "a str",
+            View::Bytes(_) => "bytes",
+            View::ByteArray(_) => "a bytearray",
+            View::List(_) => "a list",
+            View::Tuple(_) => "a tuple",
+            View::Dict(_) => "a dict",
+            View::Set(_) => "a set",
+            View::FrozenSet(_) => "a frozenset",
+            View::Scalar(_) => "a scalar of NumPy's",
+            View::Array(_) => "an array",
+            View::Date(_) | View::Time(_) | View::Datetime(..) | View::Timedelta(_) => "a time",
+            View::Decimal(_) => "a Decimal",
+            View::Global(_) | View::Extension(_) => "a class or function",
+            View::Call(_) | View::Persistent(_) | View::Buffer(_) => "an object",
         }
     }
 
-    /// The bytes of `bytes` or `bytearray`.
-    pub fn as_bytes(&self) -> Option<&[u8]> {
-        match self {
-            Self::Bytes(bytes) | Self::ByteArray(bytes) => Some(bytes),
-            _ => None,
-        }
-    }
-
-    /// The items of a list, tuple or set.
-    ///
-    /// ```
-    /// # use ndarray_io::PyValue;
-    /// assert_eq!(PyValue::from(vec![1, 2]).as_slice().unwrap().len(), 2);
-    /// ```
-    pub fn as_slice(&self) -> Option<&[Self]> {
-        match self {
-            Self::List(items) | Self::Tuple(items) | Self::Set(items) | Self::FrozenSet(items) => Some(items),
-            _ => None,
-        }
-    }
-
-    /// The value that a dict has for a text, of several the last.
-    ///
-    /// ```
-    /// # use ndarray_io::PyValue;
-    /// let dict: PyValue = [("a", 1), ("b", 2)].into_iter().collect();
-    /// assert_eq!(dict.get("b"), Some(&PyValue::from(2)));
-    /// ```
-    pub fn get(&self, key: &str) -> Option<&Self> {
-        match self {
-            Self::Dict(pairs) => {
-                pairs.iter().rev().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether it is `None`.
-    pub fn is_none(&self) -> bool {
-        matches!(self, Self::None)
-    }
-
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::None => "None",
-            Self::Bool(_) => "a bool",
-            Self::Int(_) => "an int",
-            Self::Float(_) => "a float",
-            Self::Complex(_) => "a complex",
-            Self::Str(_) => "a str",
-            Self::Bytes(_) => "bytes",
-            Self::ByteArray(_) => "a bytearray",
-            Self::List(_) => "a list",
-            Self::Tuple(_) => "a tuple",
-            Self::Dict(_) => "a dict",
-            Self::Set(_) => "a set",
-            Self::FrozenSet(_) => "a frozenset",
-            Self::Scalar(_) => "a scalar of NumPy's",
-            Self::Array(_) => "an array",
-            Self::Date(_) | Self::Time(_) | Self::Datetime(..) | Self::Timedelta(_) => "a time",
-            Self::Decimal(_) => "a Decimal",
-            Self::Global(_) => "a class or function",
-            Self::Object(_) => "an object",
-        }
-    }
-
-    fn is_no(&self, wanted: &str) -> Error {
+    pub(super) fn is_no(self, wanted: &str) -> Error {
         let reason = format!("the object is {}, and not {wanted}", self.kind());
         ErrorKind::BadOption { reason }.into()
     }
 }
 
-macro_rules! from {
-    ($($type:ty => |$value:ident| $made:expr;)*) => {$(
-        impl From<$type> for PyValue {
-            fn from($value: $type) -> Self {
-                $made
+macro_rules! by_all_ways {
+    ([$($generics:tt)*] $type:ty $(where [$($bounds:tt)*])?) => {
+        impl<$($generics)*> TryFrom<&Object> for $type $(where $($bounds)*)? {
+            type Error = Error;
+
+            fn try_from(object: &Object) -> Result<Self> {
+                object.as_ref().try_into()
             }
         }
-    )*};
-}
 
-from! {
-    bool => |value| Self::Bool(value);
-    i32 => |number| Self::Int(number.into());
-    i64 => |number| Self::Int(number.into());
-    u64 => |number| Self::Int(number.into());
-    i128 => |number| Self::Int(number.into());
-    PyInt => |number| Self::Int(number);
-    f64 => |number| Self::Float(number);
-    Complex<f64> => |number| Self::Complex(number);
-    &str => |text| Self::Str(text.into());
-    String => |text| Self::Str(text.into());
-    PyStr => |text| Self::Str(text);
-    &[u8] => |bytes| Self::Bytes(bytes.into());
-    DynArray => |array| Self::Array(Arc::new(array));
-    PyObject => |object| Self::Object(Arc::new(object));
-}
+        impl<$($generics)*> TryFrom<Object> for $type $(where $($bounds)*)? {
+            type Error = Error;
 
-/// A list.
-impl<T: Into<PyValue>> From<Vec<T>> for PyValue {
-    fn from(items: Vec<T>) -> Self {
-        Self::List(Arc::new(items.into_iter().map(Into::into).collect()))
-    }
-}
-
-/// `None` if there is nothing.
-impl<T: Into<PyValue>> From<Option<T>> for PyValue {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::None, Into::into)
-    }
-}
-
-/// A dict.
-impl<K: Into<PyValue>, V: Into<PyValue>> FromIterator<(K, V)> for PyValue {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self::Dict(Arc::new(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect()))
-    }
+            fn try_from(object: Object) -> Result<Self> {
+                object.as_ref().try_into()
+            }
+        }
+    };
 }
 
 macro_rules! try_from {
-    ($($type:ty, $wanted:literal: |$value:ident| $made:expr;)*) => {$(
-        impl TryFrom<&PyValue> for $type {
+    ($($type:ty, $wanted:literal: |$object:ident| $made:expr;)*) => {$(
+        impl TryFrom<ObjectRef<'_>> for $type {
             type Error = Error;
 
-            fn try_from($value: &PyValue) -> Result<Self> {
+            fn try_from($object: ObjectRef<'_>) -> Result<Self> {
                 let made: Option<Result<Self>> = $made;
-                made.unwrap_or_else(|| Err($value.is_no($wanted)))
+                made.unwrap_or_else(|| Err($object.is_no($wanted)))
             }
         }
+
+        by_all_ways!([] $type);
     )*};
 }
 
-/// A scalar of NumPy's as a type, if that is what it is.
-fn scalar<A: ReadableElement>(array: &DynArray, casting: Casting) -> Option<A> {
-    array.cast::<A, ndarray::Ix0>(casting).ok().map(ndarray::Array0::into_scalar)
-}
-
 /// A scalar of NumPy's that is an integer.
-fn integer(array: &DynArray) -> Option<PyInt> {
-    match array.dtype().as_scalar()?.kind() {
-        Kind::Bool | Kind::Int => scalar::<i64>(array, Casting::Safe).map(PyInt::from),
-        Kind::Uint => scalar::<u64>(array, Casting::Safe).map(PyInt::from),
+fn integer(scalar: Scalar<'_>) -> Option<Int> {
+    match scalar.dtype().as_scalar()?.kind() {
+        Kind::Bool | Kind::Int => scalar.cast::<i64>().ok().map(Int::from),
+        Kind::Uint => scalar.cast::<u64>().ok().map(Int::from),
         _ => None,
     }
 }
 
-fn is_bytes(array: &DynArray) -> bool {
-    array.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Bytes)
+fn is_bytes(scalar: Scalar<'_>) -> bool {
+    scalar.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Bytes)
+}
+
+/// A scalar of NumPy's as a float: an integer is rounded, as Python does it.
+fn float(scalar: Scalar<'_>) -> Option<f64> {
+    let number = integer(scalar).and_then(|number| number.to_f64());
+    number.or_else(|| scalar.cast().ok())
 }
 
 macro_rules! ints {
     ($($type:ty),*) => {
         try_from! {$(
-            $type, "an int": |value| match value {
-                PyValue::Int(number) => Some(number.try_into()),
-                PyValue::Scalar(array) => integer(array).map(|number| (&number).try_into()),
+            $type, "an int": |object| match object.view() {
+                View::Int(number) => Some((&number).try_into()),
+                View::Scalar(scalar) => integer(scalar).map(|number| (&number).try_into()),
                 _ => None,
             };
         )*}
     };
 }
 
-ints!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128);
+ints!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 
 try_from! {
-    bool, "a bool": |value| match value {
-        PyValue::Bool(value) => Some(Ok(*value)),
-        PyValue::Scalar(array) => scalar::<bool>(array, Casting::Safe).map(Ok),
+    Int, "an int": |object| match object.view() {
+        View::Int(number) => Some(Ok(number)),
+        View::Scalar(scalar) => integer(scalar).map(Ok),
         _ => None,
     };
-    f64, "a float": |value| match value {
-        PyValue::Float(number) => Some(Ok(*number)),
+    bool, "a bool": |object| match object.view() {
+        View::Bool(value) => Some(Ok(value)),
+        View::Scalar(scalar) => scalar.cast::<bool>().ok().map(Ok),
+        _ => None,
+    };
+    char, "a str of one character": |object| {
+        let mut chars = object.as_str().unwrap_or_default().chars();
+        chars.next().filter(|_| chars.next().is_none()).map(Ok)
+    };
+    f64, "a float": |object| match object.view() {
+        View::Float(number) => Some(Ok(number)),
         // Python takes integers for floats, too.
-        PyValue::Int(number) => Some(number.to_f64().ok_or_else(|| {
+        View::Int(number) => Some(number.to_f64().ok_or_else(|| {
             ErrorKind::BadOption { reason: "the integer is too large for a float".into() }.into()
         })),
-        PyValue::Scalar(array) => scalar::<f64>(array, Casting::SameKind).map(Ok),
+        View::Scalar(scalar) => float(scalar).map(Ok),
         _ => None,
     };
-    String, "a str": |value| match value {
-        PyValue::Scalar(array) if !is_bytes(array) => scalar::<String>(array, Casting::Safe).map(Ok),
-        value => value.as_str().map(|text| Ok(text.to_owned())),
+    f32, "a float": |object| match object.view() {
+        View::Scalar(scalar) if scalar.cast::<f32>().is_ok() => Some(scalar.cast()),
+        _ => Some(f64::try_from(object).map(|number| number as f32)),
     };
-    Vec<u8>, "bytes": |value| value.as_bytes().map(|bytes| Ok(bytes.to_vec()));
+    Complex<f64>, "a complex": |object| match object.view() {
+        View::Complex(number) => Some(Ok(number)),
+        View::Scalar(scalar) => scalar.cast().ok().map(Ok),
+        _ => Some(f64::try_from(object).map(Complex::from)),
+    };
+    String, "a str": |object| match object.view() {
+        View::Scalar(scalar) if !is_bytes(scalar) => scalar.cast::<String>().ok().map(Ok),
+        _ => object.as_str().map(|text| Ok(text.to_owned())),
+    };
+    DynArray, "an array": |object| object.as_array().map(Ok);
 }
+
+/// The items of a list, tuple or set. (Bytes become a `Vec<u8>`, too.)
+impl<T> TryFrom<ObjectRef<'_>> for Vec<T>
+where
+    T: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
+{
+    type Error = Error;
+
+    fn try_from(object: ObjectRef<'_>) -> Result<Self> {
+        if let Some(bytes) = object.as_bytes() {
+            let slots: Vec<Slot> = bytes.iter().map(|byte| Slot::Int((*byte).into())).collect();
+            return slots.iter().map(|slot| T::try_from(ObjectRef::new(slot, None)).map_err(Into::into)).collect();
+        }
+        let items = object.items().ok_or_else(|| object.is_no("a list, tuple or set"))?;
+        items.iter().map(|item| T::try_from(item).map_err(Into::into)).collect()
+    }
+}
+
+by_all_ways!([T] Vec<T> where [T: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>]);
+
+macro_rules! maps {
+    ([$($generics:tt)*] $type:ty where [$($bounds:tt)*]) => {
+        /// A dict.
+        impl<$($generics)*> TryFrom<ObjectRef<'_>> for $type
+        where
+            K: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
+            V: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
+            $($bounds)*
+        {
+            type Error = Error;
+
+            fn try_from(object: ObjectRef<'_>) -> Result<Self> {
+                let View::Dict(dict) = object.view() else { return Err(object.is_no("a dict")) };
+                dict.iter().map(|(key, value)| Ok((K::try_from(key).map_err(Into::into)?, V::try_from(value).map_err(Into::into)?))).collect()
+            }
+        }
+
+        by_all_ways!([$($generics)*] $type where [
+            K: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
+            V: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
+            $($bounds)*
+        ]);
+    };
+}
+
+maps!([K, V, S] HashMap<K, V, S> where [K: Eq + Hash, S: BuildHasher + Default]);
+maps!([K, V] BTreeMap<K, V> where [K: Ord]);
+
+macro_rules! tuples {
+    ($($count:literal: $($name:ident)*;)*) => {$(
+        /// The items of a tuple or list of so many.
+        impl<$($name),*> TryFrom<ObjectRef<'_>> for ($($name,)*)
+        where
+            $($name: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,)*
+        {
+            type Error = Error;
+
+            fn try_from(object: ObjectRef<'_>) -> Result<Self> {
+                let items = object.items().filter(|items| items.len() == $count);
+                let items = items.ok_or_else(|| object.is_no(concat!("a tuple of ", $count)))?;
+                let mut items = items.iter();
+                // There are just so many.
+                Ok(($(<$name>::try_from(items.next().expect("an item for each")).map_err(Into::into)?,)*))
+            }
+        }
+
+        by_all_ways!([$($name),*] ($($name,)*) where [$($name: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,)*]);
+    )*};
+}
+
+tuples! { 1: A; 2: A B; 3: A B C; 4: A B C D; 5: A B C D E; 6: A B C D E F; }
+
+/// The elements of an array.
+impl<T: ReadableElement> TryFrom<ObjectRef<'_>> for ArrayD<T> {
+    type Error = Error;
+
+    fn try_from(object: ObjectRef<'_>) -> Result<Self> {
+        match object.view() {
+            View::Array(array) => Array::to_array(array),
+            _ => object.as_array().ok_or_else(|| object.is_no("an array"))?.into_array().map_err(|(_, error)| error),
+        }
+    }
+}
+
+by_all_ways!([T: ReadableElement] ArrayD<T>);

@@ -1,6 +1,6 @@
 //! Objects as elements: the payload is one pickle.
 
-use super::{PyValue, decode, encode};
+use super::{Object, decode, encode};
 use crate::dtype::DType;
 use crate::element::{DecodeWhole, Emit, EncodeWhole, How, ReadableElement, WritableElement, mismatch};
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::options::{ReadOptions, WriteOptions};
 
 struct Pickle;
 
-impl ReadableElement for PyValue {
+impl ReadableElement for Object {
     fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
         match found.has_object() {
             true => Ok(How::Whole(Box::new(Pickle))),
@@ -18,7 +18,7 @@ impl ReadableElement for PyValue {
     }
 }
 
-impl WritableElement for PyValue {
+impl WritableElement for Object {
     fn dtype_for(_: &mut dyn Iterator<Item = &Self>, _: &WriteOptions) -> Result<DType> {
         Ok(DType::Object)
     }
@@ -28,21 +28,32 @@ impl WritableElement for PyValue {
     }
 }
 
-impl DecodeWhole<PyValue> for Pickle {
+impl DecodeWhole<Object> for Pickle {
     fn decode(
         &self,
         payload: &[u8],
         header: &Header,
         options: &ReadOptions,
-    ) -> Result<(Vec<PyValue>, usize)> {
+    ) -> Result<(Vec<Object>, usize)> {
         decode(payload, header, options)
+    }
+
+    fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<Object>> {
+        items.downcast_ref::<Vec<Object>>().cloned()
+    }
+
+    fn read_one(
+        &self,
+        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
+        crate::pickle::read_one(more).map(Some)
     }
 }
 
-impl EncodeWhole<PyValue> for Pickle {
+impl EncodeWhole<Object> for Pickle {
     fn encode(
         &self,
-        items: &mut dyn Iterator<Item = &PyValue>,
+        items: &mut dyn Iterator<Item = &Object>,
         header: &Header,
         options: &WriteOptions,
     ) -> Result<Vec<u8>> {

@@ -1,82 +1,61 @@
 //! Whether objects are equal, in time that their number bounds.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
 
-use super::{PyObject, PyValue};
-use crate::dynamic::DynArray;
+use super::graph::{Id, Node, Slot};
+use super::keys::Matcher;
+use super::{Object, ObjectRef, View};
 
-/// Floats are compared by their bits.
-impl PartialEq for PyValue {
+/// Strict: see [the module](super).
+impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        Comparison::default().values(self, other)
+        self.as_ref() == other.as_ref()
     }
 }
 
-impl Eq for PyValue {}
+impl Eq for Object {}
+
+impl PartialEq for ObjectRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        are_equal([(*self, *other)])
+    }
+}
+
+impl Eq for ObjectRef<'_> {}
+
+impl PartialEq<Object> for ObjectRef<'_> {
+    fn eq(&self, other: &Object) -> bool {
+        *self == other.as_ref()
+    }
+}
 
 /// Whether the objects of two arrays are equal.
-pub(in super::super) fn items_equal(one: &[PyValue], two: &[PyValue]) -> bool {
-    Comparison::default().all(one, two)
+pub(in super::super) fn items_equal(one: &[Object], two: &[Object]) -> bool {
+    one.len() == two.len() && are_equal(one.iter().zip(two).map(|(one, two)| (one.as_ref(), two.as_ref())))
 }
 
 /// Objects that are equal as far as has been seen, in sets of which each knows its first. Two that are compared become one set:
-/// so there are no more comparisons than objects, however they share their parts. If any two differ, all is over, and nobody asks
-/// again.
+/// so there are no more comparisons than objects, however they share their parts, and it ends for those that are parts of
+/// themselves. If any two differ, all is over, and nobody asks again.
 #[derive(Default)]
-struct Comparison {
-    firsts: HashMap<*const (), *const ()>,
+pub(super) struct Sets {
+    firsts: HashMap<Id, Id>,
 }
 
-impl Comparison {
-    fn values(&mut self, one: &PyValue, two: &PyValue) -> bool {
-        use PyValue::*;
-        match (one, two) {
-            (None, None) => true,
-            (Bool(one), Bool(two)) => one == two,
-            (Int(one), Int(two)) => one == two,
-            (Float(one), Float(two)) => one.to_bits() == two.to_bits(),
-            (Complex(one), Complex(two)) => {
-                (one.re.to_bits(), one.im.to_bits()) == (two.re.to_bits(), two.im.to_bits())
-            }
-            (Str(one), Str(two)) => one == two,
-            (Decimal(one), Decimal(two)) => one == two,
-            (Bytes(one), Bytes(two)) | (ByteArray(one), ByteArray(two)) => one == two,
-            (List(one), List(two))
-            | (Tuple(one), Tuple(two))
-            | (Set(one), Set(two))
-            | (FrozenSet(one), FrozenSet(two)) => self.once(one, two, |this| this.all(one, two)),
-            (Dict(one), Dict(two)) => self.once(one, two, |this| this.pairs(one, two)),
-            (Scalar(one), Scalar(two)) | (Array(one), Array(two)) => {
-                self.once(one, two, |this| this.arrays(one, two))
-            }
-            (Date(one), Date(two)) => one == two,
-            (Time(one), Time(two)) => one == two,
-            (Datetime(one, at), Datetime(two, other)) => (one, at) == (two, other),
-            (Timedelta(one), Timedelta(two)) => one == two,
-            (Global(one), Global(two)) => one == two,
-            (Object(one), Object(two)) => self.once(one, two, |this| this.objects(one, two)),
-            _ => false,
-        }
-    }
-
-    fn once<T>(&mut self, one: &Arc<T>, two: &Arc<T>, compare: impl FnOnce(&mut Self) -> bool) -> bool {
-        if Arc::ptr_eq(one, two) {
-            return true;
-        }
-        // What nobody else has is met once for each that it is compared with.
-        if Arc::strong_count(one) > 1 || Arc::strong_count(two) > 1 {
-            let (one, two) = (self.first(Arc::as_ptr(one).cast()), self.first(Arc::as_ptr(two).cast()));
-            if one == two {
-                return true;
-            }
+impl Sets {
+    /// Whether two had not been compared before.
+    pub(super) fn join(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
+        let Some((one, two)) = one.zip(two) else { return true };
+        let (one, two) = (self.first(one), self.first(two));
+        one != two && {
             self.firsts.insert(one, two);
+            true
         }
-        compare(self)
     }
 
     /// The first of the set that an object is in. The way there is made shorter for who asks next.
-    fn first(&mut self, object: *const ()) -> *const () {
+    fn first(&mut self, object: Id) -> Id {
         let mut first = object;
         while let Some(next) = self.firsts.get(&first) {
             first = *next;
@@ -87,36 +66,162 @@ impl Comparison {
         }
         first
     }
+}
 
-    fn all(&mut self, one: &[PyValue], two: &[PyValue]) -> bool {
-        one.len() == two.len() && one.iter().zip(two).all(|(one, two)| self.values(one, two))
-    }
-
-    fn pairs(&mut self, one: &[(PyValue, PyValue)], two: &[(PyValue, PyValue)]) -> bool {
-        let mut pairs = one.iter().zip(two);
-        one.len() == two.len()
-            && pairs.all(|(one, two)| self.values(&one.0, &two.0) && self.values(&one.1, &two.1))
-    }
-
-    fn arrays(&mut self, one: &DynArray, two: &DynArray) -> bool {
-        one.header == two.header
-            && match (&one.objects, &two.objects) {
-                (Some(one), Some(two)) => self.once(one, two, |this| this.all(one, two)),
-                _ => one.bytes() == two.bytes(),
+fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>) -> bool {
+    let mut sets = Sets::default();
+    let mut open = Vec::new();
+    pairs.into_iter().all(|(one, two)| {
+        open.push((one, two));
+        while let Some((one, two)) = open.pop() {
+            if !compare(one, two, &mut sets, &mut open) {
+                return false;
             }
-    }
+        }
+        true
+    })
+}
 
-    fn objects(&mut self, one: &PyObject, two: &PyObject) -> bool {
-        let mut both = |one: &Option<PyValue>, two: &Option<PyValue>| match (one, two) {
-            (Some(one), Some(two)) => self.values(one, two),
-            (one, two) => one.is_none() && two.is_none(),
-        };
-        both(&one.kwargs, &two.kwargs)
-            && both(&one.state, &two.state)
-            && one.is_new == two.is_new
-            && self.values(&one.callable, &two.callable)
-            && self.values(&one.args, &two.args)
-            && self.all(&one.items, &two.items)
-            && self.pairs(&one.pairs, &two.pairs)
+/// Whether two objects are equal if their parts are, which are appended.
+fn compare<'a>(
+    one: ObjectRef<'a>,
+    two: ObjectRef<'a>,
+    sets: &mut Sets,
+    open: &mut Vec<(ObjectRef<'a>, ObjectRef<'a>)>,
+) -> bool {
+    if one.is_same(two) {
+        return true;
+    }
+    if one.part_count() != two.part_count() {
+        return false;
+    }
+    let are_shells_equal = match (one.view(), two.view()) {
+        (View::None, View::None)
+        | (View::List(_), View::List(_))
+        | (View::Tuple(_), View::Tuple(_))
+        | (View::Dict(_), View::Dict(_))
+        | (View::Set(_), View::Set(_))
+        | (View::FrozenSet(_), View::FrozenSet(_))
+        | (View::Persistent(_), View::Persistent(_)) => true,
+        (View::Bool(one), View::Bool(two)) => one == two,
+        (View::Int(one), View::Int(two)) => one == two,
+        (View::Float(one), View::Float(two)) => one.to_bits() == two.to_bits(),
+        (View::Complex(one), View::Complex(two)) => {
+            (one.re.to_bits(), one.im.to_bits()) == (two.re.to_bits(), two.im.to_bits())
+        }
+        (View::Str(one), View::Str(two)) => one == two,
+        (View::Decimal(one), View::Decimal(two)) => one == two,
+        (View::Bytes(one), View::Bytes(two)) | (View::ByteArray(one), View::ByteArray(two)) => one == two,
+        (View::Scalar(one), View::Scalar(two)) => return one == two,
+        (View::Array(one), View::Array(two)) => {
+            (one.dtype(), one.shape(), one.order(), one.bytes()) == (two.dtype(), two.shape(), two.order(), two.bytes())
+        }
+        (View::Date(one), View::Date(two)) => one == two,
+        (View::Time(one), View::Time(two)) => one == two,
+        (View::Datetime(one, at), View::Datetime(two, other)) => (one, at) == (two, other),
+        (View::Timedelta(one), View::Timedelta(two)) => one == two,
+        (View::Global(one), View::Global(two)) => one == two,
+        (View::Call(one), View::Call(two)) => one.is_new() == two.is_new() && one.items().len() == two.items().len(),
+        (View::Extension(one), View::Extension(two)) => one == two,
+        (View::Buffer(one), View::Buffer(two)) => one == two,
+        _ => false,
+    };
+    if !are_shells_equal || one.part_count() == 0 {
+        return are_shells_equal;
+    }
+    if !sets.join(one.id(), two.id()) {
+        return true;
+    }
+    let step = match one.node() {
+        Some((_, Node::Dict(_))) => 2,
+        Some((_, Node::Set(_) | Node::FrozenSet(_))) => 1,
+        // The first part of an array is another way to say its dtype.
+        Some((_, Node::Array(_))) => return push_parts(one, two, 1, open),
+        _ => return push_parts(one, two, 0, open),
+    };
+    if is_order_same(one, two, step) {
+        return push_parts(one, two, 0, open);
+    }
+    let Some(places) = Matcher::default().pairs(one, two, step) else { return false };
+    for (number, place) in places.into_iter().enumerate() {
+        let parts = (0..step).map(|part| one.part(number * step + part).zip(two.part(place * step + part)));
+        open.extend(parts.flatten());
+    }
+    true
+}
+
+fn push_parts<'a>(
+    one: ObjectRef<'a>,
+    two: ObjectRef<'a>,
+    from: usize,
+    open: &mut Vec<(ObjectRef<'a>, ObjectRef<'a>)>,
+) -> bool {
+    (from..one.part_count()).rev().all(|index| match (one.part(index), two.part(index)) {
+        (Some(one), Some(two)) => {
+            open.push((one, two));
+            true
+        }
+        (one, two) => one.is_none() && two.is_none(),
+    })
+}
+
+/// Whether the keys of two come one after another alike, as far as can be seen at a glance.
+fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
+    (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
+        (Some(one), Some(two)) => match (one.slot, two.slot) {
+            (Slot::Short(one), Slot::Short(two)) => one == two,
+            (Slot::Int(one), Slot::Int(two)) => one == two,
+            (Slot::None, Slot::None) => true,
+            _ => one.as_str().zip(two.as_str()).is_some_and(|(one, two)| one == two),
+        },
+        _ => false,
+    })
+}
+
+/// Agrees with `==`. Of what has parts, the first few are looked at; of dicts and sets, how many they have.
+impl Hash for ObjectRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        const MOST: usize = 64;
+        let mut open = vec![*self];
+        for _ in 0..MOST {
+            let Some(object) = open.pop() else { break };
+            shell(object, state);
+            let from = match object.view() {
+                View::Dict(_) | View::Set(_) | View::FrozenSet(_) | View::Scalar(_) => continue,
+                View::Array(_) => 1,
+                _ => 0,
+            };
+            let last = object.part_count().min(from + MOST);
+            open.extend((from..last).rev().filter_map(|index| object.part(index)));
+        }
+    }
+}
+
+/// What an object is without its parts.
+fn shell<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
+    let view = object.view();
+    std::mem::discriminant(&view).hash(state);
+    match view {
+        View::Bool(value) => value.hash(state),
+        View::Int(number) => number.hash(state),
+        View::Float(number) => number.to_bits().hash(state),
+        View::Complex(number) => (number.re.to_bits(), number.im.to_bits()).hash(state),
+        View::Str(text) => text.hash(state),
+        View::Bytes(bytes) | View::ByteArray(bytes) => bytes.hash(state),
+        View::Decimal(digits) => digits.hash(state),
+        View::Date(date) => date.hash(state),
+        View::Time(time) => time.hash(state),
+        View::Datetime(date, time) => (date, time).hash(state),
+        View::Timedelta(length) => length.hash(state),
+        View::Global(global) => global.hash(state),
+        View::Scalar(scalar) => scalar.hash(state),
+        View::Array(array) => (array.shape(), array.bytes()).hash(state),
+        _ => object.part_count().hash(state),
+    }
+}
+
+impl Hash for Object {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
     }
 }

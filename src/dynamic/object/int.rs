@@ -11,16 +11,16 @@ use crate::error::{Error, ErrorKind};
 /// A Python `int`, which may be of any size.
 ///
 /// ```
-/// use ndarray_io::PyInt;
+/// use ndarray_io::object::Int;
 ///
-/// let large: PyInt = "1180591620717411303424".parse()?;
+/// let large: Int = "1180591620717411303424".parse()?;
 /// assert_eq!(i128::try_from(&large)?, 1 << 70);
 /// assert!(i64::try_from(&large).is_err());
-/// assert_eq!(PyInt::from(-5).to_string(), "-5");
+/// assert_eq!(Int::from(-5).to_string(), "-5");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct PyInt(Repr);
+pub struct Int(Repr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
@@ -29,12 +29,7 @@ enum Repr {
     Large(Arc<BigInt>),
 }
 
-impl PyInt {
-    /// The integer whose two's complement these bytes are, the least significant first.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
-        Self::of(BigInt::from_signed_bytes_le(bytes))
-    }
-
+impl Int {
     fn of(number: BigInt) -> Self {
         Self(match i64::try_from(&number) {
             Ok(number) => Repr::Small(number),
@@ -62,45 +57,70 @@ impl PyInt {
         }
     }
 
-    /// The number, or the bytes of its two's complement if it does not fit.
-    pub(super) fn small_or_bytes(&self) -> Result<i64, Vec<u8>> {
+    /// A number that does not fit an `i64`, which others have as well.
+    pub(super) fn of_shared(number: &Arc<BigInt>) -> Self {
+        Self(Repr::Large(Arc::clone(number)))
+    }
+
+    pub(super) fn small_or_large(&self) -> Result<i64, &Arc<BigInt>> {
         match &self.0 {
             Repr::Small(number) => Ok(*number),
-            Repr::Large(number) => Err(number.to_signed_bytes_le()),
+            Repr::Large(number) => Err(number),
         }
     }
 }
 
-impl From<i64> for PyInt {
+impl From<i64> for Int {
     fn from(number: i64) -> Self {
         Self(Repr::Small(number))
     }
 }
 
-impl From<u64> for PyInt {
-    fn from(number: u64) -> Self {
-        Self::of(number.into())
-    }
+macro_rules! from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Int {
+            fn from(number: $type) -> Self {
+                Self::of(number.into())
+            }
+        }
+    )*};
 }
 
-impl From<i128> for PyInt {
-    fn from(number: i128) -> Self {
-        Self::of(number.into())
-    }
-}
+from!(i8, i16, i32, i128, isize, u8, u16, u32, u64, u128, usize);
 
-impl From<i32> for PyInt {
-    fn from(number: i32) -> Self {
-        Self(Repr::Small(number.into()))
+/// Conversions to and from the integers of `num-bigint` 0.4.
+#[cfg(feature = "num-bigint-0_4")]
+mod bigint {
+    use super::{BigInt, Int, Repr};
+
+    impl From<BigInt> for Int {
+        fn from(number: BigInt) -> Self {
+            Self::of(number)
+        }
+    }
+
+    impl From<&Int> for BigInt {
+        fn from(number: &Int) -> Self {
+            match &number.0 {
+                Repr::Small(number) => (*number).into(),
+                Repr::Large(number) => (**number).clone(),
+            }
+        }
+    }
+
+    impl From<Int> for BigInt {
+        fn from(number: Int) -> Self {
+            (&number).into()
+        }
     }
 }
 
 macro_rules! try_from {
     ($($type:ty),*) => {$(
-        impl TryFrom<&PyInt> for $type {
+        impl TryFrom<&Int> for $type {
             type Error = Error;
 
-            fn try_from(number: &PyInt) -> Result<Self, Error> {
+            fn try_from(number: &Int) -> Result<Self, Error> {
                 let fitted = match &number.0 {
                     Repr::Small(number) => <$type>::try_from(*number).ok(),
                     Repr::Large(number) => <$type>::try_from(&**number).ok(),
@@ -114,10 +134,10 @@ macro_rules! try_from {
     )*};
 }
 
-try_from!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128);
+try_from!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 
 /// Decimal digits, at most 4,300 of them, as with Python.
-impl FromStr for PyInt {
+impl FromStr for Int {
     type Err = Error;
 
     fn from_str(digits: &str) -> Result<Self, Error> {
@@ -131,7 +151,7 @@ impl FromStr for PyInt {
 }
 
 /// In decimal; beyond 100,000 bits, which would take long, in hexadecimal.
-impl fmt::Display for PyInt {
+impl fmt::Display for Int {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST: u64 = 100_000;
         match &self.0 {
@@ -142,7 +162,7 @@ impl fmt::Display for PyInt {
     }
 }
 
-impl fmt::Debug for PyInt {
+impl fmt::Debug for Int {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -1,207 +1,251 @@
 //! Python objects as data: what a pickle says, of which nothing is ever executed.
+//!
+//! An array of objects is read as any other array, by asking for [`Object`]. What an object is says its [`view`](Object::view); an
+//! object that nothing is known of is a [`Call`]: what Python would call to make it, with what.
+//!
+//! ```
+//! use ndarray::{arr1, Array1};
+//! use ndarray_io::object::{Object, View};
+//! use ndarray_io::{ReadNpyExt, WriteNpyExt};
+//!
+//! let mut file = Vec::new();
+//! let person: Object = [("name", Object::from("Ada")), ("born", 1815.into())].into_iter().collect();
+//! arr1(&[person, vec![1.5, 2.5].into(), Object::none()]).write_npy(&mut file)?;
+//!
+//! let objects = Array1::<Object>::read_npy(&file[..])?;
+//! assert_eq!(objects[0].get("name").unwrap().as_str(), Some("Ada"));
+//! assert_eq!(i64::try_from(objects[0].get("born").unwrap())?, 1815);
+//! let View::List(items) = objects[1].view() else { panic!("a list") };
+//! assert_eq!(items.len(), 2);
+//! assert_eq!(objects[1].to_string(), "[1.5, 2.5]"); // as Python shows it
+//! # Ok::<(), ndarray_io::Error>(())
+//! ```
+//!
+//! # What objects are here
+//!
+//! Objects that a file refers to several times are shared here as well, and an object may be a part of itself, as every parent
+//! pointer makes it. Objects cannot be changed. One that was read keeps all of its pickle's objects in memory;
+//! [`detach`](Object::detach) copies its part out.
+//!
+//! `==` is strict: `1`, `1.0` and `True` differ, floats are equal if their bits are, and the order of dicts and sets does not
+//! matter. Keys are looked up as Python does it, for which those three are one key. Of equal keys in a file the last one's value
+//! counts, at the first one's place.
+//!
+//! # What reading costs
+//!
+//! Time in proportion to the pickle, and at most 256 bytes of memory for each of its bytes, whatever refers to what. Objects
+//! within objects deeper than 1000 are an error (see [`Limits::object_height`](crate::Limits::object_height)), as is what would
+//! have to be copied more than 16 times the pickle's length in all: NumPy reads such files.
+//!
+//! # What differs from Python
+//!
+//! A `str` that Python 2 wrote is text if it is ASCII, else bytes; [`ReadOptions::old_text`](crate::ReadOptions::old_text) takes
+//! it as NumPy's `encoding` does. Equal texts and numbers may become one object when they are written; lists, dicts and others that
+//! can be changed never do.
 
 mod array;
 mod budget;
-mod check;
+mod build;
+mod call;
 mod compat;
 mod convert;
+mod dtypes;
 mod element;
 mod equal;
+mod finish;
+mod graph;
 mod int;
-mod numpy;
-mod read;
+mod keys;
+mod known;
+mod machine;
+mod parts;
+mod pickle;
+#[cfg(feature = "serde-1")]
+mod serde;
 mod show;
 mod text;
+mod times;
+mod walk;
 mod write;
 
 use std::sync::Arc;
 
 use num_complex::Complex;
 
-use super::DynArray;
+use graph::{Node, Shared, Slot};
 
 pub(super) use array::{decode, encode, rearranged};
+pub use build::{CallBuilder, Key};
+pub use call::{Call, Global, Zone};
 pub(super) use equal::items_equal;
-pub use int::PyInt;
+pub use int::Int;
+pub use parts::{Array, Dict, Items, Scalar};
+pub use pickle::Pickle;
+#[cfg(feature = "serde-1")]
+pub use serde::{WithCalls, from_object};
 pub(super) use show::brief;
-pub use text::PyStr;
+pub use text::Text;
+pub use times::{Date, Time, Timedelta};
 
-/// A Python object.
-///
-/// An array of objects is read as any other array, by asking for this type. What the file says is shown as data; nothing is
-/// executed, whatever it is: what Python would call is an [`Object`](Self::Object), which says what it would call with what.
-///
-/// ```
-/// use ndarray::{arr1, Array1};
-/// use ndarray_io::{PyValue, ReadNpyExt, WriteNpyExt};
-///
-/// let mut file = Vec::new();
-/// arr1(&[PyValue::from("text"), PyValue::from(2), PyValue::from(vec![1.5, 2.5])]).write_npy(&mut file)?;
-/// let objects = Array1::<PyValue>::read_npy(&file[..])?;
-/// assert_eq!(objects[0].as_str(), Some("text"));
-/// assert_eq!(i64::try_from(&objects[1])?, 2);
-/// assert_eq!(objects[2].to_string(), "[1.5, 2.5]"); // as Python shows it
-/// # Ok::<(), ndarray_io::Error>(())
-/// ```
-///
-/// Objects that a file refers to several times are shared here as well, so that a copy costs nothing. Two floats are equal if
-/// their bits are.
-///
-/// Reading takes time in proportion to the pickle, and at most 256 bytes of memory for each of its bytes, whatever refers to what.
-/// Objects within objects deeper than 1000 are an error, as are parts that would have to be copied more than 16 times the
-/// pickle's length in all: NumPy reads such files. What Python could not hold (a day that there is not, a list as a key) is an
-/// error when it is written.
+/// A Python object: see [the module](self).
 #[derive(Clone)]
+pub struct Object {
+    slot: Slot,
+    /// Where it stands, if it is not in the slot.
+    graph: Option<Arc<Shared>>,
+}
+
+/// A borrowed [`Object`].
+#[derive(Clone, Copy)]
+pub struct ObjectRef<'a> {
+    slot: &'a Slot,
+    graph: Option<&'a Arc<Shared>>,
+}
+
+/// What an object is.
+///
+/// ```
+/// use ndarray_io::object::{Object, View};
+///
+/// fn depth(object: &Object) -> usize {
+///     match object.view() {
+///         View::List(items) => 1 + items.iter().map(|item| depth(&item.to_object())).max().unwrap_or(0),
+///         _ => 0,
+///     }
+/// }
+/// assert_eq!(depth(&vec![vec![1, 2], vec![]].into()), 2);
+/// ```
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum PyValue {
+pub enum View<'a> {
     /// `None`
     None,
     /// `bool`
     Bool(bool),
     /// `int`, of any size
-    Int(PyInt),
+    Int(Int),
     /// `float`
     Float(f64),
     /// `complex`
     Complex(Complex<f64>),
     /// `str`
-    Str(PyStr),
+    Str(Text<'a>),
     /// `bytes`
-    Bytes(Arc<[u8]>),
+    Bytes(&'a [u8]),
     /// `bytearray`
-    ByteArray(Arc<[u8]>),
+    ByteArray(&'a [u8]),
     /// `list`
-    List(Arc<Vec<PyValue>>),
+    List(Items<'a>),
     /// `tuple`
-    Tuple(Arc<Vec<PyValue>>),
+    Tuple(Items<'a>),
     /// `dict`, in the order of the file
-    Dict(Arc<Vec<(PyValue, PyValue)>>),
+    Dict(Dict<'a>),
     /// `set`, in the order of the file
-    Set(Arc<Vec<PyValue>>),
+    Set(Items<'a>),
     /// `frozenset`, in the order of the file
-    FrozenSet(Arc<Vec<PyValue>>),
-    /// A scalar of NumPy's: an array without axes
-    Scalar(Arc<DynArray>),
+    FrozenSet(Items<'a>),
+    /// A scalar of NumPy's
+    Scalar(Scalar<'a>),
     /// A `numpy.ndarray`
-    Array(Arc<DynArray>),
+    Array(Array<'a>),
     /// `datetime.date`
-    Date(PyDate),
+    Date(Date),
     /// `datetime.time`, without a time zone
-    Time(PyTime),
+    Time(Time),
     /// `datetime.datetime`, without a time zone
-    Datetime(PyDate, PyTime),
+    Datetime(Date, Time),
     /// `datetime.timedelta`
-    Timedelta(PyTimedelta),
+    Timedelta(Timedelta),
     /// `decimal.Decimal`, by its digits
-    Decimal(Arc<str>),
+    Decimal(&'a str),
     /// A class or function, by its name
-    Global(Arc<PyGlobal>),
+    Global(Global<'a>),
     /// Any other object: what Python would call to make it
-    Object(Arc<PyObject>),
+    Call(Call<'a>),
+    /// What Python would ask its caller for, by this name: a persistent id
+    Persistent(ObjectRef<'a>),
+    /// A class or function by a number of Python's `copyreg.add_extension`
+    Extension(u32),
+    /// The memory of this number that went another way than the pickle
+    Buffer(u32),
 }
 
-/// A day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PyDate {
-    /// From 1 to 9999.
-    pub year: u16,
-    /// From 1.
-    pub month: u8,
-    /// From 1.
-    pub day: u8,
-}
-
-/// A time of day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PyTime {
-    /// The hour.
-    pub hour: u8,
-    /// The minute.
-    pub minute: u8,
-    /// The second.
-    pub second: u8,
-    /// Millionths of a second.
-    pub microsecond: u32,
-    /// Whether it is the second of two times that clocks show alike when they are put back.
-    pub is_fold: bool,
-}
-
-/// A length of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PyTimedelta {
-    /// Days, which carry the sign.
-    pub days: i32,
-    /// From 0 to 86,399.
-    pub seconds: i32,
-    /// From 0 to 999,999.
-    pub microseconds: i32,
-}
-
-/// A class or function: its name, and nothing of what it does.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PyGlobal {
-    /// The module, as `os.path`.
-    pub module: String,
-    /// The name within it.
-    pub name: String,
-}
-
-/// An object of which nothing is known but what Python would do to make it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PyObject {
-    /// What would be called: nearly always a [`PyValue::Global`].
-    pub callable: PyValue,
-    /// With what: nearly always a [`PyValue::Tuple`].
-    pub args: PyValue,
-    /// With what by names, a [`PyValue::Dict`].
-    pub kwargs: Option<PyValue>,
-    /// Whether it is the class's `__new__` that would be called.
-    pub is_new: bool,
-    /// The state that the object would be given then.
-    pub state: Option<PyValue>,
-    /// What would be appended to it.
-    pub items: Vec<PyValue>,
-    /// What would be set by keys.
-    pub pairs: Vec<(PyValue, PyValue)>,
-}
-
-impl PyObject {
-    /// The class or function that would be called, if it is one by its name.
-    ///
-    /// ```
-    /// # use ndarray_io::{PyObject, PyValue};
-    /// let command = PyObject::call("os", "system", vec!["echo hello".into()]);
-    /// assert_eq!(command.global().unwrap().module, "os");
-    /// assert_eq!(PyValue::from(command).to_string(), "os.system('echo hello')");
-    /// ```
-    pub fn global(&self) -> Option<&PyGlobal> {
-        match &self.callable {
-            PyValue::Global(global) => Some(global),
-            _ => None,
-        }
+impl Object {
+    /// `None`.
+    pub fn none() -> Self {
+        Self::default()
     }
 
-    /// What Python makes by a call.
-    pub fn call(module: &str, name: &str, args: Vec<PyValue>) -> Self {
-        Self {
-            callable: PyValue::Global(Arc::new(PyGlobal {
-                module: module.to_owned(),
-                name: name.to_owned(),
-            })),
-            args: PyValue::Tuple(Arc::new(args)),
-            kwargs: None,
-            is_new: false,
-            state: None,
-            items: Vec::new(),
-            pairs: Vec::new(),
-        }
+    /// The same, borrowed.
+    pub fn as_ref(&self) -> ObjectRef<'_> {
+        ObjectRef::new(&self.slot, self.graph.as_ref())
+    }
+
+    /// What it is.
+    pub fn view(&self) -> View<'_> {
+        self.as_ref().view()
+    }
+
+    fn into_graph(self) -> Option<Arc<Shared>> {
+        self.graph
     }
 }
 
-impl Default for PyValue {
+impl Default for Object {
     /// `None`
     fn default() -> Self {
-        Self::None
+        Self { slot: Slot::None, graph: None }
+    }
+}
+
+impl<'a> ObjectRef<'a> {
+    /// What it is.
+    pub fn view(self) -> View<'a> {
+        match *self.slot {
+            Slot::Absent | Slot::None => View::None,
+            Slot::Bool(value) => View::Bool(value),
+            Slot::Int(number) => View::Int(number.into()),
+            Slot::Float(number) => View::Float(number),
+            Slot::Short(_) | Slot::Node(_) => self.view_further(),
+        }
+    }
+
+    fn view_further(self) -> View<'a> {
+        if let Slot::Short(text) = self.slot {
+            return View::Str(Text::new(text.as_str()));
+        }
+        let (graph, node) = self.node().expect("what is no slot has a node");
+        let items = || Items::new(self);
+        match *node {
+            Node::Text(span) => View::Str(Text::new(graph.text(span))),
+            Node::Codes(number) => View::Str(Text::of_codes(&graph.rest().codes[number as usize])),
+            Node::Bytes(span) => View::Bytes(graph.data(&[], span)),
+            Node::ByteArray(span) => View::ByteArray(graph.data(&[], span)),
+            Node::List(_) => View::List(items()),
+            Node::Tuple(_) => View::Tuple(items()),
+            Node::Dict(_) => View::Dict(Dict::new(self)),
+            Node::Set(_) => View::Set(items()),
+            Node::FrozenSet(_) => View::FrozenSet(items()),
+            Node::Complex(number) => View::Complex(number),
+            Node::Big(number) => View::Int(Int::of_shared(&graph.rest().bigs[number as usize])),
+            Node::Decimal(span) => View::Decimal(graph.text(span)),
+            Node::Date(date) => View::Date(date),
+            Node::Time(time) => View::Time(time),
+            Node::Datetime(date, time) => View::Datetime(date, time),
+            Node::Timedelta(length) => View::Timedelta(length),
+            Node::Scalar(dtype, span) => View::Scalar(Scalar::new(&graph.dtype(dtype).dtype, graph.data(&[], span))),
+            Node::Array(number) => View::Array(Array::new(self, graph.array(number))),
+            Node::Global(number) => View::Global(Global::new(graph.name(number))),
+            Node::Call(number) => View::Call(Call::new(self, graph.call(number))),
+            Node::Persistent(_) => View::Persistent(self.part(0).unwrap_or(self)),
+            Node::Extension(code) => View::Extension(code),
+            Node::Buffer { number, .. } => View::Buffer(number),
+            Node::Foreign(_) => unreachable!("`new` has gone there"),
+        }
+    }
+
+    /// An object of its own, which costs no more than a counter.
+    pub fn to_object(self) -> Object {
+        Object { slot: *self.slot, graph: self.slot.node().and(self.graph).cloned() }
     }
 }

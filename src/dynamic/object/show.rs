@@ -2,28 +2,42 @@
 
 use std::fmt::{self, Write};
 
-use super::{PyObject, PyTime, PyTimedelta, PyValue, rearranged};
+use super::graph::Slot;
+use super::times::{Time, Timedelta};
+use super::walk::{Step, Walk};
+use super::{Object, ObjectRef, View};
 use crate::element::{spelled_complex, spelled_double};
-use crate::shape::Order;
 
 /// As Python's `repr`. An object of which nothing is known is shown as the call that Python would make. After 16 MiB the rest is
 /// left away: objects that are shared may be more, to look at, than there are.
-impl fmt::Display for PyValue {
+impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown { left: 16 << 20, out: f }.whole(self)
+        Shown { left: 16 << 20, out: f }.whole(*self)
     }
 }
 
-impl fmt::Debug for PyValue {
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_ref().fmt(f)
+    }
+}
+
+impl fmt::Debug for ObjectRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
 /// A value as an element of an array that is shown: of a long one the beginning.
-pub(in super::super) fn brief(value: &PyValue) -> String {
+pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
-    let done = Shown { left: 1000, out: &mut shown }.whole(value);
+    let done = Shown { left: 1000, out: &mut shown }.whole(value.as_ref());
     done.expect("a text takes all that it is given");
     shown
 }
@@ -57,157 +71,240 @@ impl Write for Shown<'_> {
     }
 }
 
+/// How the parts of an object are shown.
+struct Style {
+    between: Between,
+    close: &'static str,
+    /// What has to follow the part that was shown last.
+    after: &'static str,
+}
+
+enum Between {
+    Items,
+    Pairs,
+    /// The arguments of a range: a step of one goes without saying.
+    Range,
+    /// The elements of an array with these axes.
+    Grid(Vec<usize>),
+    Call { items: usize, pairs: usize },
+}
+
+impl Style {
+    fn of(between: Between, close: &'static str) -> Self {
+        Self { between, close, after: "" }
+    }
+}
+
 impl Shown<'_> {
-    fn whole(&mut self, value: &PyValue) -> fmt::Result {
-        match self.value(value) {
+    fn whole(&mut self, object: ObjectRef<'_>) -> fmt::Result {
+        match self.walk(object) {
             Err(_) if self.left == 0 => Ok(()),
             done => done,
         }
     }
 
-    fn value(&mut self, value: &PyValue) -> fmt::Result {
-        match value {
-            PyValue::None => self.write_str("None"),
-            PyValue::Bool(value) => self.write_str(if *value { "True" } else { "False" }),
-            PyValue::Int(number) => write!(self, "{number}"),
-            PyValue::Float(number) => self.write_str(&spelled_double(*number, ".0")),
-            PyValue::Complex(number) => self.write_str(&spelled_complex(*number)),
-            PyValue::Str(text) => write!(self, "{text}"),
-            PyValue::Bytes(bytes) => self::bytes(bytes, self),
-            PyValue::ByteArray(bytes) => {
+    fn walk(&mut self, object: ObjectRef<'_>) -> fmt::Result {
+        let mut walk = Walk::new();
+        self.begin(object, &mut walk)?;
+        while let Some(step) = walk.step() {
+            match step {
+                Step::Part(owner, number, part, style) => {
+                    self.write_str(std::mem::take(&mut style.after))?;
+                    let Some(part) = part else { continue };
+                    match self.before(number, part, style)? {
+                        Shape::Whole => self.begin(part, &mut walk)?,
+                        Shape::Arguments => self.arguments(owner, part, &mut walk)?,
+                        Shape::Nothing => {}
+                    }
+                }
+                Step::End(owner, style) => {
+                    self.write_str(style.after)?;
+                    self.write_str(style.close)?;
+                    if let View::Array(array) = owner.view() {
+                        self.end_array(array.shape(), &array.dtype().to_string())?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows an object, or its beginning.
+    fn begin<'a>(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, Style>) -> fmt::Result {
+        let count = object.part_count();
+        let (open, style, again) = match object.view() {
+            View::List(_) => ("[", Style::of(Between::Items, "]"), "[...]"),
+            View::Tuple(_) => ("(", Style::of(Between::Items, if count == 1 { ",)" } else { ")" }), "(...)"),
+            View::Dict(_) => ("{", Style::of(Between::Pairs, "}"), "{...}"),
+            View::Set(_) if count == 0 => return self.write_str("set()"),
+            View::Set(_) => ("{", Style::of(Between::Items, "}"), "set(...)"),
+            View::FrozenSet(_) if count == 0 => return self.write_str("frozenset()"),
+            View::FrozenSet(_) => ("frozenset({", Style::of(Between::Items, "})"), "frozenset({...})"),
+            View::Array(array) => {
+                if array.objects().is_none() {
+                    let Ok(array) = array.to_dyn() else { return self.write_str("array(…)") };
+                    return write!(self, "array({array}, dtype={})", array.dtype());
+                }
+                ("array(", Style::of(Between::Grid(array.shape().to_vec()), ""), "array(...)")
+            }
+            View::Call(call) => {
+                let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
+                ("", Style::of(Between::Call { items, pairs }, ""), "...")
+            }
+            View::Persistent(_) => ("<persistent ", Style::of(Between::Items, ">"), "..."),
+            leaf => return self.leaf(&leaf),
+        };
+        if !walk.enter_once(object, style) {
+            return self.write_str(again);
+        }
+        self.write_str(open)
+    }
+
+    /// What stands before a part, and how the part is shown.
+    fn before(&mut self, number: usize, part: ObjectRef<'_>, style: &mut Style) -> Result<Shape, fmt::Error> {
+        match &style.between {
+            Between::Items if number == 0 => {}
+            Between::Items => self.write_str(", ")?,
+            Between::Pairs if number % 2 == 1 => self.write_str(": ")?,
+            Between::Pairs if number == 0 => {}
+            Between::Pairs => self.write_str(", ")?,
+            Between::Range if number == 2 && matches!(part.slot, Slot::Int(1)) => return Ok(Shape::Nothing),
+            Between::Range if number == 0 => {}
+            Between::Range => self.write_str(", ")?,
+            Between::Grid(_) if number == 0 => return Ok(Shape::Nothing), // the dtype
+            Between::Grid(dims) => self.corner(number - 1, dims)?,
+            Between::Call { items, pairs } => {
+                let (items, pairs) = (3..3 + items, 3 + items..3 + items + pairs);
+                let is_last = |all: &std::ops::Range<usize>| number + 1 == all.end;
+                let (before, after) = match number {
+                    0 => ("", ""),
+                    1 if part.items().is_some() => return Ok(Shape::Arguments),
+                    1 => ("(*", ")"),
+                    2 => (" <kwargs: ", ">"),
+                    _ if items.contains(&number) => {
+                        (if number == items.start { " <items: [" } else { ", " }, if is_last(&items) { "]>" } else { "" })
+                    }
+                    _ if pairs.contains(&number) => {
+                        let is_value = (number - pairs.start) % 2 == 1;
+                        let before = match (number == pairs.start, is_value) {
+                            (true, _) => " <items: {",
+                            (_, true) => ": ",
+                            (_, false) => ", ",
+                        };
+                        (before, if is_last(&pairs) { "}>" } else { "" })
+                    }
+                    _ => (" <state: ", ">"),
+                };
+                style.after = after;
+                self.write_str(before)?;
+            }
+        }
+        Ok(Shape::Whole)
+    }
+
+    /// The arguments of a call, which is no tuple to look at.
+    fn arguments<'a>(&mut self, call: ObjectRef<'a>, args: ObjectRef<'a>, walk: &mut Walk<'a, Style>) -> fmt::Result {
+        let is_range = matches!(call.view(), View::Call(call) if call.global().is_some_and(|global| global.is("builtins", "range")));
+        let between = if is_range { Between::Range } else { Between::Items };
+        match walk.enter_once(args, Style::of(between, ")")) {
+            true => self.write_char('('),
+            false => self.write_str("(...)"),
+        }
+    }
+
+    /// What stands before an element of an array, counted in C order: the ends of rows and the beginnings of others.
+    fn corner(&mut self, number: usize, dims: &[usize]) -> fmt::Result {
+        let mut rows = 0;
+        let mut size = 1;
+        for dim in dims.iter().rev() {
+            size *= dim;
+            if number % size != 0 {
+                break;
+            }
+            rows += 1;
+        }
+        if number > 0 {
+            (0..rows).try_for_each(|_| self.write_char(']'))?;
+            self.write_str(", ")?;
+        }
+        (0..rows).try_for_each(|_| self.write_char('['))
+    }
+
+    fn end_array(&mut self, dims: &[usize], dtype: &str) -> fmt::Result {
+        match dims.contains(&0) {
+            true => self.write_str("[]")?,
+            false => (0..dims.len()).try_for_each(|_| self.write_char(']'))?,
+        }
+        write!(self, ", dtype={dtype})")
+    }
+
+    fn leaf(&mut self, view: &View<'_>) -> fmt::Result {
+        match view {
+            View::Bool(value) => self.write_str(if *value { "True" } else { "False" }),
+            View::Int(number) => write!(self, "{number}"),
+            View::Float(number) => self.write_str(&spelled_double(*number, ".0")),
+            View::Complex(number) => self.write_str(&spelled_complex(*number)),
+            View::Str(text) => write!(self, "{text}"),
+            View::Bytes(bytes) => self::bytes(bytes, self),
+            View::ByteArray(bytes) => {
                 self.write_str("bytearray(")?;
                 self::bytes(bytes, self)?;
                 self.write_char(')')
             }
-            PyValue::List(items) => self.all("[", items, "]"),
-            PyValue::Tuple(items) => self.all("(", items, if items.len() == 1 { ",)" } else { ")" }),
-            PyValue::Dict(pairs) => {
-                self.write_char('{')?;
-                self.pairs(pairs)?;
-                self.write_char('}')
-            }
-            PyValue::Set(items) if items.is_empty() => self.write_str("set()"),
-            PyValue::Set(items) => self.all("{", items, "}"),
-            PyValue::FrozenSet(items) if items.is_empty() => self.write_str("frozenset()"),
-            PyValue::FrozenSet(items) => self.all("frozenset({", items, "})"),
-            PyValue::Scalar(array) => write!(self, "numpy.scalar({array}, dtype={})", array.dtype()),
-            PyValue::Array(array) => {
-                self.write_str("array(")?;
-                match &array.objects {
-                    None => write!(self, "{array}")?,
-                    Some(items) => self.grid(&rearranged(items, &array.header, Order::C), array.shape())?,
-                }
-                write!(self, ", dtype={})", array.dtype())
-            }
-            PyValue::Date(date) => write!(self, "datetime.date({}, {}, {})", date.year, date.month, date.day),
-            PyValue::Time(time) => {
+            View::Scalar(scalar) => match scalar.to_dyn() {
+                Ok(array) => write!(self, "numpy.scalar({array}, dtype={})", array.dtype()),
+                Err(_) => self.write_str("numpy.scalar(…)"),
+            },
+            View::Date(date) => write!(self, "datetime.date({}, {}, {})", date.year(), date.month(), date.day()),
+            View::Time(time) => {
                 self.write_str("datetime.time(")?;
-                self::time(time, self)
+                self::time(*time, self)
             }
-            PyValue::Datetime(date, time) => {
-                write!(self, "datetime.datetime({}, {}, {}, ", date.year, date.month, date.day)?;
-                self::time(time, self)
+            View::Datetime(date, time) => {
+                write!(self, "datetime.datetime({}, {}, {}, ", date.year(), date.month(), date.day())?;
+                self::time(*time, self)
             }
-            PyValue::Timedelta(PyTimedelta { days: 0, seconds: 0, microseconds: 0 }) => {
-                self.write_str("datetime.timedelta(0)")
-            }
-            PyValue::Timedelta(PyTimedelta { days, seconds, microseconds }) => {
-                let parts = [("days", days), ("seconds", seconds), ("microseconds", microseconds)];
-                let parts = parts.into_iter().filter(|(_, number)| **number != 0);
-                let parts: Vec<_> = parts.map(|(name, number)| format!("{name}={number}")).collect();
-                write!(self, "datetime.timedelta({})", parts.join(", "))
-            }
-            PyValue::Decimal(digits) => write!(self, "Decimal('{digits}')"),
-            PyValue::Global(global) if global.module == "builtins" => self.write_str(&global.name),
-            PyValue::Global(global) => write!(self, "{}.{}", global.module, global.name),
-            PyValue::Object(object) => self.object(object),
+            View::Timedelta(length) => self.timedelta(*length),
+            View::Decimal(digits) => write!(self, "Decimal('{digits}')"),
+            View::Global(global) => write!(self, "{global}"),
+            View::Extension(code) => write!(self, "<extension {code}>"),
+            View::Buffer(number) => write!(self, "<buffer {number}>"),
+            _ => self.write_str("None"),
         }
     }
 
-    fn all(&mut self, open: &str, items: &[PyValue], close: &str) -> fmt::Result {
-        self.write_str(open)?;
-        for (index, item) in items.iter().enumerate() {
-            if index > 0 {
-                self.write_str(", ")?;
-            }
-            self.value(item)?;
+    fn timedelta(&mut self, length: Timedelta) -> fmt::Result {
+        let parts = [
+            ("days", i64::from(length.days())),
+            ("seconds", length.seconds().into()),
+            ("microseconds", length.microseconds().into()),
+        ];
+        let parts = parts.into_iter().filter(|(_, number)| *number != 0);
+        let parts: Vec<_> = parts.map(|(name, number)| format!("{name}={number}")).collect();
+        match parts.is_empty() {
+            true => self.write_str("datetime.timedelta(0)"),
+            false => write!(self, "datetime.timedelta({})", parts.join(", ")),
         }
-        self.write_str(close)
-    }
-
-    /// Items in C order.
-    fn grid(&mut self, items: &[PyValue], dims: &[usize]) -> fmt::Result {
-        let Some((first, within)) = dims.split_first() else { return self.value(&items[0]) };
-        if within.is_empty() || items.is_empty() {
-            return self.all("[", items, "]");
-        }
-        self.write_char('[')?;
-        for (index, row) in items.chunks_exact(items.len() / first).enumerate() {
-            if index > 0 {
-                self.write_str(", ")?;
-            }
-            self.grid(row, within)?;
-        }
-        self.write_char(']')
-    }
-
-    fn pairs(&mut self, pairs: &[(PyValue, PyValue)]) -> fmt::Result {
-        for (index, (key, value)) in pairs.iter().enumerate() {
-            if index > 0 {
-                self.write_str(", ")?;
-            }
-            self.value(key)?;
-            self.write_str(": ")?;
-            self.value(value)?;
-        }
-        Ok(())
-    }
-
-    fn object(&mut self, object: &PyObject) -> fmt::Result {
-        self.value(&object.callable)?;
-        let is_range =
-            object.global().is_some_and(|global| (&*global.module, &*global.name) == ("builtins", "range"));
-        match &object.args {
-            // A step of one goes without saying.
-            PyValue::Tuple(args) if is_range && args.get(2) == Some(&1.into()) => {
-                self.all("(", &args[..2], ")")?
-            }
-            PyValue::Tuple(args) => self.all("(", args, ")")?,
-            other => {
-                self.write_str("(*")?;
-                self.value(other)?;
-                self.write_char(')')?;
-            }
-        }
-        for (name, part) in [("kwargs", &object.kwargs), ("state", &object.state)] {
-            if let Some(part) = part {
-                write!(self, " <{name}: ")?;
-                self.value(part)?;
-                self.write_char('>')?;
-            }
-        }
-        if !object.items.is_empty() {
-            self.all(" <items: [", &object.items, "]>")?;
-        }
-        if !object.pairs.is_empty() {
-            self.write_str(" <items: {")?;
-            self.pairs(&object.pairs)?;
-            self.write_str("}>")?;
-        }
-        Ok(())
     }
 }
 
+/// How a part is shown.
+enum Shape {
+    Whole,
+    Arguments,
+    Nothing,
+}
+
 /// The arguments of a time, of which the seconds are left away if there are none.
-fn time(time: &PyTime, f: &mut dyn Write) -> fmt::Result {
-    write!(f, "{}, {}", time.hour, time.minute)?;
-    if time.second > 0 || time.microsecond > 0 {
-        write!(f, ", {}", time.second)?;
+fn time(time: Time, f: &mut dyn Write) -> fmt::Result {
+    write!(f, "{}, {}", time.hour(), time.minute())?;
+    if time.second() > 0 || time.microsecond() > 0 {
+        write!(f, ", {}", time.second())?;
     }
-    if time.microsecond > 0 {
-        write!(f, ", {}", time.microsecond)?;
+    if time.microsecond() > 0 {
+        write!(f, ", {}", time.microsecond())?;
     }
-    f.write_str(if time.is_fold { ", fold=1)" } else { ")" })
+    f.write_str(if time.is_fold() { ", fold=1)" } else { ")" })
 }
 
 fn bytes(bytes: &[u8], f: &mut dyn Write) -> fmt::Result {

@@ -1,93 +1,80 @@
 //! Python's texts.
 
 use std::fmt;
-use std::sync::Arc;
-
-use smol_str::SmolStr;
 
 /// A Python `str`. It is text, nearly always; but Python allows lone surrogates in it, which Rust does not.
 ///
 /// ```
-/// use ndarray_io::PyStr;
+/// use ndarray_io::object::{Object, View};
 ///
-/// let text = PyStr::from("λ");
+/// let object = Object::from("λ");
+/// let View::Str(text) = object.view() else { panic!("a text") };
 /// assert_eq!(text.as_str(), Some("λ"));
-/// assert_eq!(text.code_points(), [0x3BB]);
+/// assert_eq!(text.code_points().collect::<Vec<u32>>(), [0x3BB]);
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct PyStr(Repr);
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Text<'a>(Repr<'a>);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Repr {
-    Text(SmolStr),
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Repr<'a> {
+    Str(&'a str),
     /// With a surrogate somewhere.
-    CodePoints(Arc<[u32]>),
+    Codes(&'a [u32]),
 }
 
-impl PyStr {
-    /// Of UTF-8 in which surrogates may stand, as Python's "surrogatepass" has it; `None` if it is none.
-    pub(super) fn from_utf8(mut bytes: &[u8]) -> Option<Self> {
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            return Some(text.into());
-        }
-        let mut codes = Vec::new();
-        loop {
-            let chunk = bytes.utf8_chunks().next();
-            let valid = chunk.map_or("", |chunk| chunk.valid());
-            codes.extend(valid.chars().map(u32::from));
-            match &bytes[valid.len()..] {
-                [] => return Some(Self(Repr::CodePoints(codes.into()))),
-                [0xED, second @ 0xA0..=0xBF, third @ 0x80..=0xBF, rest @ ..] => {
-                    codes.push(0xD000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F));
-                    bytes = rest;
-                }
-                _ => return None,
-            }
-        }
+impl<'a> Text<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self(Repr::Str(text))
+    }
+
+    pub(super) fn of_codes(codes: &'a [u32]) -> Self {
+        Self(Repr::Codes(codes))
     }
 
     /// The text; `None` if there are lone surrogates in it.
-    pub fn as_str(&self) -> Option<&str> {
-        match &self.0 {
-            Repr::Text(text) => Some(text),
-            Repr::CodePoints(_) => None,
+    pub fn as_str(self) -> Option<&'a str> {
+        match self.0 {
+            Repr::Str(text) => Some(text),
+            Repr::Codes(_) => None,
         }
     }
 
     /// The numbers of its characters.
-    pub fn code_points(&self) -> Vec<u32> {
-        self.codes().collect()
-    }
-
-    fn codes(&self) -> impl Iterator<Item = u32> {
-        let (text, codes) = match &self.0 {
-            Repr::Text(text) => (text.as_str(), &[][..]),
-            Repr::CodePoints(codes) => ("", &codes[..]),
+    pub fn code_points(self) -> impl Iterator<Item = u32> + 'a {
+        let (text, codes) = match self.0 {
+            Repr::Str(text) => (text, &[][..]),
+            Repr::Codes(codes) => ("", codes),
         };
         text.chars().map(u32::from).chain(codes.iter().copied())
     }
 }
 
-impl From<&str> for PyStr {
-    fn from(text: &str) -> Self {
-        Self(Repr::Text(text.into()))
-    }
-}
-
-impl From<String> for PyStr {
-    fn from(text: String) -> Self {
-        Self(Repr::Text(text.into()))
+/// The code points of UTF-8 in which surrogates may stand, as Python's "surrogatepass" has it; `None` if it is none.
+pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
+    let mut codes = Vec::new();
+    loop {
+        let chunk = bytes.utf8_chunks().next();
+        let valid = chunk.map_or("", |chunk| chunk.valid());
+        codes.extend(valid.chars().map(u32::from));
+        match &bytes[valid.len()..] {
+            [] => return Some(codes),
+            [0xED, second @ 0xA0..=0xBF, third @ 0x80..=0xBF, rest @ ..] => {
+                codes.push(0xD000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F));
+                bytes = rest;
+            }
+            _ => return None,
+        }
     }
 }
 
 /// As Python's `repr`, with its quotes and escapes.
-impl fmt::Display for PyStr {
+impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
-        let has = |char: char| self.codes().any(|code| code == u32::from(char));
+        let has = |char: char| self.code_points().any(|code| code == u32::from(char));
         let quote = if has('\'') && !has('"') { '"' } else { '\'' };
         f.write_char(quote)?;
-        for code in self.codes() {
+        for code in self.code_points() {
             match char::from_u32(code) {
                 Some(char) if char == quote || char == '\\' => write!(f, "\\{char}")?,
                 Some('\n') => f.write_str("\\n")?,
@@ -108,7 +95,7 @@ fn is_shown(char: char) -> bool {
     char == ' ' || char == '\'' || char == '"' || char.escape_debug().len() == 1 && !char.is_whitespace()
 }
 
-impl fmt::Debug for PyStr {
+impl fmt::Debug for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -1,48 +1,486 @@
 //! From objects to a pickle that NumPy loads.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::mem::{self, Discriminant};
-use std::sync::Arc;
 
-use super::check::{Hashable, check};
 use super::compat::python_2;
-use super::read::MOST_NESTED;
-use super::rearranged;
-use super::{PyDate, PyGlobal, PyInt, PyStr, PyTime, PyTimedelta, PyValue};
+use super::graph::{Id, Node, Slot};
+use super::walk::{Step, Walk};
+use super::{Array, Global, Object, ObjectRef, View, times};
 use crate::dtype::{DType, Title};
-use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Limited, Result};
+use crate::header::Header;
 use crate::limits;
 use crate::pickle::Writer;
 use crate::shape::Order;
 
-/// Writes objects; those that are shared once, and from then on by their number.
-pub(super) struct PickleWriter {
+/// Writes objects, each once, and from then on by its number.
+pub(super) struct Pickler<'a> {
     out: Writer,
-    /// The numbers of shared objects, by where they are and which kind of object they are the parts of.
-    shared: HashMap<(*const (), Discriminant<PyValue>), u32>,
-    depth: usize,
-    hashable: Hashable,
+    /// The numbers of objects that have been written: a table for each graph, since one that was read has them all.
+    memo: Vec<Vec<u32>>,
+    graphs: HashMap<usize, usize>,
+    /// The graph that was asked for last, and its table.
+    last: (usize, usize),
+    names: HashMap<String, HashMap<String, u32>>,
+    dtypes: HashMap<DType, u32>,
+    texts: Texts<'a>,
+    /// How often an object has been begun that was begun already.
+    circles: u64,
 }
 
-impl PickleWriter {
+const NOT_WRITTEN: u32 = u32::MAX;
+
+/// Items are appended in batches, so that Python's stack stays small.
+const BATCH: usize = 1000;
+
+impl<'a> Pickler<'a> {
     pub(super) fn new(protocol: u8) -> Self {
-        Self { out: Writer::new(protocol), shared: HashMap::new(), depth: 0, hashable: Hashable::new() }
+        Self {
+            out: Writer::new(protocol),
+            memo: Vec::new(),
+            graphs: HashMap::new(),
+            last: (0, 0),
+            names: HashMap::new(),
+            dtypes: HashMap::new(),
+            texts: Texts::new(),
+            circles: 0,
+        }
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
-        self.out.finish()
+    /// The pickle of one object.
+    pub(super) fn object(mut self, object: ObjectRef<'a>) -> Result<Vec<u8>> {
+        self.tree(object)?;
+        Ok(self.out.finish())
     }
 
-    fn multiarray(&self) -> &'static str {
-        // NumPy 2 has given the module another name; the old one is what every version loads.
-        if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
+    /// The pickle of an array, whose items come in C order.
+    pub(super) fn array(mut self, items: &[&'a Object], header: &Header, is_fortran: bool) -> Result<Vec<u8>> {
+        self.out.between_values();
+        self.begin_array()?;
+        self.array_state(header.shape().dims())?;
+        self.dtype(header.dtype())?;
+        self.out.bool(is_fortran);
+        self.out.empty_list();
+        for batch in items.chunks(BATCH) {
+            self.out.mark();
+            for item in batch {
+                self.tree(item.as_ref())?;
+            }
+            self.out.appends();
+        }
+        self.out.tuple();
+        self.out.build();
+        Ok(self.out.finish())
+    }
+
+    fn tree(&mut self, object: ObjectRef<'a>) -> Result<()> {
+        if self.leaf(object)? {
+            return Ok(());
+        }
+        let mut walk = Walk::new();
+        self.begin(object, &mut walk)?;
+        while let Some(step) = walk.step() {
+            match step {
+                Step::Part(owner, number, part, ()) => {
+                    self.before(owner, number)?;
+                    let Some(part) = part else {
+                        self.absent(owner, number)?;
+                        continue;
+                    };
+                    if !self.leaf(part)? {
+                        self.begin(part, &mut walk)?;
+                    }
+                }
+                Step::End(owner, ()) => self.end(owner)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what has no parts and no number; says whether it did.
+    #[inline]
+    fn leaf(&mut self, object: ObjectRef<'a>) -> Result<bool> {
+        self.out.between_values();
+        match object.slot {
+            Slot::None | Slot::Absent => self.out.none(),
+            Slot::Bool(value) => self.out.bool(*value),
+            Slot::Int(number) => self.out.int(*number),
+            Slot::Float(number) => self.out.float(*number),
+            Slot::Short(text) => self.text(text.as_str()),
+            Slot::Node(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn place(&mut self, (graph, number): Id) -> &mut u32 {
+        if self.last.0 != graph {
+            let table = *self.graphs.entry(graph).or_insert(self.memo.len());
+            if table == self.memo.len() {
+                self.memo.push(Vec::new());
+            }
+            self.last = (graph, table);
+        }
+        let table = &mut self.memo[self.last.1];
+        if table.len() <= number as usize {
+            table.resize(number as usize + 1, NOT_WRITTEN);
+        }
+        &mut table[number as usize]
+    }
+
+    /// Whether an object has a number: then that has been written.
+    fn written(&mut self, object: ObjectRef<'a>) -> bool {
+        match object.id().map(|id| *self.place(id)) {
+            None | Some(NOT_WRITTEN) => false,
+            Some(number) => {
+                self.out.get(number);
+                true
+            }
+        }
+    }
+
+    fn memoize(&mut self, object: ObjectRef<'a>) {
+        if let Some(id) = object.id() {
+            *self.place(id) = self.out.memoize();
+        }
+    }
+
+    /// Writes an object, or its beginning.
+    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, ()>) -> Result<()> {
+        if self.written(object) {
+            return Ok(());
+        }
+        match object.view() {
+            View::List(_) => {
+                self.out.empty_list();
+                self.memoize(object);
+                walk.enter(object, ());
+            }
+            View::Dict(_) => {
+                self.out.empty_dict();
+                self.memoize(object);
+                walk.enter(object, ());
+            }
+            View::Tuple(items) if items.is_empty() => self.out.tuple_of(0),
+            View::Tuple(_) | View::FrozenSet(_) | View::Set(_) | View::Call(_) | View::Array(_) | View::Scalar(_) => {
+                // What refers to itself by way of another is begun once more within itself. That ends, since the other has its number.
+                let is_first = walk.enter_once(object, ());
+                if !is_first {
+                    const MOST: u64 = 1 << 16;
+                    self.circles += 1;
+                    limits::check(Limited::ObjectNesting, self.circles.max(walk.depth() as u64), MOST)?;
+                    walk.enter(object, ());
+                }
+                self.begin_further(object)?;
+            }
+            _ => self.whole(object)?,
+        }
+        Ok(())
+    }
+
+    fn begin_further(&mut self, object: ObjectRef<'a>) -> Result<()> {
+        match object.view() {
+            View::Tuple(items) if items.len() > 3 => self.out.mark(),
+            View::Tuple(_) => {}
+            View::Set(_) if self.out.protocol() >= 4 => {
+                self.out.empty_set();
+                self.memoize(object);
+            }
+            View::FrozenSet(_) if self.out.protocol() >= 4 => self.out.mark(),
+            View::Set(_) => {
+                self.named("builtins", "set")?;
+                self.out.empty_list();
+            }
+            View::FrozenSet(_) => {
+                self.named("builtins", "frozenset")?;
+                self.out.empty_list();
+            }
+            View::Array(array) => {
+                self.begin_array()?;
+                self.memoize(object);
+                self.array_state(array.shape())?;
+            }
+            View::Scalar(_) => self.named(self.multiarray(), "scalar")?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What stands before a part.
+    fn before(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
+        let batches = |writer: &mut Writer, number: usize, step: usize, end: fn(&mut Writer)| {
+            if number.is_multiple_of(step * BATCH) {
+                if number > 0 {
+                    end(writer);
+                }
+                writer.mark();
+            }
+        };
+        match owner.node().map(|(_, node)| node) {
+            Some(Node::List(_)) => batches(&mut self.out, number, 1, Writer::appends),
+            Some(Node::Dict(_)) => batches(&mut self.out, number, 2, Writer::set_items),
+            Some(Node::Set(_)) if self.out.protocol() >= 4 => batches(&mut self.out, number, 1, Writer::add_items),
+            Some(Node::Set(_) | Node::FrozenSet(_)) if self.out.protocol() < 4 => {
+                batches(&mut self.out, number, 1, Writer::appends)
+            }
+            Some(Node::Array(_)) if number >= 1 => {
+                if number == 1 {
+                    let View::Array(array) = owner.view() else { return Ok(()) };
+                    self.out.bool(is_fortran(array));
+                    self.out.empty_list();
+                }
+                batches(&mut self.out, number - 1, 1, Writer::appends);
+            }
+            Some(Node::Call(_)) if number >= 3 => self.before_further(owner, number)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The parts of a call that come when the object is there: items, pairs, state.
+    fn before_further(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
+        let View::Call(call) = owner.view() else { return Ok(()) };
+        let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
+        if number == 3 {
+            match (call.kwargs(), call.is_new()) {
+                (Some(_), _) if self.out.protocol() < 4 => {
+                    let reason = "an object that is made with arguments by name needs protocol 4".into();
+                    return Err(ErrorKind::BadOption { reason }.into());
+                }
+                (Some(_), _) => self.out.new_object(true),
+                (None, true) => self.out.new_object(false),
+                (None, false) => self.out.reduce(),
+            }
+            // The arguments may have had the object themselves: then it is there already.
+            let id = owner.id();
+            match id.map(|id| *self.place(id)) {
+                Some(known) if known != NOT_WRITTEN => {
+                    self.out.pop();
+                    self.out.get(known);
+                }
+                _ => self.memoize(owner),
+            }
+        }
+        let number = number - 3;
+        if number > 0 && number == items {
+            self.out.appends();
+        }
+        if number > 0 && number == items + pairs && pairs > 0 {
+            self.out.set_items();
+        }
+        let is_first_item = number == 0 && items > 0;
+        let is_first_pair = number == items && pairs > 0;
+        if is_first_item || is_first_pair {
+            self.out.mark();
+        } else if number < items && number.is_multiple_of(BATCH) {
+            self.out.appends();
+            self.out.mark();
+        } else if number < items + pairs && number > items && (number - items).is_multiple_of(2 * BATCH) {
+            self.out.set_items();
+            self.out.mark();
+        }
+        Ok(())
+    }
+
+    /// What stands for a part that is not there.
+    fn absent(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
+        match owner.view() {
+            View::Array(array) if number == 0 => self.dtype(array.dtype()),
+            View::Scalar(scalar) if number == 0 => self.dtype(scalar.dtype()),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, object: ObjectRef<'a>) -> Result<()> {
+        let count = object.part_count();
+        match object.view() {
+            View::List(_) if count > 0 => self.out.appends(),
+            View::Dict(_) if count > 0 => self.out.set_items(),
+            View::Set(_) if self.out.protocol() >= 4 => {
+                if count > 0 {
+                    self.out.add_items();
+                }
+            }
+            View::Tuple(_) => {
+                let is_known = object.id().is_some_and(|id| *self.place(id) != NOT_WRITTEN);
+                if is_known {
+                    // It has been written within itself.
+                    match count {
+                        4.. => self.out.pop_mark(),
+                        few => (0..few).for_each(|_| self.out.pop()),
+                    }
+                    self.written(object);
+                    return Ok(());
+                }
+                match u8::try_from(count) {
+                    Ok(count) if count <= 3 => self.out.tuple_of(count),
+                    _ => self.out.tuple(),
+                }
+                self.memoize(object);
+            }
+            View::FrozenSet(_) if self.out.protocol() >= 4 => {
+                self.out.frozen_set();
+                self.replace_or_memoize(object);
+            }
+            View::Set(_) | View::FrozenSet(_) => {
+                if count > 0 {
+                    self.out.appends();
+                }
+                self.out.tuple_of(1);
+                self.out.reduce();
+                self.replace_or_memoize(object);
+            }
+            View::Array(array) => {
+                match array.objects() {
+                    Some(items) if !items.is_empty() => self.out.appends(),
+                    Some(_) => {
+                        self.out.bool(is_fortran(array));
+                        self.out.empty_list();
+                    }
+                    None => {
+                        self.out.bool(is_fortran(array));
+                        self.bytes(array.bytes())?;
+                    }
+                }
+                self.out.tuple();
+                self.out.build();
+            }
+            View::Scalar(scalar) => {
+                self.bytes(scalar.bytes())?;
+                self.out.tuple_of(2);
+                self.out.reduce();
+                self.replace_or_memoize(object);
+            }
+            View::Call(call) if call.state().is_some() => self.out.build(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Gives an object its number, unless it has been written within itself: then that one counts.
+    fn replace_or_memoize(&mut self, object: ObjectRef<'a>) {
+        let known = object.id().map(|id| *self.place(id)).filter(|known| *known != NOT_WRITTEN);
+        match known {
+            Some(known) => {
+                self.out.pop();
+                self.out.get(known);
+            }
+            None => self.memoize(object),
+        }
+    }
+
+    /// Writes what has no parts.
+    fn whole(&mut self, object: ObjectRef<'a>) -> Result<()> {
+        match object.view() {
+            View::Str(text) => match text.as_str() {
+                Some(text) => {
+                    self.text(text);
+                    // Long ones are known by who they are, and not by what they say.
+                    if text.len() > Texts::LONGEST {
+                        self.memoize(object);
+                    }
+                    return Ok(());
+                }
+                None => self.out.code_points(&text.code_points().collect::<Vec<_>>()),
+            },
+            View::Bytes(bytes) => self.bytes(bytes)?,
+            View::Int(number) => {
+                match number.small_or_large() {
+                    Ok(number) => self.out.int(number),
+                    Err(number) => self.out.long(&number.to_signed_bytes_le()),
+                }
+                return Ok(());
+            }
+            View::ByteArray(bytes) => {
+                self.named("builtins", "bytearray")?;
+                self.bytes(bytes)?;
+                self.out.tuple_of(1);
+                self.out.reduce();
+            }
+            View::Complex(number) => {
+                self.named("builtins", "complex")?;
+                self.out.float(number.re);
+                self.out.float(number.im);
+                self.out.tuple_of(2);
+                self.out.reduce();
+            }
+            View::Date(date) => self.time("date", &date.packed(false))?,
+            View::Time(time) => self.time("time", &time.packed_alone())?,
+            View::Datetime(date, time) => self.time("datetime", &times::packed(date, time))?,
+            View::Timedelta(length) => {
+                self.named("datetime", "timedelta")?;
+                self.out.int(length.days().into());
+                self.out.int(length.seconds().into());
+                self.out.int(length.microseconds().into());
+                self.out.tuple_of(3);
+                self.out.reduce();
+            }
+            View::Decimal(digits) => {
+                self.named("decimal", "Decimal")?;
+                self.text(digits);
+                self.out.tuple_of(1);
+                self.out.reduce();
+            }
+            View::Global(global) => return self.global(global),
+            _ => {
+                let reason = format!("{object} is for one reader alone: NumPy could not load it");
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+        }
+        self.memoize(object);
+        Ok(())
+    }
+
+    fn time(&mut self, kind: &str, packed: &[u8]) -> Result<()> {
+        self.named("datetime", kind)?;
+        self.bytes(packed)?;
+        self.out.tuple_of(1);
+        self.out.reduce();
+        Ok(())
+    }
+
+    fn text(&mut self, text: &'a str) {
+        match self.texts.place(text) {
+            None => self.out.str(text),
+            Some((known, number)) if *number != NOT_WRITTEN && *known == text => self.out.get(*number),
+            Some(place) => {
+                self.out.str(text);
+                *place = (text, self.out.memoize());
+            }
+        }
+    }
+
+    /// Bytes, which protocol 2 has no word for: there it is text that Python would encode.
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.out.protocol() >= 3 {
+            self.out.bytes(bytes);
+            return Ok(());
+        }
+        if bytes.is_empty() {
+            self.named("builtins", "bytes")?;
+            self.out.tuple_of(0);
+            self.out.reduce();
+            return Ok(());
+        }
+        self.named("_codecs", "encode")?;
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        self.out.str(&text);
+        self.text("latin1");
+        self.out.tuple_of(2);
+        self.out.reduce();
+        Ok(())
+    }
+
+    fn global(&mut self, global: Global<'a>) -> Result<()> {
+        self.named(global.module(), global.name())
     }
 
     /// A class or function by its name in Python 3.
-    fn global(&mut self, module: &str, name: &str) -> Result<()> {
+    fn named(&mut self, module: &str, name: &str) -> Result<()> {
         let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
+        if let Some(number) = self.names.get(module).and_then(|names| names.get(name)) {
+            self.out.get(*number);
+            return Ok(());
+        }
         // In older protocols a name ends with its line: what followed would be taken for opcodes.
         if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
             let reason =
@@ -50,39 +488,46 @@ impl PickleWriter {
             return Err(ErrorKind::BadOption { reason }.into());
         }
         self.out.global(module, name);
+        let number = self.out.memoize();
+        self.names.entry(module.to_owned()).or_default().insert(name.to_owned(), number);
         Ok(())
     }
 
-    /// An array, whose elements `data` writes.
-    pub(super) fn array(
-        &mut self,
-        dims: &[usize],
-        dtype: &DType,
-        is_fortran: bool,
-        data: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        self.global(self.multiarray(), "_reconstruct")?;
-        self.global("numpy", "ndarray")?;
+    fn multiarray(&self) -> &'static str {
+        // NumPy 2 has given the module another name; the old one is what every version loads.
+        if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
+    }
+
+    /// An array that has nothing yet.
+    fn begin_array(&mut self) -> Result<()> {
+        self.named(self.multiarray(), "_reconstruct")?;
+        self.named("numpy", "ndarray")?;
         self.out.int(0);
         self.out.tuple_of(1);
-        self.out.bytes(b"b");
+        self.bytes(b"b")?;
         self.out.tuple_of(3);
         self.out.reduce();
+        Ok(())
+    }
+
+    /// The beginning of an array's state, which the dtype follows.
+    fn array_state(&mut self, dims: &[usize]) -> Result<()> {
         self.out.mark();
         self.out.int(1);
         self.dims(dims);
-        self.dtype(dtype)?;
-        self.out.bool(is_fortran);
-        data(self)?;
-        self.out.tuple();
-        self.out.build();
         Ok(())
     }
 
     fn dims(&mut self, dims: &[usize]) {
-        self.out.mark();
+        let few = u8::try_from(dims.len()).ok().filter(|count| *count <= 3);
+        if few.is_none() {
+            self.out.mark();
+        }
         dims.iter().for_each(|dim| self.out.int(*dim as i64)); // no axis is as long as half the address space
-        self.out.tuple();
+        match few {
+            Some(count) => self.out.tuple_of(count),
+            None => self.out.tuple(),
+        }
     }
 
     fn dtype(&mut self, dtype: &DType) -> Result<()> {
@@ -90,10 +535,16 @@ impl PickleWriter {
             let advice = "NumPy has no complex numbers of 2 × 16 bits".into();
             return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), advice }.into());
         }
-        self.global("numpy", "dtype")?;
+        if let Some(number) = self.dtypes.get(dtype) {
+            self.out.get(*number);
+            return Ok(());
+        }
+        self.named("numpy", "dtype")?;
         self.format(dtype);
         self.out.tuple_of(1);
         self.out.reduce();
+        let number = self.out.memoize();
+        self.dtypes.insert(dtype.clone(), number);
         Ok(())
     }
 
@@ -135,253 +586,39 @@ impl PickleWriter {
         parts.iter().for_each(|part| write(self, part));
         self.out.appends();
     }
-
-    /// A list, in batches, so that Python's stack stays small.
-    pub(super) fn list(&mut self, items: &mut dyn Iterator<Item = &PyValue>) -> Result<()> {
-        self.out.empty_list();
-        self.items(items)
-    }
-
-    fn items(&mut self, items: &mut dyn Iterator<Item = &PyValue>) -> Result<()> {
-        const BATCH: usize = 1000;
-        let mut items = items.peekable();
-        while items.peek().is_some() {
-            self.out.mark();
-            for item in items.by_ref().take(BATCH) {
-                self.value(item)?;
-            }
-            self.out.appends();
-        }
-        Ok(())
-    }
-
-    fn pairs(&mut self, pairs: &[(PyValue, PyValue)]) -> Result<()> {
-        if pairs.is_empty() {
-            return Ok(());
-        }
-        self.out.mark();
-        for (key, value) in pairs {
-            self.value(key)?;
-            self.value(value)?;
-        }
-        self.out.set_items();
-        Ok(())
-    }
-
-    fn value(&mut self, value: &PyValue) -> Result<()> {
-        check(value, &mut self.hashable)?;
-        match value {
-            PyValue::None => self.out.none(),
-            PyValue::Bool(value) => self.out.bool(*value),
-            PyValue::Int(number) => self.int(number),
-            PyValue::Float(number) => self.out.float(*number),
-            PyValue::Str(text) => self.text(value, text),
-            PyValue::Bytes(bytes) => self.sharing(value, bytes, |writer| {
-                writer.out.bytes(bytes);
-                Ok(())
-            })?,
-            PyValue::List(items) => self.sharing(value, items, |writer| writer.list(&mut items.iter()))?,
-            PyValue::Tuple(items) => self.sharing(value, items, |writer| writer.tuple(items))?,
-            PyValue::Dict(pairs) => self.sharing(value, pairs, |writer| {
-                writer.out.empty_dict();
-                writer.pairs(pairs)
-            })?,
-            PyValue::Array(array) => self.sharing(value, array, |writer| writer.dyn_array(array))?,
-            PyValue::Object(object) => self.sharing(value, object, |writer| writer.object(object))?,
-            other => self.further(other)?,
-        }
-        Ok(())
-    }
-
-    /// The values that Python itself writes as calls, or that are rare.
-    fn further(&mut self, value: &PyValue) -> Result<()> {
-        match value {
-            PyValue::Complex(number) => {
-                self.global("builtins", "complex")?;
-                self.out.float(number.re);
-                self.out.float(number.im);
-                self.out.tuple_of(2);
-                self.out.reduce();
-            }
-            PyValue::ByteArray(bytes) => self.sharing(value, bytes, |writer| {
-                writer.global("builtins", "bytearray")?;
-                writer.out.bytes(bytes);
-                writer.out.tuple_of(1);
-                writer.out.reduce();
-                Ok(())
-            })?,
-            PyValue::Set(items) => self.sharing(value, items, |writer| writer.set(items, "set"))?,
-            PyValue::FrozenSet(items) => {
-                self.sharing(value, items, |writer| writer.set(items, "frozenset"))?
-            }
-            PyValue::Scalar(array) => self.sharing(value, array, |writer| {
-                writer.global(writer.multiarray(), "scalar")?;
-                writer.dtype(array.dtype())?;
-                writer.out.bytes(array.bytes());
-                writer.out.tuple_of(2);
-                writer.out.reduce();
-                Ok(())
-            })?,
-            PyValue::Date(date) => self.time("date", &packed_date(date, false))?,
-            PyValue::Time(time) => {
-                let mut packed = packed_time(time);
-                packed[0] |= u8::from(time.is_fold) << 7;
-                self.time("time", &packed)?;
-            }
-            PyValue::Datetime(date, time) => {
-                let packed = [&packed_date(date, time.is_fold)[..], &packed_time(time)].concat();
-                self.time("datetime", &packed)?;
-            }
-            PyValue::Timedelta(PyTimedelta { days, seconds, microseconds }) => {
-                self.global("datetime", "timedelta")?;
-                [days, seconds, microseconds].into_iter().for_each(|number| self.out.int((*number).into()));
-                self.out.tuple_of(3);
-                self.out.reduce();
-            }
-            PyValue::Decimal(digits) => {
-                self.global("decimal", "Decimal")?;
-                self.out.str(digits);
-                self.out.tuple_of(1);
-                self.out.reduce();
-            }
-            PyValue::Global(global) => self.named(global)?,
-            _ => unreachable!("`value` writes all others"),
-        }
-        Ok(())
-    }
-
-    fn named(&mut self, global: &PyGlobal) -> Result<()> {
-        self.global(&global.module, &global.name)
-    }
-
-    fn int(&mut self, number: &PyInt) {
-        match number.small_or_bytes() {
-            Ok(number) => self.out.int(number),
-            Err(bytes) => self.out.long(&bytes),
-        }
-    }
-
-    fn text(&mut self, value: &PyValue, text: &PyStr) {
-        /// What is shorter is not worth a number; and may stand in the object itself.
-        const LONG: usize = 64;
-        match text.as_str() {
-            Some(text) if text.len() > LONG => {
-                // Copies of a long text stand at the same place; whether there are any, nobody says.
-                match self.shared.entry((text.as_ptr().cast(), mem::discriminant(value))) {
-                    Entry::Occupied(number) => self.out.get(*number.get()),
-                    Entry::Vacant(place) => {
-                        self.out.str(text);
-                        place.insert(self.out.memoize());
-                    }
-                }
-            }
-            Some(text) => self.out.str(text),
-            None => self.out.code_points(&text.code_points()),
-        }
-    }
-
-    fn time(&mut self, kind: &str, packed: &[u8]) -> Result<()> {
-        self.global("datetime", kind)?;
-        self.out.bytes(packed);
-        self.out.tuple_of(1);
-        self.out.reduce();
-        Ok(())
-    }
-
-    fn tuple(&mut self, items: &[PyValue]) -> Result<()> {
-        self.out.mark();
-        items.iter().try_for_each(|item| self.value(item))?;
-        self.out.tuple();
-        Ok(())
-    }
-
-    fn set(&mut self, items: &[PyValue], kind: &str) -> Result<()> {
-        if self.out.protocol() < 4 {
-            self.global("builtins", kind)?;
-            self.list(&mut items.iter())?;
-            self.out.tuple_of(1);
-            self.out.reduce();
-            return Ok(());
-        }
-        if kind == "set" {
-            self.out.empty_set();
-        }
-        self.out.mark();
-        items.iter().try_for_each(|item| self.value(item))?;
-        if kind == "set" {
-            self.out.add_items()
-        } else {
-            self.out.frozen_set()
-        }
-        Ok(())
-    }
-
-    fn dyn_array(&mut self, array: &DynArray) -> Result<()> {
-        let is_fortran = array.order() == Order::Fortran && array.shape().len() > 1;
-        self.array(array.shape(), array.dtype(), is_fortran, |writer| match &array.objects {
-            Some(items) => writer.list(&mut rearranged(items, &array.header, Order::C).iter()),
-            None => {
-                writer.out.bytes(array.bytes());
-                Ok(())
-            }
-        })
-    }
-
-    fn object(&mut self, object: &super::PyObject) -> Result<()> {
-        self.value(&object.callable)?;
-        self.value(&object.args)?;
-        match (&object.kwargs, object.is_new) {
-            (Some(_), _) if self.out.protocol() < 4 => {
-                let reason = "an object that is made with arguments by name needs protocol 4".into();
-                return Err(ErrorKind::BadOption { reason }.into());
-            }
-            (Some(kwargs), _) => {
-                self.value(kwargs)?;
-                self.out.new_object(true);
-            }
-            (None, true) => self.out.new_object(false),
-            (None, false) => self.out.reduce(),
-        }
-        self.items(&mut object.items.iter())?;
-        self.pairs(&object.pairs)?;
-        if let Some(state) = &object.state {
-            self.value(state)?;
-            self.out.build();
-        }
-        Ok(())
-    }
-
-    /// Writes what may be shared: once, and from then on its number.
-    fn sharing<T: ?Sized>(
-        &mut self,
-        value: &PyValue,
-        object: &Arc<T>,
-        write: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        let is_shared = Arc::strong_count(object) > 1;
-        let place = (Arc::as_ptr(object).cast::<()>(), mem::discriminant(value));
-        if is_shared && let Some(number) = self.shared.get(&place) {
-            self.out.get(*number);
-            return Ok(());
-        }
-        self.depth += 1;
-        limits::check(Limited::ObjectNesting, self.depth as u64, MOST_NESTED as u64)?;
-        write(self)?;
-        self.depth -= 1;
-        if is_shared {
-            let number = self.out.memoize();
-            self.shared.insert(place, number);
-        }
-        Ok(())
-    }
 }
 
-fn packed_date(date: &PyDate, is_fold: bool) -> [u8; 4] {
-    let [high, low] = date.year.to_be_bytes();
-    [high, low, date.month | u8::from(is_fold) << 7, date.day]
+fn is_fortran(array: Array<'_>) -> bool {
+    array.order() == Order::Fortran && array.shape().len() > 1
 }
 
-fn packed_time(time: &PyTime) -> [u8; 6] {
-    let [_, a, b, c] = time.microsecond.to_be_bytes();
-    [time.hour, time.minute, time.second, a, b, c]
+/// Texts that have been written lately, of a few thousand kinds: as dicts have the same keys again and again.
+struct Texts<'a> {
+    places: Vec<(&'a str, u32)>,
+}
+
+impl<'a> Texts<'a> {
+    const BITS: u32 = 12;
+    const LONGEST: usize = 64;
+
+    fn new() -> Self {
+        Self { places: Vec::new() }
+    }
+
+    /// Where a text would be; `None` if it is too long.
+    fn place(&mut self, text: &str) -> Option<&mut (&'a str, u32)> {
+        if text.len() > Self::LONGEST {
+            return None;
+        }
+        if self.places.is_empty() {
+            self.places.resize(1 << Self::BITS, ("", NOT_WRITTEN));
+        }
+        let mut hash = text.len() as u64;
+        for chunk in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+        Some(&mut self.places[(hash >> (64 - Self::BITS)) as usize])
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use ndarray_io::{ByteOrder, DType, DynArray, Kind, Order, PyValue, Scalar, Title};
+use ndarray_io::object::{Items, ObjectRef, View};
+use ndarray_io::{ByteOrder, DType, DynArray, Kind, Order, Scalar, Title};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -18,9 +19,9 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
     });
     let ordered = in_order(array, Order::C)?;
     if let Some(objects) = ordered.objects() {
-        let left = &Left(Cell::new(64 << 20));
+        let left = &Left { count: Cell::new(64 << 20), depth: Cell::new(0) };
         let values: Result<Vec<Value>, Fault> =
-            objects.iter().map(|object| object_value(ordered.dtype(), object, left)).collect();
+            objects.iter().map(|object| object_value(ordered.dtype(), object.as_ref(), left)).collect();
         line["object_values"] = json!(values?);
         return Ok(line);
     }
@@ -139,16 +140,33 @@ fn text(codes: &[u32]) -> Value {
 /// An element that is an object, or a record that has some: of a record only the objects are tagged.
 /// How much may still be told of objects: those that several refer to are told each time, which may be more often than a file
 /// that means harm has bytes.
-struct Left(Cell<usize>);
+struct Left {
+    count: Cell<usize>,
+    /// How deep in one another.
+    depth: Cell<usize>,
+}
 
 impl Left {
     fn take(&self, count: usize) -> Result<(), Fault> {
-        let left = self.0.get().checked_sub(count);
-        self.0.set(left.ok_or_else(|| Fault {
+        let left = self.count.get().checked_sub(count);
+        self.count.set(left.ok_or_else(|| Fault {
             class: "unsupported_pickle",
             message: "told without sharing, the objects are more than 64 million".into(),
         })?);
         Ok(())
+    }
+
+    /// Tells a part, unless it is a part of itself, or of too many others.
+    fn deeper<T>(&self, tell: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        const MOST: usize = 1000;
+        self.depth.set(self.depth.get() + 1);
+        if self.depth.get() > MOST {
+            let message = "an object is a part of itself, or of more than a thousand others".into();
+            return Err(Fault { class: "unsupported_pickle", message });
+        }
+        let told = tell();
+        self.depth.set(self.depth.get() - 1);
+        told
     }
 
     fn hex(&self, bytes: &[u8]) -> Result<String, Fault> {
@@ -157,74 +175,77 @@ impl Left {
     }
 }
 
-fn object_value(dtype: &DType, object: &PyValue, left: &Left) -> Result<Value, Fault> {
-    match (dtype, object) {
-        (DType::Record(record), PyValue::Tuple(parts)) if parts.len() == record.fields().len() => record
+fn object_value(dtype: &DType, object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
+    match (dtype, object.view()) {
+        (DType::Record(record), View::Tuple(parts)) if parts.len() == record.fields().len() => record
             .fields()
             .iter()
-            .zip(&**parts)
+            .zip(parts.iter())
             .map(|(field, part)| object_value(field.dtype(), part, left))
             .collect::<Result<Vec<_>, _>>()
             .map(Value::Array),
-        (DType::Object, object) => tagged(object, left),
-        (_, object) => Ok(match tagged(object, left)? {
+        (DType::Object, _) => tagged(object, left),
+        _ => Ok(match tagged(object, left)? {
             Value::Object(mut tagged) => tagged.remove("v").unwrap_or(Value::Null),
             other => other,
         }),
     }
 }
 
-fn tagged(object: &PyValue, left: &Left) -> Result<Value, Fault> {
+fn tagged(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
     left.take(1)?;
-    let all = |items: &[PyValue]| items.iter().map(|item| tagged(item, left)).collect::<Result<Vec<_>, _>>();
-    let sorted = |items: &[PyValue]| {
+    left.deeper(|| tagged_parts(object, left))
+}
+
+fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
+    let all = |items: Items<'_>| items.iter().map(|item| tagged(item, left)).collect::<Result<Vec<_>, _>>();
+    let sorted = |items: Items<'_>| {
         let mut items = all(items)?;
         items.sort_by_key(sort_key);
         Ok::<_, Fault>(items)
     };
-    Ok(match object {
-        PyValue::None => json!({"t": "none"}),
-        PyValue::Bool(value) => json!({"t": "bool", "v": value}),
-        PyValue::Int(number) => json!({"t": "int", "v": number.to_string()}),
-        PyValue::Float(number) => json!({"t": "float", "v": hex(&number.to_be_bytes())}),
-        PyValue::Complex(number) => {
+    Ok(match object.view() {
+        View::None => json!({"t": "none"}),
+        View::Bool(value) => json!({"t": "bool", "v": value}),
+        View::Int(number) => json!({"t": "int", "v": number.to_string()}),
+        View::Float(number) => json!({"t": "float", "v": hex(&number.to_be_bytes())}),
+        View::Complex(number) => {
             json!({"t": "complex", "v": [hex(&number.re.to_be_bytes()), hex(&number.im.to_be_bytes())]})
         }
-        PyValue::Str(string) => {
-            let codes = string.code_points();
+        View::Str(string) => {
+            let codes: Vec<u32> = string.code_points().collect();
             left.take(codes.len())?;
             json!({"t": "str", "v": text(&codes)})
         }
-        PyValue::Bytes(bytes) => json!({"t": "bytes", "v": left.hex(bytes)?}),
-        PyValue::ByteArray(bytes) => json!({"t": "bytearray", "v": left.hex(bytes)?}),
-        PyValue::List(items) => json!({"t": "list", "v": all(items)?}),
-        PyValue::Tuple(items) => json!({"t": "tuple", "v": all(items)?}),
-        PyValue::Set(items) => json!({"t": "set", "v": sorted(items)?}),
-        PyValue::FrozenSet(items) => json!({"t": "frozenset", "v": sorted(items)?}),
-        PyValue::Dict(pairs) => {
-            let pair = |(key, value): &(PyValue, PyValue)| {
+        View::Bytes(bytes) => json!({"t": "bytes", "v": left.hex(bytes)?}),
+        View::ByteArray(bytes) => json!({"t": "bytearray", "v": left.hex(bytes)?}),
+        View::List(items) => json!({"t": "list", "v": all(items)?}),
+        View::Tuple(items) => json!({"t": "tuple", "v": all(items)?}),
+        View::Set(items) => json!({"t": "set", "v": sorted(items)?}),
+        View::FrozenSet(items) => json!({"t": "frozenset", "v": sorted(items)?}),
+        View::Dict(pairs) => {
+            let pair = |(key, value): (ObjectRef<'_>, ObjectRef<'_>)| {
                 Ok::<_, Fault>(json!([tagged(key, left)?, tagged(value, left)?]))
             };
             json!({"t": "dict", "v": pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?})
         }
-        PyValue::Scalar(array) => {
-            let values = values(array)?;
-            json!({"t": "npscalar", "descr": array.dtype().to_string(), "v": values.first()})
+        View::Scalar(scalar) => {
+            let values = values(&scalar.to_dyn()?)?;
+            json!({"t": "npscalar", "descr": scalar.dtype().to_string(), "v": values.first()})
         }
-        PyValue::Array(array) => {
-            let ordered = in_order(array, Order::C)?;
+        View::Array(array) => {
             left.take(array.bytes().len())?;
-            let values = match ordered.objects() {
+            let values = match array.objects() {
                 Some(objects) => objects
                     .iter()
-                    .map(|object| object_value(ordered.dtype(), object, left))
+                    .map(|object| object_value(array.dtype(), object, left))
                     .collect::<Result<Vec<_>, _>>()?,
-                None => values(&ordered)?,
+                None => values(&*in_order(&array.to_dyn()?, Order::C)?)?,
             };
             json!({"t": "ndarray", "descr": array.dtype().to_string(), "shape": array.shape(), "v": values})
         }
-        other => {
-            let shown: String = other.to_string().chars().take(200).collect();
+        _ => {
+            let shown: String = object.to_string().chars().take(200).collect();
             let message = format!("the object {shown} has no form here");
             return Err(Fault { class: "unsupported_pickle", message });
         }

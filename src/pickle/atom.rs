@@ -1,31 +1,7 @@
-//! The values of a pickle: where they stand in it, and what they are.
-
-use std::num::NonZeroU64;
+//! The values of a pickle that refer to no others.
 
 use super::opcode::*;
 use super::text;
-
-/// A value: where the opcode stands that makes it, or the number of a node. Texts and numbers are not looked at before somebody
-/// wants them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Item(NonZeroU64);
-
-impl Item {
-    pub(super) fn at(offset: usize) -> Self {
-        // No slice is longer than half the address space, so that neither shift nor sum overflow.
-        Self(NonZeroU64::MIN.saturating_add((offset as u64) << 1))
-    }
-
-    pub(super) fn of_node(number: u32) -> Self {
-        Self(NonZeroU64::MIN.saturating_add(u64::from(number) << 1 | 1))
-    }
-
-    /// The number of the node, or else where the atom's opcode stands.
-    pub(crate) fn place(self) -> Result<usize, usize> {
-        let (place, is_node) = ((self.0.get() - 1) >> 1, (self.0.get() - 1) & 1 == 1);
-        if is_node { Ok(place as usize) } else { Err(place as usize) }
-    }
-}
 
 /// What refers to no other value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +21,7 @@ pub(crate) enum Atom<'a> {
 
 /// What stands behind an opcode is not what it should be.
 #[derive(Debug, PartialEq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     Cut,
     NegativeLength,
     Short { promised: u64, left: usize },
@@ -65,7 +41,7 @@ impl std::fmt::Display for Fault {
 
 /// The atom that the opcode at the start makes, and how many bytes it takes; `None` if it makes none.
 #[inline]
-pub(super) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
+pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
     let (opcode, rest) = bytes.split_first().ok_or(Fault::Cut)?;
     let (atom, used) = match *opcode {
         SHORT_BINUNICODE => counted(rest, |[len]| Ok(len.into()), Atom::Str)?,
@@ -98,7 +74,7 @@ pub(super) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
 }
 
 /// The rest of the line, without its end.
-pub(super) fn line(bytes: &[u8]) -> Option<&[u8]> {
+pub(crate) fn line(bytes: &[u8]) -> Option<&[u8]> {
     bytes.iter().position(|byte| *byte == b'\n').map(|len| &bytes[..len])
 }
 

@@ -1,0 +1,277 @@
+//! Objects that nothing is known of but how Python would make them; and what some of them mean.
+
+use std::fmt;
+
+use super::graph::{CallParts, Name};
+use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, known, times};
+use crate::dtype::DType;
+use crate::dynamic::DynArray;
+
+/// A class or function: its name, and nothing of what it does.
+///
+/// ```
+/// use ndarray_io::object::{Object, View};
+///
+/// let object = Object::global("os.path", "join");
+/// let View::Global(global) = object.view() else { panic!("a function") };
+/// assert_eq!((global.module(), global.name()), ("os.path", "join"));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Global<'a> {
+    name: &'a Name,
+}
+
+impl<'a> Global<'a> {
+    pub(super) fn new(name: &'a Name) -> Self {
+        Self { name }
+    }
+
+    /// The module, as Python 3 calls it.
+    pub fn module(self) -> &'a str {
+        &self.name.module
+    }
+
+    /// The name within it, as Python 3 has it.
+    pub fn name(self) -> &'a str {
+        &self.name.name
+    }
+
+    /// Module and name as the pickle has them, which before protocol 3 are those of Python 2.
+    pub fn stored(self) -> (&'a str, &'a str) {
+        match &self.name.stored {
+            Some(stored) => (&stored.0, &stored.1),
+            None => (self.module(), self.name()),
+        }
+    }
+
+    pub(super) fn is(self, module: &str, name: &str) -> bool {
+        (self.module(), self.name()) == (module, name)
+    }
+}
+
+/// By the names in Python 3.
+impl PartialEq for Global<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.module(), self.name()) == (other.module(), other.name())
+    }
+}
+
+impl Eq for Global<'_> {}
+
+impl std::hash::Hash for Global<'_> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.module(), self.name()).hash(state);
+    }
+}
+
+/// As Python names it: those that are built in by the name alone.
+impl fmt::Display for Global<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.module() {
+            "builtins" => f.write_str(self.name()),
+            module => write!(f, "{module}.{}", self.name()),
+        }
+    }
+}
+
+impl fmt::Debug for Global<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// An object of which nothing is known but what Python would do to make it.
+///
+/// ```
+/// use ndarray_io::object::{Object, View};
+///
+/// let command = Object::call("os", "system", ["echo hello"]);
+/// assert_eq!(command.to_string(), "os.system('echo hello')");
+/// let View::Call(call) = command.view() else { panic!("a call") };
+/// assert_eq!(call.global().unwrap().module(), "os");
+/// assert_eq!(call.args().items().unwrap().len(), 1);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    object: ObjectRef<'a>,
+    parts: &'a CallParts,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(object: ObjectRef<'a>, parts: &'a CallParts) -> Self {
+        Self { object, parts }
+    }
+
+    fn slots(self, span: super::graph::Span) -> &'a [super::Slot] {
+        self.object.graph.map_or(&[], |graph| graph.slots(span))
+    }
+
+    /// What would be called, nearly always a [`Global`].
+    pub fn callable(self) -> ObjectRef<'a> {
+        self.object.part(0).unwrap_or(self.object)
+    }
+
+    /// The class or function that would be called, if it is one by its name.
+    pub fn global(self) -> Option<Global<'a>> {
+        match self.callable().view() {
+            View::Global(global) => Some(global),
+            _ => None,
+        }
+    }
+
+    /// With what, nearly always a tuple.
+    pub fn args(self) -> ObjectRef<'a> {
+        self.object.part(1).unwrap_or(self.object)
+    }
+
+    /// With what by names, a dict.
+    pub fn kwargs(self) -> Option<ObjectRef<'a>> {
+        self.object.part(2)
+    }
+
+    /// Whether it is the class's `__new__` that would be called.
+    pub fn is_new(self) -> bool {
+        self.parts.is_new
+    }
+
+    /// The state that the object would be given then.
+    pub fn state(self) -> Option<ObjectRef<'a>> {
+        self.object.part(self.object.part_count() - 1)
+    }
+
+    /// What would be appended to it.
+    pub fn items(self) -> Items<'a> {
+        Items::of(self.object, self.slots(self.parts.items))
+    }
+
+    /// What would be set by keys.
+    pub fn pairs(self) -> Dict<'a> {
+        Dict::of(self.object, self.slots(self.parts.pairs))
+    }
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.fmt(f)
+    }
+}
+
+/// The zone of a time.
+///
+/// See [`ObjectRef::as_aware`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Zone<'a> {
+    /// So far ahead of UTC.
+    Offset(Timedelta),
+    /// A zone of the IANA database, as `Europe/Berlin`.
+    Named(&'a str),
+}
+
+impl<'a> ObjectRef<'a> {
+    fn as_call(self) -> Option<Call<'a>> {
+        match self.view() {
+            View::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The dtype, if the object is a `numpy.dtype`. What Rust has no words for (metadata, a class of Python's) is left out.
+    ///
+    /// ```
+    /// use ndarray_io::object::Object;
+    ///
+    /// let dtype = Object::call("numpy", "dtype", ["f8"]);
+    /// assert_eq!(dtype.as_ref().as_dtype().unwrap().to_string(), "'<f8'");
+    /// ```
+    pub fn as_dtype(self) -> Option<DType> {
+        self.as_call()?;
+        let whole = self.to_object().detach();
+        dtypes::of_object(whole.as_ref())
+    }
+
+    /// The array, if the object is one, or one of a class that is derived from it: `numpy.matrix`, `numpy.recarray`,
+    /// `numpy.memmap`, and the data of a `numpy.ma.MaskedArray`.
+    pub fn as_array(self) -> Option<DynArray> {
+        if let View::Array(array) = self.view() {
+            return array.to_dyn().ok();
+        }
+        let global = self.as_call()?.global()?;
+        let is_masked = global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
+        let is_plain = known::is_reconstruct((global.module(), global.name()));
+        if !is_masked && !is_plain {
+            return None;
+        }
+        let whole = self.to_object().detach();
+        known::array_of_state(whole.as_ref(), 0)
+    }
+
+    /// The mask of a `numpy.ma.MaskedArray`, of bools: [`as_array`](Self::as_array) is its data.
+    pub fn as_mask(self) -> Option<DynArray> {
+        let global = self.as_call()?.global()?;
+        let is_masked = global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
+        let whole = is_masked.then(|| self.to_object().detach())?;
+        known::array_of_state(whole.as_ref(), 1)
+    }
+
+    /// Day, time and zone of a `datetime.datetime` that has a zone: one of `datetime`, `zoneinfo`, `pytz` or `dateutil`.
+    ///
+    /// ```
+    /// use ndarray_io::object::{Object, Timedelta, Zone};
+    ///
+    /// let zone = Object::call("datetime", "timezone", [Object::from(Timedelta::new(0, 3600, 0).unwrap())]);
+    /// let packed = Object::from(&b"\x07\xE8\x02\x1D\x0C\x00\x00\x00\x00\x00"[..]);
+    /// let object = Object::call("datetime", "datetime", [packed, zone]);
+    /// let (date, time, zone) = object.as_ref().as_aware().unwrap();
+    /// assert_eq!((date.day(), time.hour()), (29, 12));
+    /// assert_eq!(zone, Zone::Offset(Timedelta::new(0, 3600, 0).unwrap()));
+    /// ```
+    pub fn as_aware(self) -> Option<(Date, Time, Zone<'a>)> {
+        let (packed, zone) = self.with_zone("datetime")?;
+        times::unpack(&packed).map(|(date, time)| (date, time, zone))
+    }
+
+    /// Time and zone of a `datetime.time` that has a zone.
+    pub fn as_aware_time(self) -> Option<(Time, Zone<'a>)> {
+        let (packed, zone) = self.with_zone("time")?;
+        Time::unpack_alone(&packed).map(|time| (time, zone))
+    }
+
+    /// What a type of `datetime` packs, and the zone.
+    fn with_zone(self, name: &str) -> Option<(Vec<u8>, Zone<'a>)> {
+        let call = self.as_call()?;
+        call.global().filter(|global| global.is("datetime", name))?;
+        let args = call.args().items()?;
+        let packed = match args.get(0)?.view() {
+            View::Bytes(bytes) => bytes.to_vec(),
+            View::Str(text) => latin1(text)?,
+            _ => return None,
+        };
+        Some((packed, args.get(1)?.as_zone()?))
+    }
+
+    fn as_zone(self) -> Option<Zone<'a>> {
+        let call = self.as_call()?;
+        let args = call.args().items()?;
+        let named = |index: usize| args.get(index).and_then(Self::as_str).map(Zone::Named);
+        let Some(global) = call.global() else {
+            // Before protocol 4, the function is itself got by a call: `getattr(zoneinfo.ZoneInfo, '_unpickle')`.
+            let getattr = call.callable().as_call()?.global()?;
+            return getattr.is("builtins", "getattr").then(|| named(0))?;
+        };
+        match (global.module(), global.name()) {
+            ("datetime", "timezone") => match args.get(0)?.view() {
+                View::Timedelta(length) => Some(Zone::Offset(length)),
+                _ => None,
+            },
+            ("pytz", "_UTC") | ("dateutil.tz.tz", "tzutc") => Timedelta::new(0, 0, 0).map(Zone::Offset),
+            ("zoneinfo", "ZoneInfo._unpickle" | "ZoneInfo") | ("pytz", "_p") => named(0),
+            _ => None,
+        }
+    }
+}
+
+/// A text of Latin-1 as bytes.
+pub(super) fn latin1(text: Text<'_>) -> Option<Vec<u8>> {
+    text.code_points().map(|code| u8::try_from(code).ok()).collect()
+}

@@ -1,0 +1,269 @@
+//! `numpy.dtype` within a pickle.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::ObjectRef;
+use super::budget::Budget;
+use super::graph::{CallParts, Slot, StoredDType};
+use super::known::Look;
+use super::machine::Machine;
+use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, TimeUnit, Title};
+use crate::error::Result;
+use crate::npy;
+
+/// A dtype as it is in the pickle, and in this machine's byte order, by their numbers in the graph's table.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) stored: u32,
+    pub(super) native: u32,
+}
+
+/// The dtypes of a pickle, each of which is made once, however many arrays and other dtypes have it.
+#[derive(Default)]
+pub(super) struct Memo {
+    /// By the number of the object. None if it is no dtype that is known here.
+    made: HashMap<u32, Option<Arc<DType>>>,
+    /// Those that arrays and scalars have.
+    used: HashMap<u32, Known>,
+}
+
+impl Memo {
+    /// An object has been changed.
+    pub(super) fn forget(&mut self, number: u32) {
+        if self.made.remove(&number).is_some() {
+            self.used.remove(&number);
+        }
+    }
+}
+
+/// The dtype that an object is, as one of the table.
+pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>> {
+    let Some(number) = slot.node() else { return Ok(None) };
+    if let Some(known) = machine.dtypes.used.get(&number) {
+        return Ok(Some(*known));
+    }
+    let look = Look::new(&machine.graph, machine.pickle);
+    let mut decoder = Decoder { look, made: &mut machine.dtypes.made, budget: &machine.budget };
+    let Some(stored) = decoder.within(slot, 0)? else { return Ok(None) };
+    // NumPy turns numbers, texts and times round, and leaves records as they are.
+    let native = match &*stored {
+        DType::Scalar(_) => Arc::new((*stored).clone().with_byte_order(ByteOrder::NATIVE)),
+        _ => Arc::clone(&stored),
+    };
+    let dtypes = &mut machine.graph.rest_mut().dtypes;
+    let mut push = |dtype: Arc<DType>, origin: Slot| {
+        dtypes.push(StoredDType { dtype, origin });
+        dtypes.len() as u32 - 1
+    };
+    let is_native = native == stored;
+    let stored = push(stored, slot);
+    let native = if is_native { stored } else { push(native, Slot::Absent) };
+    let known = Known { stored, native };
+    machine.dtypes.used.insert(number, known);
+    Ok(Some(known))
+}
+
+/// The dtype that an object of a complete graph is.
+pub(super) fn in_graph(look: Look<'_>, slot: Slot) -> Option<DType> {
+    let mut decoder = Decoder { look, made: &mut HashMap::new(), budget: &Budget::of(&[]) };
+    decoder.within(slot, 0).ok()?.map(|dtype| (*dtype).clone())
+}
+
+/// The dtype that an object is.
+pub(super) fn of_object(object: ObjectRef<'_>) -> Option<DType> {
+    in_graph(Look::new(object.graph?, &[]), *object.slot)
+}
+
+struct Decoder<'a, 'b> {
+    look: Look<'a>,
+    made: &'b mut HashMap<u32, Option<Arc<DType>>>,
+    budget: &'b Budget,
+}
+
+type Made = Result<Option<Arc<DType>>>;
+
+impl Decoder<'_, '_> {
+    fn once(&mut self, slot: Slot, make: impl FnOnce(&mut Self) -> Result<Option<DType>>) -> Made {
+        let Some(number) = slot.node() else { return Ok(None) };
+        if let Some(made) = self.made.get(&number) {
+            return Ok(made.clone());
+        }
+        let made = make(self)?.map(Arc::new);
+        // What is made of others has all of their fields in it, and whoever looks at it goes through them.
+        if let Some(DType::Record(record)) = made.as_deref() {
+            const FIELD: usize = 64;
+            self.budget.spend(FIELD.saturating_mul(record.fields_within() as usize))?;
+        }
+        self.made.insert(number, made.clone());
+        Ok(made)
+    }
+
+    fn within(&mut self, slot: Slot, depth: usize) -> Made {
+        let Some(call) = self.look.call(slot) else { return Ok(None) };
+        self.once(slot, |this| this.of_call(call, depth))
+    }
+
+    fn of_call(&mut self, call: &CallParts, depth: usize) -> Result<Option<DType>> {
+        let look = self.look;
+        let Some(args) = look.tuple(call.args) else { return Ok(None) };
+        let Some(name) = look.name(call.callable).filter(|_| depth < MOST) else { return Ok(None) };
+        if name.1 == "_convert_to_stringdtype_kwargs" {
+            return Ok(Some(DType::Object)); // `StringDType`, whose elements are texts in a list
+        }
+        if name != ("numpy", "dtype") {
+            return Ok(None);
+        }
+        let Some(format) = args.first() else { return Ok(None) };
+        let format = self.of_format(*format, depth + 1)?.map(|format| (*format).clone());
+        let Some(state) = look.tuple(call.state) else { return Ok(format) };
+        let [_, order, subarray, names, fields, size, ..] = *state else { return Ok(None) };
+        if let Some(subarray) = look.tuple(subarray) {
+            let [base, dims] = *subarray else { return Ok(None) };
+            let base = self.within(base, depth + 1)?;
+            return Ok(base.and_then(|base| subarray_of(look, &base, dims)));
+        }
+        if let Some((names, fields)) = look.tuple(names).zip(look.dict(fields)) {
+            self.budget.spend(64 * names.len())?;
+            // Of equal names the last counts, as in a dict.
+            let mut places = HashMap::with_capacity(fields.len());
+            for [name, field] in fields {
+                if let Some(name) = look.text(*name) {
+                    self.budget.spend(name.len())?;
+                    places.insert(name.into_owned(), *field);
+                }
+            }
+            let mut all = Vec::with_capacity(names.len());
+            for name in names {
+                let Some(name) = look.text(*name).map(std::borrow::Cow::into_owned) else { return Ok(None) };
+                let field = places.get(&name).and_then(|field| look.tuple(*field));
+                let Some([dtype, offset, rest @ ..]) = field else { return Ok(None) };
+                let (Some(dtype), Some(offset)) = (self.within(*dtype, depth + 1)?, look.int(*offset)) else {
+                    return Ok(None);
+                };
+                all.push((name, (*dtype).clone(), offset, rest.first().copied()));
+            }
+            return Ok(length(look, size).and_then(|size| record(look, all, size)));
+        }
+        let dtype = match (format, state.get(8).and_then(|metadata| look.tuple(*metadata))) {
+            (Some(DType::Scalar(scalar)), Some(metadata)) => timed(look, scalar, metadata).map(DType::from),
+            (dtype, _) => dtype,
+        };
+        let (Some(dtype), Some(order)) = (dtype, look.text(order)) else { return Ok(None) };
+        Ok(Some(match &*order {
+            "<" => dtype.with_byte_order(ByteOrder::Little),
+            ">" => dtype.with_byte_order(ByteOrder::Big),
+            _ => dtype,
+        }))
+    }
+
+    /// What `numpy.dtype` makes of its argument: a name, the parts of a record, a type with a shape.
+    fn of_format(&mut self, slot: Slot, depth: usize) -> Made {
+        let look = self.look;
+        if let Some(name) = look.text(slot) {
+            return Ok(npy::named(&name).map(Arc::new));
+        }
+        if depth > MOST {
+            return Ok(None);
+        }
+        if look.call(slot).is_some() {
+            return self.within(slot, depth);
+        }
+        if let Some(parts) = look.tuple(slot) {
+            return self.once(slot, |this| match *parts {
+                // A class of Python's, as `numpy.record`, says nothing of the bytes: that does the other.
+                [class, dtype] if look.name(class).is_some() => {
+                    Ok(this.of_format(dtype, depth + 1)?.map(|dtype| (*dtype).clone()))
+                }
+                [base, dims] => {
+                    let base = this.of_format(base, depth + 1)?;
+                    Ok(base.and_then(|base| subarray_of(look, &base, dims)))
+                }
+                _ => Ok(None),
+            });
+        }
+        match look.dict(slot) {
+            Some(parts) => self.once(slot, |this| this.of_parts(parts, depth)),
+            None => Ok(None),
+        }
+    }
+
+    /// The dtype of a dict with names, formats and offsets.
+    fn of_parts(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
+        let look = self.look;
+        let part = |name: &str| {
+            let named = |key: Slot| look.text(key).is_some_and(|key| key == name);
+            parts.iter().rev().find(|[key, _]| named(*key)).map(|[_, part]| *part)
+        };
+        let list = |name: &str| part(name).and_then(|part| look.list(part));
+        let (Some(names), Some(formats), Some(offsets)) = (list("names"), list("formats"), list("offsets"))
+        else {
+            return Ok(None);
+        };
+        if names.len() != formats.len() || names.len() != offsets.len() {
+            return Ok(None);
+        }
+        self.budget.spend(64 * names.len())?;
+        let titles = list("titles").unwrap_or_default();
+        let mut all = Vec::with_capacity(names.len());
+        for ((name, format), offset) in names.iter().zip(formats).zip(offsets) {
+            let title = titles.get(all.len()).copied();
+            let dtype = self.of_format(*format, depth + 1)?;
+            let (Some(name), Some(dtype), Some(offset)) = (look.text(*name), dtype, look.int(*offset)) else {
+                return Ok(None);
+            };
+            all.push((name.into_owned(), (*dtype).clone(), offset, title));
+        }
+        let size = part("itemsize").and_then(|size| length(look, size));
+        Ok(size.and_then(|size| record(look, all, size)))
+    }
+}
+
+/// Records within records, as in headers.
+const MOST: usize = 32;
+
+fn length(look: Look<'_>, slot: Slot) -> Option<usize> {
+    usize::try_from(look.int(slot)?).ok()
+}
+
+fn subarray_of(look: Look<'_>, base: &DType, dims: Slot) -> Option<DType> {
+    let dims = match look.tuple(dims) {
+        Some(_) => look.dims(dims)?,
+        None => vec![length(look, dims)?],
+    };
+    Subarray::new(base.clone(), dims.into()).map(DType::from)
+}
+
+/// A field: name, type, offset, title.
+type Field = (String, DType, i64, Option<Slot>);
+
+/// `None` if the fields overlap or are not in the order of their offsets: then nothing here says which value is whose.
+fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
+    let mut record = Record::default();
+    for (name, dtype, offset, title) in fields {
+        let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not known here
+        record.pad(gap)?;
+        let title = match title {
+            None | Some(Slot::None) => None,
+            Some(title) => Some(Title::Text(look.text(title)?.into_owned())),
+        };
+        record.push(name, title, dtype)?;
+    }
+    record.pad(size.checked_sub(record.size())?)?;
+    Some(record.into())
+}
+
+/// A time with the unit that its metadata say: `({}, (b"ns", 1, 1, 1))`.
+fn timed(look: Look<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
+    let [_, step] = *metadata else { return None };
+    let [unit, count, ..] = *look.tuple(step)? else { return None };
+    let unit = look.text(unit)?;
+    let unit = TimeUnit::ALL.into_iter().find(|known| known.symbol() == unit)?;
+    let step = TimeStep::new(u32::try_from(look.int(count)?).ok()?, unit);
+    let kind = match scalar.kind() {
+        Kind::Datetime(_) => Kind::Datetime(step),
+        Kind::Timedelta(_) => Kind::Timedelta(step),
+        _ => return None,
+    };
+    Scalar::new(kind, scalar.size(), ByteOrder::NATIVE)
+}

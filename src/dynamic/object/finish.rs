@@ -1,0 +1,151 @@
+//! The end of reading: what has been read is looked at once more as a whole, and stands by itself from then on.
+
+use std::sync::Arc;
+
+use super::graph::{Graph, Node, Shared, Slot, Span};
+use super::keys::Keys;
+use super::known::bad;
+use super::machine::Read;
+use super::{Object, ObjectRef};
+use crate::error::{Limited, Result};
+use crate::limits::{self, Limits};
+
+/// The object that has been read.
+pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Object> {
+    let Read { mut graph, top, .. } = read;
+    let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
+    let heights = heights(&graph, first, limits.the_object_height())?;
+    gather(&mut graph, pickle, &heights);
+    let mut shared = Shared::new(graph);
+    let doubles = doubles(&shared, &heights)?;
+    if let Some(shared) = Arc::get_mut(&mut shared) {
+        for (number, kept) in doubles {
+            shared.keep(number, &kept);
+        }
+    }
+    Ok(Object { slot: top, graph: Some(shared) })
+}
+
+/// How high each object is that the first one refers to, by way of whatever others: one more than the highest of its parts. Of those
+/// that nobody refers to it is 0.
+fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
+    /// Its parts are being looked at: who meets it among them is in a circle.
+    const OPEN: u32 = u32::MAX;
+    let mut heights = vec![0; graph.nodes.len()];
+    let mut open = vec![(first, 0, 1)];
+    heights[first as usize] = OPEN;
+    while let Some((number, next, height)) = open.last_mut() {
+        let count = graph.part_count(*number);
+        let mut further = None;
+        while *next < count && further.is_none() {
+            if let Slot::Node(part) = *graph.part(*number, *next) {
+                match heights[part as usize] {
+                    0 if graph.part_count(part) == 0 => {
+                        heights[part as usize] = 1;
+                        *height = 2.max(*height);
+                    }
+                    0 => further = Some(part),
+                    OPEN => {}
+                    known => *height = (known + 1).max(*height),
+                }
+            }
+            *next += 1;
+        }
+        limits::check(Limited::ObjectNesting, (*height).into(), most.into())?;
+        if let Some(part) = further {
+            limits::check(Limited::ObjectNesting, open.len() as u64 + 1, most.into())?;
+            heights[part as usize] = OPEN;
+            open.push((part, 0, 1));
+            continue;
+        }
+        let (number, height) = (*number, *height);
+        heights[number as usize] = height;
+        open.pop();
+        if let Some((_, _, above)) = open.last_mut() {
+            *above = (height + 1).max(*above);
+        }
+    }
+    Ok(heights)
+}
+
+/// Takes the bytes that somebody has out of the pickle.
+fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
+    let mut spans = Vec::new();
+    for (number, node) in graph.nodes.iter().enumerate().filter(|(number, _)| heights[*number] > 0) {
+        match node {
+            Node::Bytes(span) | Node::ByteArray(span) | Node::Scalar(_, span) => spans.push((number, *span)),
+            Node::Array(array) if !graph.array(*array).has_objects => spans.push((number, graph.array(*array).items)),
+            _ => {}
+        }
+    }
+    if spans.is_empty() {
+        return;
+    }
+    let mut bytes = Vec::with_capacity(spans.iter().map(|(_, span)| span.len).sum());
+    for (_, span) in &mut spans {
+        let start = bytes.len();
+        bytes.extend_from_slice(graph.data(pickle, *span));
+        span.start = start;
+    }
+    graph.rest_mut().bytes = bytes;
+    for (number, span) in spans {
+        match &mut graph.nodes[number] {
+            Node::Bytes(place) | Node::ByteArray(place) | Node::Scalar(_, place) => *place = span,
+            Node::Array(array) => {
+                let array = *array as usize;
+                graph.rest_mut().arrays[array].items = span;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The dicts and sets that have a key twice, and which of their items remain.
+fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
+    let mut keys = Keys::default();
+    let mut doubles = Vec::new();
+    for (number, node) in (0u32..).zip(&graph.nodes) {
+        let step = match node {
+            _ if heights[number as usize] == 0 => continue,
+            Node::Dict(span) if span.len > 0 => 2,
+            Node::Set(span) | Node::FrozenSet(span) if span.len > 0 => 1,
+            _ => continue,
+        };
+        let slot = Slot::Node(number);
+        let kept = keys.distinct(ObjectRef::new(&slot, Some(graph)), step);
+        let kept = kept.ok_or_else(|| bad("a list, dict, set, bytearray or array is a key of a dict or in a set"))?;
+        doubles.extend(kept.map(|kept| (number, kept)));
+    }
+    Ok(doubles)
+}
+
+impl Shared {
+    /// Leaves so many keys to a dict or set, each with the number of the value that it has in the end.
+    fn keep(&mut self, number: u32, kept: &[[usize; 2]]) {
+        let graph = self.graph_mut();
+        let start = graph.slots.len();
+        let (span, is_dict) = match graph.nodes[number as usize] {
+            Node::Dict(span) => (span, true),
+            Node::Set(span) | Node::FrozenSet(span) => (span, false),
+            _ => return,
+        };
+        for [key, value] in kept {
+            match is_dict {
+                true => graph.slots.extend([graph.slots[span.start + 2 * key], graph.slots[span.start + 2 * value + 1]]),
+                false => graph.slots.push(graph.slots[span.start + key]),
+            }
+        }
+        let span = Span::new(start..graph.slots.len());
+        match &mut graph.nodes[number as usize] {
+            Node::Dict(place) | Node::Set(place) | Node::FrozenSet(place) => *place = span,
+            _ => {}
+        }
+    }
+}
+
+/// What one pickle says, and how many bytes it takes.
+pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: crate::options::OldText) -> Result<(Object, usize)> {
+    let read = super::machine::read(pickle, limits, old_text)?;
+    let used = read.used;
+    Ok((finish(read, pickle, limits)?, used))
+}

@@ -1,0 +1,402 @@
+//! The calls whose meaning is known: of Python's own types, of `datetime` and `decimal`, and NumPy's arrays and scalars.
+
+use std::borrow::Cow;
+
+use num_complex::Complex;
+
+use super::graph::{ArrayParts, CallParts, Graph, Node, Slot, Span};
+use super::machine::Machine;
+use super::times::{self, Date, Time, Timedelta};
+use super::{ObjectRef, call, dtypes, keys};
+use crate::dtype::DType;
+use crate::dynamic::DynArray;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::options::Casting;
+use crate::shape::Order;
+
+/// What a class or function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Nothing,
+    Complex,
+    Set,
+    FrozenSet,
+    ByteArray,
+    Encode,
+    Bytes,
+    Decimal,
+    Timedelta,
+    Date,
+    Time,
+    Datetime,
+    Reconstruct,
+    NdArray,
+    Scalar,
+    FromBuffer,
+}
+
+impl Known {
+    pub(super) fn of(module: &str, name: &str) -> Self {
+        match (module, name) {
+            ("builtins", "complex") => Self::Complex,
+            ("builtins", "set") => Self::Set,
+            ("builtins", "frozenset") => Self::FrozenSet,
+            ("builtins", "bytearray") => Self::ByteArray,
+            ("builtins", "bytes") => Self::Bytes,
+            ("_codecs", "encode") => Self::Encode,
+            ("decimal", "Decimal") => Self::Decimal,
+            ("datetime", "timedelta") => Self::Timedelta,
+            ("datetime", "date") => Self::Date,
+            ("datetime", "time") => Self::Time,
+            ("datetime", "datetime") => Self::Datetime,
+            ("numpy", "ndarray") => Self::NdArray,
+            ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
+            ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
+            name if is_reconstruct(name) => Self::Reconstruct,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Whether a name is that of the function which an array is made by.
+pub(super) fn is_reconstruct((module, name): (&str, &str)) -> bool {
+    const MODULES: [&str; 4] =
+        ["numpy._core.multiarray", "numpy.core.multiarray", "numpy.core._internal", "numpy._core._internal"];
+    name == "_reconstruct" && MODULES.contains(&module)
+}
+
+pub(super) fn bad(reason: impl Into<String>) -> Error {
+    ErrorKind::BadPickle { reason: reason.into(), offset: None }.into()
+}
+
+/// A graph to look at, of which some bytes may stand in the pickle that it is read from.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) graph: &'a Graph,
+    pickle: &'a [u8],
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(graph: &'a Graph, pickle: &'a [u8]) -> Self {
+        Self { graph, pickle }
+    }
+
+    pub(super) fn node(self, slot: Slot) -> Option<&'a Node> {
+        slot.node().map(|number| &self.graph.nodes[number as usize])
+    }
+
+    pub(super) fn text(self, slot: Slot) -> Option<Cow<'a, str>> {
+        match (slot, self.node(slot)) {
+            (Slot::Short(text), _) => Some(Cow::Owned(text.as_str().to_owned())),
+            (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
+            (_, Some(Node::Bytes(span))) => {
+                std::str::from_utf8(self.graph.data(self.pickle, *span)).ok().map(Cow::Borrowed)
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes, or a text of Latin-1 as bytes.
+    fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
+        match self.node(slot) {
+            Some(Node::Bytes(span) | Node::ByteArray(span)) => Some(Cow::Borrowed(self.graph.data(self.pickle, *span))),
+            Some(Node::Text(span)) => call::latin1(super::Text::new(self.graph.text(*span))).map(Cow::Owned),
+            Some(_) => None,
+            None => match slot {
+                Slot::Short(text) => call::latin1(super::Text::new(text.as_str())).map(Cow::Owned),
+                _ => None,
+            },
+        }
+    }
+
+    pub(super) fn int(self, slot: Slot) -> Option<i64> {
+        match slot {
+            Slot::Int(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn float(self, slot: Slot) -> Option<f64> {
+        match slot {
+            Slot::Float(number) => Some(number),
+            Slot::Int(number) => Some(number as f64),
+            _ => None,
+        }
+    }
+
+    pub(super) fn tuple(self, slot: Slot) -> Option<&'a [Slot]> {
+        match self.node(slot) {
+            Some(Node::Tuple(span)) => Some(self.graph.slots(*span)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn list(self, slot: Slot) -> Option<&'a [Slot]> {
+        match self.node(slot) {
+            Some(Node::List(span) | Node::Tuple(span)) => Some(self.graph.slots(*span)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn dict(self, slot: Slot) -> Option<&'a [[Slot; 2]]> {
+        match self.node(slot) {
+            Some(Node::Dict(span)) => Some(self.graph.slots(*span).as_chunks::<2>().0),
+            _ => None,
+        }
+    }
+
+    pub(super) fn call(self, slot: Slot) -> Option<&'a CallParts> {
+        match self.node(slot) {
+            Some(Node::Call(number)) => Some(self.graph.call(*number)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(self, slot: Slot) -> Option<(&'a str, &'a str)> {
+        match self.node(slot) {
+            Some(Node::Global(number)) => {
+                let name = self.graph.name(*number);
+                Some((&name.module, &name.name))
+            }
+            _ => None,
+        }
+    }
+
+    /// The lengths of axes.
+    pub(super) fn dims(self, slot: Slot) -> Option<Vec<usize>> {
+        self.tuple(slot)?.iter().map(|dim| usize::try_from(self.int(*dim)?).ok()).collect()
+    }
+}
+
+/// The shape and order in an array's state.
+fn shape_and_order(look: Look<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
+    if look.tuple(dims).is_none() {
+        return Err(bad("the shape of an array is no tuple"));
+    }
+    let dims = look.dims(dims).ok_or_else(|| bad("the shape of an array has a length that is none"))?;
+    let order = match is_fortran {
+        Slot::Bool(true) => Order::Fortran,
+        Slot::Int(number) if number != 0 => Order::Fortran,
+        Slot::Bool(false) | Slot::Int(_) => Order::C,
+        _ => return Err(bad("whether an array is in Fortran order is no bool")),
+    };
+    Ok((dims, order))
+}
+
+fn check_len(len: usize, header: &Header) -> Result<()> {
+    match header.payload_len() == Some(len) {
+        true => Ok(()),
+        false => {
+            let (shape, dtype) = (header.shape(), header.dtype());
+            Err(bad(format!("{len} bytes are no array of {dtype} of shape {shape}")))
+        }
+    }
+}
+
+fn check_count(found: usize, header: &Header) -> Result<()> {
+    match found == header.len() {
+        true => Ok(()),
+        false => Err(bad(format!("an array of shape {} has {found} elements", header.shape()))),
+    }
+}
+
+impl Machine<'_> {
+    /// What a call makes, if it is one of those that are known.
+    pub(super) fn called(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
+        let known = self.known(callable);
+        if known == Known::Nothing || known == Known::Reconstruct {
+            return Ok(None);
+        }
+        let look = self.look();
+        // None of them has more than four.
+        let Some(args) = look.tuple(args).filter(|args| args.len() <= 4) else { return Ok(None) };
+        let mut few = [Slot::Absent; 4];
+        few[..args.len()].copy_from_slice(args);
+        let args = &few[..args.len()];
+        Ok(match (known, args) {
+            (Known::Complex, [re, im]) => {
+                let parts = look.float(*re).zip(look.float(*im));
+                parts.map(|(re, im)| Node::Complex(Complex::new(re, im)))
+            }
+            (Known::Set | Known::FrozenSet, [items]) => match look.node(*items) {
+                Some(Node::List(span)) => {
+                    let span = *span;
+                    // Each set of the same list is gone through by itself.
+                    self.budget.spend(4 * span.len)?;
+                    Some(if known == Known::Set { Node::Set(span) } else { Node::FrozenSet(span) })
+                }
+                _ => None,
+            },
+            (Known::ByteArray, []) => Some(Node::ByteArray(Span::default())),
+            // Before protocol 3, empty bytes are those of the type itself.
+            (Known::Bytes, []) => Some(Node::Bytes(Span::default())),
+            (Known::ByteArray, [bytes]) => self.copied(*bytes)?.map(Node::ByteArray),
+            (Known::ByteArray | Known::Encode, [text, codec]) => {
+                let is_latin1 = look.text(*codec).is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
+                let is_bytes = matches!(look.node(*text), Some(Node::Bytes(_) | Node::ByteArray(_)));
+                match is_latin1 && !is_bytes {
+                    true => self.copied(*text)?.map(if known == Known::Encode { Node::Bytes } else { Node::ByteArray }),
+                    false => None,
+                }
+            }
+            (Known::Decimal, [digits]) => match look.text(*digits).map(Cow::into_owned) {
+                Some(digits) if keys::is_decimal(&digits) => {
+                    self.budget.spend(digits.len())?;
+                    Some(Node::Decimal(self.graph.add_text(&digits)))
+                }
+                _ => None,
+            },
+            (Known::Timedelta, [days, seconds, microseconds]) => (|| {
+                let days = i32::try_from(look.int(*days)?).ok()?;
+                let seconds = u32::try_from(look.int(*seconds)?).ok()?;
+                let microseconds = u32::try_from(look.int(*microseconds)?).ok()?;
+                Timedelta::new(days, seconds, microseconds).map(Node::Timedelta)
+            })(),
+            (Known::Date, [packed]) => look.latin1(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date),
+            (Known::Time, [packed]) => {
+                look.latin1(*packed).and_then(|packed| Time::unpack_alone(&packed)).map(Node::Time)
+            }
+            (Known::Datetime, [packed]) => {
+                let unpacked = look.latin1(*packed).and_then(|packed| times::unpack(&packed));
+                unpacked.map(|(date, time)| Node::Datetime(date, time))
+            }
+            (Known::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
+            (Known::FromBuffer, [buffer, dtype, dims, order]) => {
+                let is_bytes = matches!(look.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
+                let order = if look.text(*order).as_deref() == Some("F") { Order::Fortran } else { Order::C };
+                let dims = look.dims(*dims);
+                let dtype = dtypes::of(self, *dtype)?;
+                match (dims, dtype) {
+                    (Some(dims), Some(dtype)) if is_bytes && !self.dtype(dtype.stored).has_object() => {
+                        self.array_of_bytes(dtype.stored, dims, order, *buffer)?
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        })
+    }
+
+    fn dtype(&self, number: u32) -> &DType {
+        &self.graph.dtype(number).dtype
+    }
+
+    /// Bytes, or a text of Latin-1, as bytes of their own, or those that stand in the pickle.
+    fn copied(&mut self, slot: Slot) -> Result<Option<Span>> {
+        if let Some(Node::Bytes(span)) = self.look().node(slot) {
+            let span = *span;
+            // Whoever has them will have a copy in the end.
+            self.budget.spend(span.len)?;
+            return Ok(Some(span));
+        }
+        let Some(bytes) = self.look().latin1(slot).map(Cow::into_owned) else { return Ok(None) };
+        self.budget.spend(bytes.len())?;
+        Ok(Some(self.data(&bytes)))
+    }
+
+    fn scalar(&mut self, dtype: Slot, value: Slot) -> Result<Option<Node>> {
+        let Some(dtype) = dtypes::of(self, dtype)? else { return Ok(None) };
+        if self.dtype(dtype.stored).has_object() {
+            return Ok(None);
+        }
+        let Some(span) = self.copied(value)? else { return Ok(None) };
+        if self.dtype(dtype.stored).item_size() != span.len {
+            let header = Header::new(self.dtype(dtype.stored).clone(), Order::C, Vec::new().into())?;
+            check_len(span.len, &header)?;
+        }
+        let span = self.native(&dtype, span, &[])?;
+        Ok(Some(Node::Scalar(dtype.native, span)))
+    }
+
+    /// Bytes in this machine's byte order, as NumPy makes all arrays but those of protocol 5.
+    fn native(&mut self, dtype: &dtypes::Known, span: Span, dims: &[usize]) -> Result<Span> {
+        if dtype.stored == dtype.native || span.len == 0 {
+            return Ok(span);
+        }
+        let (stored, native) = (self.dtype(dtype.stored).clone(), self.dtype(dtype.native).clone());
+        let header = Header::new(stored, Order::C, dims.to_vec().into())?;
+        let array = DynArray::from_bytes(header, self.graph.data(self.pickle, span))?;
+        let swapped = array.cast_to(&native, Casting::Safe)?;
+        Ok(self.data(swapped.bytes()))
+    }
+
+    fn array_of_bytes(&mut self, dtype: u32, dims: Vec<usize>, order: Order, bytes: Slot) -> Result<Option<Node>> {
+        let Some(span) = self.copied(bytes)? else { return Ok(None) };
+        let header = Header::new(self.dtype(dtype).clone(), order, dims.into())?;
+        check_len(span.len, &header)?;
+        Ok(Some(self.array(dtype, &header, span)))
+    }
+
+    fn array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
+        let rest = self.graph.rest_mut();
+        let start = rest.lengths.len();
+        rest.lengths.extend_from_slice(header.shape().dims());
+        let dims = Span::new(start..rest.lengths.len());
+        let has_objects = header.dtype().has_object();
+        rest.arrays.push(ArrayParts { dtype, order: header.order(), dims, items, has_objects });
+        Node::Array(rest.arrays.len() as u32 - 1)
+    }
+
+    /// What an object is that has been given its state, if it is an array.
+    pub(super) fn built(&mut self, number: u32) -> Result<()> {
+        let Node::Call(call) = self.graph.nodes[number as usize] else { return Ok(()) };
+        let CallParts { callable, args, state, items, pairs, .. } = *self.graph.call(call);
+        let look = self.look();
+        let class = look.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::Absent);
+        let is_plain = items.len == 0 && pairs.len == 0;
+        if !is_plain || self.known(callable) != Known::Reconstruct || self.known(class) != Known::NdArray {
+            return Ok(());
+        }
+        let Some(state) = look.tuple(state) else { return Ok(()) };
+        let [_, dims, dtype, is_fortran, data] = *state else {
+            return Err(bad("the state of an array has not its five parts"));
+        };
+        let (dims, order) = shape_and_order(look, dims, is_fortran)?;
+        let Some(dtype) = dtypes::of(self, dtype)? else { return Ok(()) };
+        let stored = self.dtype(dtype.stored).clone();
+        let node = if stored.has_object() {
+            let Some(Node::List(span)) = self.look().node(data) else {
+                return Err(bad("the elements of an array of objects are no list"));
+            };
+            let span = *span;
+            let header = Header::new(stored, order, dims.into())?;
+            check_count(span.len, &header)?;
+            // Each array of the same list is gone through by itself.
+            self.budget.spend(4 * span.len)?;
+            self.array(dtype.stored, &header, span)
+        } else {
+            let Some(span) = self.copied(data)? else { return Err(bad("the elements of an array are no bytes")) };
+            let header = Header::new(stored, order, dims.into())?;
+            check_len(span.len, &header)?;
+            let span = self.native(&dtype, span, header.shape().dims())?;
+            self.array(dtype.native, &header, span)
+        };
+        self.graph.nodes[number as usize] = node;
+        Ok(())
+    }
+}
+
+/// The array in the state of an object of a class that is derived from NumPy's: its data, or further bytes of as many elements, of
+/// bools.
+pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
+    let graph = object.graph?;
+    let look = Look::new(graph, &[]);
+    let call = look.call(*object.slot)?;
+    let state = look.tuple(call.state)?;
+    // A class that derives from it may have put more around it: `(state of the array, more)`.
+    let state = match state {
+        [inner, ..] if look.tuple(*inner).is_some_and(|inner| inner.len() >= 5) => look.tuple(*inner)?,
+        state => state,
+    };
+    let [_, dims, dtype, is_fortran, data, more @ ..] = state else { return None };
+    let (dims, order) = shape_and_order(look, *dims, *is_fortran).ok()?;
+    let (dtype, data) = match which {
+        0 => (dtypes::in_graph(look, *dtype)?, *data),
+        _ => (DType::from(crate::dtype::Scalar::new(crate::dtype::Kind::Bool, 1, crate::dtype::ByteOrder::NATIVE)?), *more.first()?),
+    };
+    let header = Header::new(dtype, order, dims.into()).ok()?;
+    let bytes = look.latin1(data)?;
+    check_len(bytes.len(), &header).ok()?;
+    DynArray::from_bytes(header, &bytes).ok()
+}

@@ -1,0 +1,675 @@
+//! From opcodes to objects: a machine with a stack and a memo, and without recursion.
+//!
+//! A call is an object as well: it says what Python would call with what, and nobody calls anything.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use super::budget::Budget;
+use super::compat::python_3;
+use super::dtypes;
+use super::graph::{CallParts, Graph, Name, Node, Short, Slot, Span};
+use super::known::{Known, Look};
+use super::text::code_points;
+use crate::error::{Error, ErrorKind, Limited, Result};
+use crate::limits::{self, Limits};
+use crate::options::OldText;
+use crate::pickle::opcode::*;
+use crate::pickle::{Atom, atom, line, text};
+
+/// What a pickle says, as far as it has been read.
+pub(super) struct Machine<'a> {
+    pub(super) pickle: &'a [u8],
+    at: usize,
+    protocol: u8,
+    /// Where the opcode stands that is being done.
+    opcode: usize,
+    stack: Vec<Slot>,
+    /// How high the stack was at each mark.
+    marks: Vec<usize>,
+    memo: Vec<Slot>,
+    /// What has been put far behind the end of the memo, as only who means harm does.
+    far: HashMap<u64, Slot>,
+    /// How many places of the memo are taken: where `MEMOIZE` puts the next.
+    memoized: u64,
+    pub(super) graph: Graph,
+    /// For how many items there is room where those stand that have been moved to make some.
+    room: HashMap<(u32, bool), usize>,
+    /// The classes and functions, each of which is one object.
+    names: HashMap<String, Slot>,
+    /// What each of them means.
+    known: Vec<Known>,
+    pub(super) dtypes: dtypes::Memo,
+    pub(super) budget: Budget,
+    old_text: OldText,
+    buffers: u32,
+    /// Objects with parts.
+    count: u64,
+    most: u64,
+}
+
+/// What has been read: the graph, whose bytes may still stand in the pickle; the object; and how many bytes the pickle takes.
+pub(super) struct Read {
+    pub(super) graph: Graph,
+    pub(super) top: Slot,
+    pub(super) used: usize,
+}
+
+/// Reads one pickle. What follows it is left.
+pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<Read> {
+    let mut machine = Machine {
+        pickle,
+        at: 0,
+        protocol: 0,
+        opcode: 0,
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: Vec::new(),
+        far: HashMap::new(),
+        memoized: 0,
+        graph: Graph::default(),
+        room: HashMap::new(),
+        names: HashMap::new(),
+        known: Vec::new(),
+        dtypes: dtypes::Memo::default(),
+        budget: Budget::of(pickle),
+        old_text,
+        buffers: 0,
+        count: 0,
+        most: limits.the_objects(),
+    };
+    loop {
+        machine.opcode = machine.at;
+        match atom(&pickle[machine.at..]) {
+            Ok(Some((atom, used))) => {
+                machine.at += used;
+                let slot = machine.atom(atom)?;
+                machine.stack.push(slot);
+                continue;
+            }
+            Ok(None) => {}
+            Err(fault) => return Err(machine.fault(fault.to_string())),
+        }
+        let [opcode] = machine.take()?;
+        match opcode {
+            MEMOIZE => machine.put(machine.memoized)?,
+            STOP => {
+                let top = machine.pop()?;
+                let Machine { graph, at: used, .. } = machine;
+                return Ok(Read { graph, top, used });
+            }
+            _ => machine.step(opcode)?,
+        }
+    }
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
+        ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode) }.into()
+    }
+
+    pub(super) fn look(&self) -> Look<'_> {
+        Look::new(&self.graph, self.pickle)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.pickle.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        let bytes = *bytes.ok_or_else(|| self.fault("the pickle is cut"))?;
+        self.at += N;
+        Ok(bytes)
+    }
+
+    fn span(&mut self, len: u64) -> Result<Span> {
+        let left = self.pickle.len() - self.at;
+        match usize::try_from(len) {
+            Ok(len) if len <= left => {
+                self.at += len;
+                Ok(Span::new(self.at - len..self.at))
+            }
+            _ => Err(self.fault(format!("it promises {len} bytes, and {left} follow"))),
+        }
+    }
+
+    /// The rest of the line, without its end.
+    fn line(&mut self) -> Result<&'a [u8]> {
+        let line = line(&self.pickle[self.at..]).ok_or_else(|| self.fault("the pickle is cut"))?;
+        self.at += line.len() + 1;
+        Ok(line)
+    }
+
+    fn line_text(&mut self) -> Result<&'a str> {
+        let line = self.line()?;
+        std::str::from_utf8(line).map_err(|_| self.fault("its argument is no text"))
+    }
+
+    fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
+        let parsed = self.line_text()?.trim().parse();
+        parsed.map_err(|_| self.fault("its argument is no number"))
+    }
+
+    fn floor(&self) -> usize {
+        self.marks.last().copied().unwrap_or(0)
+    }
+
+    fn pop(&mut self) -> Result<Slot> {
+        match self.stack.len() > self.floor() {
+            true => Ok(self.stack.pop().expect("it is higher than its floor")),
+            false => Err(self.fault("nothing is left on the stack")),
+        }
+    }
+
+    fn last(&self) -> Result<Slot> {
+        match self.stack.last() {
+            Some(last) if self.stack.len() > self.floor() => Ok(*last),
+            _ => Err(self.fault("nothing is left on the stack")),
+        }
+    }
+
+    /// Where the items begin that stand above the last mark, which goes.
+    fn mark(&mut self) -> Result<usize> {
+        self.marks.pop().ok_or_else(|| self.fault("there is no mark on the stack"))
+    }
+
+    fn push(&mut self, node: Node) {
+        let slot = self.graph.add(node);
+        self.stack.push(slot);
+    }
+
+    /// Pushes an object that has parts.
+    fn push_counted(&mut self, node: Node) -> Result<()> {
+        self.count += 1;
+        limits::check(Limited::Objects, self.count, self.most)?;
+        limits::check(Limited::Objects, self.graph.nodes.len() as u64, u32::MAX.into())?;
+        self.push(node);
+        Ok(())
+    }
+
+    fn put(&mut self, index: u64) -> Result<()> {
+        let slot = self.last()?;
+        let len = self.memo.len() as u64;
+        let is_new = match usize::try_from(index) {
+            Ok(index) if (index as u64) < len => std::mem::replace(&mut self.memo[index], slot).is_absent(),
+            // What was far away once may be next by now.
+            Ok(_) if index == len => {
+                self.memo.push(slot);
+                self.far.is_empty() || self.far.remove(&index).is_none()
+            }
+            // Python 2 begins with 1.
+            Ok(1) => {
+                self.memo.extend([Slot::Absent, slot]);
+                self.far.remove(&1).is_none()
+            }
+            _ => self.far.insert(index, slot).is_none(),
+        };
+        self.memoized += u64::from(is_new);
+        Ok(())
+    }
+
+    fn get(&mut self, index: u64) -> Result<()> {
+        let near = usize::try_from(index).ok().and_then(|index| self.memo.get(index).copied());
+        let slot = near.filter(|slot| !slot.is_absent()).or_else(|| self.far.get(&index).copied());
+        let slot =
+            slot.ok_or_else(|| self.fault(format!("nothing was put at number {index} of the memo")))?;
+        self.stack.push(slot);
+        Ok(())
+    }
+
+    /// The atom that ends where the machine is.
+    #[inline]
+    fn atom(&mut self, atom: Atom<'_>) -> Result<Slot> {
+        Ok(match atom {
+            Atom::Str(utf8) => {
+                let start = self.at - utf8.len();
+                let short = self.pickle.get(start..).and_then(|rest| rest.first_chunk::<16>());
+                match short.and_then(|bytes| Short::before_others(utf8.len(), bytes)) {
+                    Some(short) => Slot::Short(short),
+                    None => self.text(utf8)?,
+                }
+            }
+            Atom::Int(number) => Slot::Int(number),
+            Atom::Float(number) => Slot::Float(number),
+            Atom::None => Slot::None,
+            Atom::Bool(value) => Slot::Bool(value),
+            Atom::Bytes(bytes) => self.graph.add(Node::Bytes(Span::new(self.at - bytes.len()..self.at))),
+            Atom::OldStr(bytes) => self.old_text(bytes)?,
+            Atom::Long(bytes) => self.int(BigInt::from_signed_bytes_le(bytes)),
+        })
+    }
+
+    /// A text of UTF-8 in which surrogates may stand.
+    fn text(&mut self, utf8: &[u8]) -> Result<Slot> {
+        if let Some(short) = Short::new(utf8) {
+            return Ok(Slot::Short(short));
+        }
+        if let Ok(text) = std::str::from_utf8(utf8) {
+            let span = self.graph.add_text(text);
+            return Ok(self.graph.add(Node::Text(span)));
+        }
+        let codes = code_points(utf8).ok_or_else(|| self.fault("a text is no UTF-8"))?;
+        let table = &mut self.graph.rest_mut().codes;
+        table.push(codes.into());
+        let number = table.len() as u32 - 1;
+        Ok(self.graph.add(Node::Codes(number)))
+    }
+
+    fn int(&mut self, number: BigInt) -> Slot {
+        if let Ok(number) = i64::try_from(&number) {
+            return Slot::Int(number);
+        }
+        let table = &mut self.graph.rest_mut().bigs;
+        table.push(Arc::new(number));
+        let number = table.len() as u32 - 1;
+        self.graph.add(Node::Big(number))
+    }
+
+    /// Bytes that stand nowhere in the pickle.
+    pub(super) fn data(&mut self, bytes: &[u8]) -> Span {
+        let table = &mut self.graph.rest_mut().bytes;
+        let start = self.pickle.len() + table.len();
+        table.extend_from_slice(bytes);
+        Span { start, len: bytes.len() }
+    }
+
+    /// A `str` of Python 2.
+    fn old_text(&mut self, bytes: &[u8]) -> Result<Slot> {
+        match self.old_text {
+            OldText::AsciiOrBytes if bytes.is_ascii() => self.text(bytes),
+            OldText::Ascii => match bytes.is_ascii() {
+                true => self.text(bytes),
+                false => Err(self.fault("a text of Python 2 is not ASCII")),
+            },
+            OldText::Latin1 => {
+                let text: String = bytes.iter().copied().map(char::from).collect();
+                self.text(text.as_bytes())
+            }
+            OldText::AsciiOrBytes | OldText::Bytes => {
+                let span = self.data(bytes);
+                Ok(self.graph.add(Node::Bytes(span)))
+            }
+        }
+    }
+
+    fn step(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            DUP => {
+                let last = self.last()?;
+                self.stack.push(last);
+            }
+            PROTO => {
+                let [protocol] = self.take()?;
+                if protocol > 5 {
+                    return Err(self.fault(format!("protocol {protocol} is unknown; Python has 0 to 5")));
+                }
+                self.protocol = protocol;
+            }
+            FRAME => {
+                let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.at);
+                if len > left as u64 {
+                    return Err(self.fault(format!("it promises a frame of {len} bytes, and {left} follow")));
+                }
+            }
+            MARK => self.marks.push(self.stack.len()),
+            POP => {
+                // A mark is popped like an item.
+                if self.marks.last() == Some(&self.stack.len()) {
+                    self.marks.pop();
+                } else {
+                    self.pop()?;
+                }
+            }
+            POP_MARK => {
+                let mark = self.mark()?;
+                self.stack.truncate(mark);
+            }
+            PUT => {
+                let index = self.number()?;
+                self.put(index)?;
+            }
+            BINPUT => {
+                let [index] = self.take()?;
+                self.put(index.into())?;
+            }
+            LONG_BINPUT => {
+                let index = u32::from_le_bytes(self.take()?);
+                self.put(index.into())?;
+            }
+            GET => {
+                let index = self.number()?;
+                self.get(index)?;
+            }
+            BINGET => {
+                let [index] = self.take()?;
+                self.get(index.into())?;
+            }
+            LONG_BINGET => {
+                let index = u32::from_le_bytes(self.take()?);
+                self.get(index.into())?;
+            }
+            INT | LONG | STRING | UNICODE => self.step_text(opcode)?,
+            BYTEARRAY8 => {
+                let len = u64::from_le_bytes(self.take()?);
+                let span = self.span(len)?;
+                self.push(Node::ByteArray(span));
+            }
+            _ => self.step_parts(opcode)?,
+        }
+        Ok(())
+    }
+
+    /// What stands above the last mark, as the items of a new object.
+    fn above_mark(&mut self) -> Result<Span> {
+        let mark = self.mark()?;
+        Ok(self.taken(mark))
+    }
+
+    /// What stands on the stack from there on.
+    fn taken(&mut self, from: usize) -> Span {
+        let start = self.graph.slots.len();
+        self.graph.slots.extend_from_slice(&self.stack[from..]);
+        self.stack.truncate(from);
+        Span::new(start..self.graph.slots.len())
+    }
+
+    /// The opcodes that make objects out of others, or change them.
+    fn step_parts(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            EMPTY_LIST => self.push_counted(Node::List(Span::default())),
+            EMPTY_TUPLE => self.push_counted(Node::Tuple(Span::default())),
+            EMPTY_DICT => self.push_counted(Node::Dict(Span::default())),
+            EMPTY_SET => self.push_counted(Node::Set(Span::default())),
+            LIST => {
+                let items = self.above_mark()?;
+                self.push_counted(Node::List(items))
+            }
+            TUPLE => {
+                let items = self.above_mark()?;
+                self.push_counted(Node::Tuple(items))
+            }
+            TUPLE1 | TUPLE2 | TUPLE3 => {
+                let from = self.above(usize::from(opcode - TUPLE1) + 1)?;
+                let items = self.taken(from);
+                self.push_counted(Node::Tuple(items))
+            }
+            DICT => {
+                let mark = self.mark()?;
+                self.check_pairs(mark)?;
+                let pairs = self.taken(mark);
+                self.push_counted(Node::Dict(pairs))
+            }
+            FROZENSET => {
+                let items = self.above_mark()?;
+                self.push_counted(Node::FrozenSet(items))
+            }
+            APPEND => {
+                let from = self.above(1)?;
+                self.extend(from, Extend::Append)
+            }
+            APPENDS => {
+                let mark = self.mark()?;
+                self.extend(mark, Extend::Append)
+            }
+            SETITEM => {
+                let from = self.above(2)?;
+                self.extend(from, Extend::Set)
+            }
+            SETITEMS => {
+                let mark = self.mark()?;
+                self.check_pairs(mark)?;
+                self.extend(mark, Extend::Set)
+            }
+            ADDITEMS => {
+                let mark = self.mark()?;
+                self.extend(mark, Extend::Add)
+            }
+            _ => self.step_calls(opcode),
+        }
+    }
+
+    /// Where the last so many items of the stack begin.
+    fn above(&self, count: usize) -> Result<usize> {
+        let from = self.stack.len().checked_sub(count).filter(|from| *from >= self.floor());
+        from.ok_or_else(|| self.fault("nothing is left on the stack"))
+    }
+
+    fn check_pairs(&self, mark: usize) -> Result<()> {
+        match (self.stack.len() - mark).is_multiple_of(2) {
+            true => Ok(()),
+            false => Err(self.fault("a key of a dict has no value")),
+        }
+    }
+
+    /// Adds what stands on the stack from there on to the object below it.
+    fn extend(&mut self, from: usize, how: Extend) -> Result<()> {
+        let below = from.checked_sub(1).filter(|below| *below >= self.floor());
+        let target = below.and_then(|below| self.stack[below].node());
+        let Some(target) = target else {
+            return Err(self.fault("it works on an object, and there is none on the stack"));
+        };
+        match (self.graph.nodes[target as usize], how) {
+            (Node::List(span), Extend::Append) => {
+                let span = self.extended((target, false), span, from);
+                self.graph.nodes[target as usize] = Node::List(span);
+            }
+            (Node::Dict(span), Extend::Set) => {
+                let span = self.extended((target, false), span, from);
+                self.graph.nodes[target as usize] = Node::Dict(span);
+            }
+            (Node::Set(span), Extend::Add) => {
+                let span = self.extended((target, false), span, from);
+                self.graph.nodes[target as usize] = Node::Set(span);
+            }
+            (Node::Call(call), Extend::Append) => {
+                let span = self.graph.call(call).items;
+                self.graph.rest_mut().calls[call as usize].items = self.extended((target, false), span, from);
+            }
+            (Node::Call(call), Extend::Set) => {
+                let span = self.graph.call(call).pairs;
+                self.graph.rest_mut().calls[call as usize].pairs = self.extended((target, true), span, from);
+            }
+            (_, Extend::Append) => return Err(self.fault("it appends to a list, and there is none on the stack")),
+            (_, Extend::Set) => return Err(self.fault("it sets items of a dict, and there is none on the stack")),
+            (_, Extend::Add) => return Err(self.fault("it adds to a set, and there is none on the stack")),
+        }
+        self.stack.truncate(from);
+        Ok(())
+    }
+
+    /// Items, and behind them those on the stack from there on. If others stand behind them already, they move, to where there is
+    /// room for as many again.
+    fn extended(&mut self, owner: (u32, bool), span: Span, from: usize) -> Span {
+        let more = &self.stack[from..];
+        let slots = &mut self.graph.slots;
+        let start = if span.len == 0 { slots.len() } else { span.start };
+        let (end, len) = (start + span.len, span.len + more.len());
+        if end == slots.len() {
+            slots.extend_from_slice(more);
+        } else if self.room.get(&owner).is_some_and(|room| *room >= start + len) {
+            slots[end..end + more.len()].copy_from_slice(more);
+        } else {
+            let start = slots.len();
+            slots.extend_from_within(span.range());
+            slots.extend_from_slice(more);
+            slots.resize(start + 2 * len, Slot::Absent);
+            self.room.insert(owner, slots.len());
+            return Span { start, len };
+        }
+        Span { start, len }
+    }
+
+    /// The opcodes that name what Python would call, or call it.
+    fn step_calls(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            GLOBAL => {
+                let (module, name) = (self.line_text()?, self.line_text()?);
+                let slot = self.global(module, name)?;
+                self.stack.push(slot);
+                Ok(())
+            }
+            STACK_GLOBAL => {
+                let (name, module) = (self.pop()?, self.pop()?);
+                let text = |slot: Slot| self.look().text(slot).map(Cow::into_owned);
+                let names = text(module).zip(text(name));
+                let (module, name) =
+                    names.ok_or_else(|| self.fault("the name of a class or function is no text"))?;
+                let slot = self.global(&module, &name)?;
+                self.stack.push(slot);
+                Ok(())
+            }
+            // What Python 2 made instances by: a class, and what it is called with above the mark.
+            INST => {
+                let (module, name) = (self.line_text()?, self.line_text()?);
+                let class = self.global(module, name)?;
+                let mark = self.mark()?;
+                self.instance(class, mark, mark)
+            }
+            OBJ => {
+                let mark = self.mark()?;
+                match self.stack.get(mark) {
+                    Some(class) => self.instance(*class, mark, mark + 1),
+                    None => Err(self.fault("an instance has no class")),
+                }
+            }
+            REDUCE | NEWOBJ => {
+                let (args, callable) = (self.pop()?, self.pop()?);
+                self.call(callable, args, Slot::Absent, opcode == NEWOBJ)
+            }
+            NEWOBJ_EX => {
+                let (kwargs, args, callable) = (self.pop()?, self.pop()?, self.pop()?);
+                self.call(callable, args, kwargs, true)
+            }
+            BUILD => {
+                let state = self.pop()?;
+                let target = self.last()?.node().map(|number| (number, self.graph.nodes[number as usize]));
+                match target {
+                    Some((number, Node::Call(call))) if self.graph.call(call).state.is_absent() => {
+                        self.graph.rest_mut().calls[call as usize].state = state;
+                        self.dtypes.forget(number);
+                        self.built(number)
+                    }
+                    _ => Err(self.fault("it gives a state to what takes none")),
+                }
+            }
+            PERSID => {
+                let name = self.line_text()?;
+                let name = self.text(name.as_bytes())?;
+                self.push_counted(Node::Persistent(name))
+            }
+            BINPERSID => {
+                let name = self.pop()?;
+                self.push_counted(Node::Persistent(name))
+            }
+            EXT1 => {
+                let [code] = self.take()?;
+                self.push_counted(Node::Extension(code.into()))
+            }
+            EXT2 => {
+                let code = u16::from_le_bytes(self.take()?);
+                self.push_counted(Node::Extension(code.into()))
+            }
+            EXT4 => {
+                let code = u32::from_le_bytes(self.take()?);
+                self.push_counted(Node::Extension(code))
+            }
+            NEXT_BUFFER => {
+                let number = self.buffers;
+                self.buffers += 1; // of a byte each
+                self.push_counted(Node::Buffer { number, is_read_only: false })
+            }
+            READONLY_BUFFER => {
+                if let Some(last) = self.last()?.node()
+                    && let Node::Buffer { is_read_only, .. } = &mut self.graph.nodes[last as usize]
+                {
+                    *is_read_only = true;
+                }
+                Ok(())
+            }
+            other => Err(self.fault(format!("the opcode {other:#04x} is not known here"))),
+        }
+    }
+
+    fn instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {
+        let args = self.taken(from);
+        self.stack.truncate(mark);
+        let args = self.graph.add(Node::Tuple(args));
+        self.call(class, args, Slot::Absent, false)
+    }
+
+    /// A class or function, which is the same object each time.
+    fn global(&mut self, module: &str, name: &str) -> Result<Slot> {
+        self.budget.spend(module.len() + name.len())?;
+        let key = format!("{module}\n{name}");
+        if let Some(slot) = self.names.get(&key) {
+            return Ok(*slot);
+        }
+        let stored = (module, name);
+        let (module, name) = if self.protocol < 3 { python_3(module, name) } else { stored };
+        if (module, name) == ("joblib.numpy_pickle", "NumpyArrayWrapper") {
+            let reason = "joblib.dump has written it, which puts the bytes of arrays between those of the pickle".into();
+            return Err(ErrorKind::UnsupportedPickle { reason }.into());
+        }
+        self.known.push(Known::of(module, name));
+        let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
+        let names = &mut self.graph.rest_mut().names;
+        names.push(Name { module: module.into(), name: name.into(), stored });
+        let number = names.len() as u32 - 1;
+        let slot = self.graph.add(Node::Global(number));
+        self.names.insert(key, slot);
+        Ok(slot)
+    }
+
+    /// What the class or function means that would be called.
+    pub(super) fn known(&self, callable: Slot) -> Known {
+        match callable.node().map(|number| self.graph.nodes[number as usize]) {
+            Some(Node::Global(number)) => self.known[number as usize],
+            _ => Known::Nothing,
+        }
+    }
+
+    fn call(&mut self, callable: Slot, args: Slot, kwargs: Slot, is_new: bool) -> Result<()> {
+        if kwargs.is_absent() && !is_new && let Some(node) = self.called(callable, args)? {
+            return self.push_counted(node);
+        }
+        let (items, pairs, state) = (Span::default(), Span::default(), Slot::Absent);
+        let calls = &mut self.graph.rest_mut().calls;
+        calls.push(CallParts { callable, args, kwargs, state, items, pairs, is_new });
+        let number = calls.len() as u32 - 1;
+        self.push_counted(Node::Call(number))
+    }
+
+    /// The texts that are no part of the pickle as they are, and the numbers of more digits than an `i64` has.
+    fn step_text(&mut self, opcode: u8) -> Result<()> {
+        let line = self.line()?;
+        let fault = |machine: &Self| machine.fault("its argument is not what Python writes");
+        let slot = match opcode {
+            STRING => {
+                let bytes = text::string(line).ok_or_else(|| fault(self))?;
+                self.old_text(&bytes)?
+            }
+            UNICODE => {
+                let utf8 = text::raw_unicode(line).ok_or_else(|| fault(self))?;
+                self.text(&utf8)?
+            }
+            _ => {
+                /// Python itself takes no more, since decimal numbers take long.
+                const MOST: u64 = 4300;
+                let digits = text::digits(line).ok_or_else(|| fault(self))?;
+                limits::check(Limited::Digits, digits.len() as u64, MOST)?;
+                let number = digits.parse::<BigInt>().map_err(|_| fault(self))?;
+                self.int(number)
+            }
+        };
+        self.stack.push(slot);
+        Ok(())
+    }
+}
+
+/// What the items on the stack are for the object below them.
+#[derive(Clone, Copy)]
+enum Extend {
+    Append,
+    Set,
+    Add,
+}

@@ -1,0 +1,207 @@
+//! Days, times and lengths of time as Python has them, which cannot be others.
+
+/// A day from the beginning of year 1 to the end of year 9999.
+///
+/// ```
+/// use ndarray_io::object::Date;
+///
+/// let day = Date::new(2024, 2, 29).unwrap();
+/// assert_eq!((day.year(), day.month(), day.day()), (2024, 2, 29));
+/// assert!(Date::new(2023, 2, 29).is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Date {
+    year: u16,
+    month: u8,
+    day: u8,
+}
+
+impl Date {
+    /// A day; `None` if there is no such day.
+    pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
+        let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+        let days = match month {
+            4 | 6 | 9 | 11 => 30,
+            2 if is_leap => 29,
+            2 => 28,
+            1..=12 => 31,
+            _ => 0,
+        };
+        let is_one = (1..=9999).contains(&year) && (1..=days).contains(&day);
+        is_one.then_some(Self { year, month, day })
+    }
+
+    /// From 1 to 9999.
+    pub fn year(self) -> u16 {
+        self.year
+    }
+
+    /// From 1.
+    pub fn month(self) -> u8 {
+        self.month
+    }
+
+    /// From 1.
+    pub fn day(self) -> u8 {
+        self.day
+    }
+}
+
+/// A time of day, to the microsecond.
+///
+/// ```
+/// use ndarray_io::object::Time;
+///
+/// let time = Time::new(23, 59, 59, 999_999).unwrap();
+/// assert_eq!(time.microsecond(), 999_999);
+/// assert!(!time.is_fold());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Time {
+    hour: u8,
+    minute: u8,
+    second: u8,
+    is_fold: bool,
+    microsecond: u32,
+}
+
+impl Time {
+    /// A time; `None` if there is no such time.
+    pub fn new(hour: u8, minute: u8, second: u8, microsecond: u32) -> Option<Self> {
+        let is_one = hour < 24 && minute < 60 && second < 60 && microsecond < 1_000_000;
+        is_one.then_some(Self { hour, minute, second, is_fold: false, microsecond })
+    }
+
+    /// The same as the first or the second of two times that clocks show alike when they are put back.
+    #[must_use]
+    pub fn fold(self, is_second: bool) -> Self {
+        Self { is_fold: is_second, ..self }
+    }
+
+    /// The hour.
+    pub fn hour(self) -> u8 {
+        self.hour
+    }
+
+    /// The minute.
+    pub fn minute(self) -> u8 {
+        self.minute
+    }
+
+    /// The second.
+    pub fn second(self) -> u8 {
+        self.second
+    }
+
+    /// Millionths of a second.
+    pub fn microsecond(self) -> u32 {
+        self.microsecond
+    }
+
+    /// Whether it is the second of two times that clocks show alike when they are put back.
+    pub fn is_fold(self) -> bool {
+        self.is_fold
+    }
+}
+
+/// A length of time.
+///
+/// ```
+/// use ndarray_io::object::Timedelta;
+///
+/// let length = Timedelta::new(-1, 86_399, 0).unwrap(); // a second less than nothing
+/// assert_eq!(length.total_microseconds(), -1_000_000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timedelta {
+    days: i32,
+    seconds: u32,
+    microseconds: u32,
+}
+
+impl Timedelta {
+    /// A length: days, which carry the sign, seconds of a day, and microseconds of a second. `None` if it is none of Python's, which
+    /// are shorter than a billion days.
+    pub fn new(days: i32, seconds: u32, microseconds: u32) -> Option<Self> {
+        let is_one = days.unsigned_abs() < 1_000_000_000 && seconds < 86_400 && microseconds < 1_000_000;
+        is_one.then_some(Self { days, seconds, microseconds })
+    }
+
+    /// Days, which carry the sign.
+    pub fn days(self) -> i32 {
+        self.days
+    }
+
+    /// From 0 to 86,399.
+    pub fn seconds(self) -> u32 {
+        self.seconds
+    }
+
+    /// From 0 to 999,999.
+    pub fn microseconds(self) -> u32 {
+        self.microseconds
+    }
+
+    /// All of it in microseconds.
+    pub fn total_microseconds(self) -> i128 {
+        (i128::from(self.days) * 86_400 + i128::from(self.seconds)) * 1_000_000 + i128::from(self.microseconds)
+    }
+}
+
+/// The highest bit of the month, or of the hour, says that clocks were put back.
+const FOLD: u8 = 0x80;
+
+impl Date {
+    pub(super) fn packed(self, is_fold: bool) -> [u8; 4] {
+        let [high, low] = self.year.to_be_bytes();
+        [high, low, self.month | if is_fold { FOLD } else { 0 }, self.day]
+    }
+
+    pub(super) fn unpack(packed: &[u8]) -> Option<Self> {
+        match *packed {
+            [high, low, month, day] => Self::new(u16::from_be_bytes([high, low]), month, day),
+            _ => None,
+        }
+    }
+}
+
+impl Time {
+    pub(super) fn packed(self) -> [u8; 6] {
+        let [_, a, b, c] = self.microsecond.to_be_bytes();
+        [self.hour, self.minute, self.second, a, b, c]
+    }
+
+    /// What the type `time` packs.
+    pub(super) fn packed_alone(self) -> [u8; 6] {
+        let mut packed = self.packed();
+        packed[0] |= if self.is_fold { FOLD } else { 0 };
+        packed
+    }
+
+    pub(super) fn unpack_alone(packed: &[u8]) -> Option<Self> {
+        let (first, rest) = packed.split_first()?;
+        match *rest {
+            [minute, second, a, b, c] => {
+                let time = Self::new(first & !FOLD, minute, second, u32::from_be_bytes([0, a, b, c]))?;
+                Some(time.fold(first & FOLD != 0))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What the type `datetime` packs.
+pub(super) fn packed(date: Date, time: Time) -> [u8; 10] {
+    let mut packed = [0; 10];
+    packed[..4].copy_from_slice(&date.packed(time.is_fold));
+    packed[4..].copy_from_slice(&time.packed());
+    packed
+}
+
+pub(super) fn unpack(packed: &[u8]) -> Option<(Date, Time)> {
+    let (&[high, low, month, day], time) = packed.split_first_chunk::<4>()?;
+    let date = Date::unpack(&[high, low, month & !FOLD, day])?;
+    let [hour, ..] = *time else { return None };
+    let time = Time::unpack_alone(time).filter(|_| hour & FOLD == 0)?;
+    Some((date, time.fold(month & FOLD != 0)))
+}

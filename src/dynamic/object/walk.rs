@@ -1,0 +1,215 @@
+//! The one way to go through objects and their parts: without recursion, so that no depth is too great.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::graph::{ArrayParts, CallParts, Graph, Id, Node, Shared, Slot, Span, StoredDType};
+use super::{Object, ObjectRef};
+
+/// A walk through the parts of objects. Whoever walks decides for each part whether to [`enter`](Self::enter) it.
+pub(super) struct Walk<'a, T> {
+    frames: Vec<Frame<'a, T>>,
+    /// The objects that are being walked through, for those who want to know.
+    open: HashSet<Id>,
+}
+
+struct Frame<'a, T> {
+    object: ObjectRef<'a>,
+    next: usize,
+    count: usize,
+    note: T,
+}
+
+/// What comes next on a walk: with the object whose part it is, and what has been noted of it.
+pub(super) enum Step<'a, 'b, T> {
+    /// A part by its number; it may not be there.
+    Part(ObjectRef<'a>, usize, Option<ObjectRef<'a>>, &'b mut T),
+    /// There are no more.
+    End(ObjectRef<'a>, T),
+}
+
+impl<'a, T> Walk<'a, T> {
+    pub(super) fn new() -> Self {
+        Self { frames: Vec::new(), open: HashSet::new() }
+    }
+
+    /// Goes through the parts of an object, before anything else.
+    pub(super) fn enter(&mut self, object: ObjectRef<'a>, note: T) {
+        self.frames.push(Frame { object, next: 0, count: object.part_count(), note });
+    }
+
+    /// The same unless that has begun already: then this says so.
+    pub(super) fn enter_once(&mut self, object: ObjectRef<'a>, note: T) -> bool {
+        let is_first = object.id().is_none_or(|id| self.open.insert(id));
+        if is_first {
+            self.enter(object, note);
+        }
+        is_first
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub(super) fn step(&mut self) -> Option<Step<'a, '_, T>> {
+        let frame = self.frames.last()?;
+        if frame.next == frame.count {
+            let frame = self.frames.pop()?;
+            if !self.open.is_empty() {
+                frame.object.id().map(|id| self.open.remove(&id));
+            }
+            return Some(Step::End(frame.object, frame.note));
+        }
+        let frame = self.frames.last_mut()?;
+        let number = frame.next;
+        frame.next += 1;
+        Some(Step::Part(frame.object, number, frame.object.part(number), &mut frame.note))
+    }
+}
+
+/// An object and all that it refers to, each once, without those that are whole in their slots.
+pub(super) fn all(object: ObjectRef<'_>) -> Vec<ObjectRef<'_>> {
+    let mut met = HashSet::new();
+    let mut order = Vec::new();
+    let mut walk = Walk::new();
+    let mut next = Some(object);
+    loop {
+        if let Some(object) = next.filter(|object| object.id().is_some_and(|id| met.insert(id))) {
+            order.push(object);
+            walk.enter(object, ());
+        }
+        next = match walk.step() {
+            Some(Step::Part(_, _, part, ())) => part,
+            Some(Step::End(..)) => None,
+            None => return order,
+        };
+    }
+}
+
+/// A copy of an object and of all that it refers to, in a graph of its own.
+pub(super) fn detached(object: ObjectRef<'_>) -> Object {
+    if object.id().is_none() {
+        return object.to_object();
+    }
+    // Each object has its number before any is copied: they may refer to one another in circles.
+    let order = all(object);
+    let numbers = order.iter().zip(0..).filter_map(|(object, number)| Some((object.id()?, number))).collect();
+    let mut copy = Copy { graph: Graph::default(), numbers, dtypes: HashMap::new() };
+    for object in &order {
+        copy.add(*object);
+    }
+    Object { slot: Slot::Node(0), graph: Some(Shared::new(copy.graph)) }
+}
+
+struct Copy {
+    graph: Graph,
+    numbers: HashMap<Id, u32>,
+    dtypes: HashMap<Id, u32>,
+}
+
+impl Copy {
+    fn slot(&self, part: Option<ObjectRef<'_>>) -> Slot {
+        match part {
+            None => Slot::Absent,
+            Some(part) => part.id().map_or(*part.slot, |id| Slot::Node(self.numbers[&id])),
+        }
+    }
+
+    /// The parts from one to another, in the new graph.
+    fn slots(&mut self, object: ObjectRef<'_>, from: usize, count: usize) -> Span {
+        let start = self.graph.slots.len();
+        for index in from..from + count {
+            let slot = self.slot(object.part(index));
+            self.graph.slots.push(slot);
+        }
+        Span::new(start..self.graph.slots.len())
+    }
+
+    fn data(&mut self, graph: &Graph, span: Span) -> Span {
+        let table = &mut self.graph.rest_mut().bytes;
+        table.extend_from_slice(graph.data(&[], span));
+        Span::new(table.len() - span.len..table.len())
+    }
+
+    fn dtype(&mut self, object: ObjectRef<'_>, graph: &Arc<Shared>, number: u32) -> u32 {
+        let key = (Arc::as_ptr(graph).addr(), number);
+        if let Some(number) = self.dtypes.get(&key) {
+            return *number;
+        }
+        let origin = self.slot(object.part(0));
+        let dtypes = &mut self.graph.rest_mut().dtypes;
+        dtypes.push(StoredDType { dtype: Arc::clone(&graph.dtype(number).dtype), origin });
+        let made = dtypes.len() as u32 - 1;
+        self.dtypes.insert(key, made);
+        made
+    }
+
+    fn add(&mut self, object: ObjectRef<'_>) {
+        let Some((graph, node)) = object.node() else { return };
+        let count = object.part_count();
+        let node = match *node {
+            Node::Text(span) => Node::Text(self.graph.add_text(graph.text(span))),
+            Node::Decimal(span) => Node::Decimal(self.graph.add_text(graph.text(span))),
+            Node::Codes(number) => {
+                let codes = graph.rest().codes[number as usize].clone();
+                Node::Codes(push(&mut self.graph.rest_mut().codes, codes))
+            }
+            Node::Bytes(span) => Node::Bytes(self.data(graph, span)),
+            Node::ByteArray(span) => Node::ByteArray(self.data(graph, span)),
+            Node::List(_) => Node::List(self.slots(object, 0, count)),
+            Node::Tuple(_) => Node::Tuple(self.slots(object, 0, count)),
+            Node::Dict(_) => Node::Dict(self.slots(object, 0, count)),
+            Node::Set(_) => Node::Set(self.slots(object, 0, count)),
+            Node::FrozenSet(_) => Node::FrozenSet(self.slots(object, 0, count)),
+            Node::Big(number) => {
+                let big = Arc::clone(&graph.rest().bigs[number as usize]);
+                Node::Big(push(&mut self.graph.rest_mut().bigs, big))
+            }
+            Node::Scalar(dtype, span) => {
+                let dtype = self.dtype(object, graph, dtype);
+                Node::Scalar(dtype, self.data(graph, span))
+            }
+            Node::Array(number) => {
+                let parts = graph.array(number).clone();
+                let dtype = self.dtype(object, graph, parts.dtype);
+                let items = match parts.has_objects {
+                    true => self.slots(object, 1, count - 1),
+                    false => self.data(graph, parts.items),
+                };
+                let rest = self.graph.rest_mut();
+                let start = rest.lengths.len();
+                rest.lengths.extend_from_slice(&graph.rest().lengths[parts.dims.range()]);
+                let dims = Span::new(start..rest.lengths.len());
+                Node::Array(push(&mut rest.arrays, ArrayParts { dtype, dims, items, ..parts }))
+            }
+            Node::Global(number) => {
+                let name = graph.name(number).clone();
+                Node::Global(push(&mut self.graph.rest_mut().names, name))
+            }
+            Node::Call(number) => {
+                let CallParts { items, pairs, is_new, .. } = *graph.call(number);
+                let items_here = self.slots(object, 3, items.len);
+                let pairs_here = self.slots(object, 3 + items.len, pairs.len);
+                let [callable, args, kwargs, state] = [0, 1, 2, count - 1].map(|index| self.slot(object.part(index)));
+                let parts = CallParts { callable, args, kwargs, state, items: items_here, pairs: pairs_here, is_new };
+                Node::Call(push(&mut self.graph.rest_mut().calls, parts))
+            }
+            Node::Persistent(_) => Node::Persistent(self.slot(object.part(0))),
+            Node::Complex(_)
+            | Node::Date(_)
+            | Node::Time(_)
+            | Node::Datetime(..)
+            | Node::Timedelta(_)
+            | Node::Extension(_)
+            | Node::Buffer { .. } => *node,
+            Node::Foreign(_) => unreachable!("a reference goes to where the object is"),
+        };
+        self.graph.add(node);
+    }
+}
+
+/// Appends to a table, and says where. (No table has more entries than there are nodes.)
+fn push<T>(table: &mut Vec<T>, entry: T) -> u32 {
+    table.push(entry);
+    table.len() as u32 - 1
+}

@@ -1,0 +1,74 @@
+//! Where a pickle ends, for those who read it from a stream that goes on behind it.
+
+use super::opcode::*;
+
+/// Reads just one pickle. `more` appends so many bytes to what has been read, and says how many it could: it is asked for what the
+/// pickle will have in any case, and never for more. If the bytes come to an end, so does the reading: whoever makes sense of
+/// them will say so.
+pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64, E>) -> Result<Vec<u8>, E> {
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    loop {
+        if fill(&mut bytes, at, 1, &mut more)? {
+            return Ok(bytes);
+        }
+        let opcode = bytes[at];
+        at += 1;
+        let lines = match opcode {
+            STOP => return Ok(bytes),
+            INT | LONG | FLOAT | STRING | UNICODE | GET | PUT | PERSID => 1,
+            GLOBAL | INST => 2,
+            _ => 0,
+        };
+        for _ in 0..lines {
+            loop {
+                if fill(&mut bytes, at, 1, &mut more)? {
+                    return Ok(bytes);
+                }
+                at += 1;
+                if bytes[at - 1] == b'\n' {
+                    break;
+                }
+            }
+        }
+        // So many bytes, which are a number, or the number of those that follow.
+        let (width, is_length) = match opcode {
+            BININT1 | BINGET | BINPUT | PROTO | EXT1 => (1, false),
+            BININT2 | EXT2 => (2, false),
+            BININT | LONG_BINGET | LONG_BINPUT | EXT4 => (4, false),
+            BINFLOAT => (8, false),
+            LONG1 | SHORT_BINUNICODE | SHORT_BINBYTES | SHORT_BINSTRING => (1, true),
+            LONG4 | BINUNICODE | BINBYTES | BINSTRING => (4, true),
+            BINUNICODE8 | BINBYTES8 | BYTEARRAY8 | FRAME => (8, true),
+            _ => continue,
+        };
+        if fill(&mut bytes, at, width, &mut more)? {
+            return Ok(bytes);
+        }
+        let mut number = [0; 8];
+        number[..width as usize].copy_from_slice(&bytes[at..][..width as usize]);
+        at += width as usize;
+        if is_length {
+            let len = u64::from_le_bytes(number);
+            if fill(&mut bytes, at, len, &mut more)? {
+                return Ok(bytes);
+            }
+            // What is in a frame is opcodes.
+            at += if opcode == FRAME { 0 } else { len as usize };
+        }
+    }
+}
+
+/// Whether the bytes come to an end before there are so many from there on.
+fn fill<E>(
+    bytes: &mut Vec<u8>,
+    at: usize,
+    count: u64,
+    more: &mut impl FnMut(&mut Vec<u8>, u64) -> Result<u64, E>,
+) -> Result<bool, E> {
+    let there = (bytes.len() - at) as u64;
+    match count.checked_sub(there) {
+        None | Some(0) => Ok(false),
+        Some(missing) => Ok(more(bytes, missing)? < missing),
+    }
+}
