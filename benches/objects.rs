@@ -21,7 +21,11 @@ const KINDS: &[(&str, usize, &str)] = &[
     ("str of 40", 1_000_000, "[f'{i:040}' for i in range(n)]"),
     ("dict", 100_000, "[{'name': f'row {i}', 'size': i, 'weight': i / 3} for i in range(n)]"),
     ("tuple", 100_000, "[(f'row {i}', i, i / 3) for i in range(n)]"),
-    ("datetime", 100_000, "[datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=i) for i in range(n)]"),
+    (
+        "datetime",
+        100_000,
+        "[datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=i) for i in range(n)]",
+    ),
     ("np.float64", 100_000, "[np.float64(i) for i in range(n)]"),
     ("small array", 100_000, "[np.arange(3.0) + i for i in range(n)]"),
 ];
@@ -59,7 +63,9 @@ fn main() {
     std::fs::create_dir_all(&folder).unwrap();
     let (theirs, ours) = (folder.join("numpy.npy"), folder.join("ours.npy"));
     println!("Medians of {rounds} rounds; > 1: ours is faster.\n");
-    println!("| objects | read | NumPy reads | ratio | write | NumPy writes | ratio | NumPy reads ours | of its own | file, of NumPy's |");
+    println!(
+        "| objects | read | NumPy reads | ratio | write | NumPy writes | ratio | NumPy reads ours | of its own | file, of NumPy's |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, count, kind) in KINDS.iter().filter(|(name, ..)| name.contains(&only)) {
         let numpy = |what: &str, path: &Path| {
@@ -109,7 +115,8 @@ fn one(what: &str, path: &Path, out: &Path) {
 fn nanoseconds(command: &mut Command) -> Duration {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let number = text.trim().parse().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let number =
+        text.trim().parse().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     Duration::from_nanos(number)
 }
 

@@ -18,6 +18,9 @@ mod headers;
 #[path = "it/support/bombs.rs"]
 #[allow(dead_code)] // it has more than are measured
 mod bombs;
+#[cfg(feature = "object")]
+#[path = "it/support/pickles.rs"]
+mod pickles;
 
 struct Counting;
 
@@ -204,6 +207,8 @@ fn memory_is_in_proportion() {
     casts_take_their_result();
     #[cfg(feature = "object")]
     objects_take_memory_in_proportion();
+    #[cfg(feature = "object")]
+    pickles_take_memory_and_work_in_proportion();
     #[cfg(feature = "npz")]
     archives_take_little();
 }
@@ -331,6 +336,58 @@ fn objects_take_memory_in_proportion() {
         assert!(peak <= 256 * file.len() + 4 * MIB, "{name}: {peak} bytes for {}", file.len());
         drop(read);
     }
+}
+
+/// Pickles at random take at most 256 bytes for each of theirs, and neither do they make more work than that: what is allocated in
+/// all, freed since or not, is bounded as well. As many as NDARRAY_IO_PICKLES says, 300 if it is not set.
+#[cfg(feature = "object")]
+fn pickles_take_memory_and_work_in_proportion() {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+
+    use ndarray_io::object::Pickle;
+
+    let count = std::env::var("NDARRAY_IO_PICKLES").map_or(300, |count| count.parse().unwrap());
+    let (mut values, mut errors, mut written) = (0, 0, 0);
+    for seed in 0..count {
+        let bytes = pickles::pickle(seed, [500, 5_000, 50_000][seed as usize % 3]);
+        let read = || Pickle::read(&bytes[..]);
+        let within = |what: &str, times: usize, work: &mut dyn FnMut()| {
+            let before = ALL.load(Ordering::Relaxed);
+            let t = std::time::Instant::now();
+            let (peak, _, ()) = measured(work);
+            if t.elapsed().as_millis() > 50 { eprintln!("{seed} {what} {:?} {}", t.elapsed(), bytes.len()); }
+            let all = ALL.load(Ordering::Relaxed) - before;
+            let most = times * bytes.len();
+            assert!(peak <= most + MIB, "seed {seed}: {what} takes {peak} bytes for {}", bytes.len());
+            assert!(all <= 4 * most + 4 * MIB, "seed {seed}: {what} takes {all} bytes in all for {}", bytes.len());
+        };
+        within("reading", 256, &mut || drop(read()));
+        let (Ok(one), Ok(two)) = (read(), read()) else {
+            errors += 1;
+            continue;
+        };
+        values += 1;
+        let (one, two) = (one.object(), two.object());
+        within("comparing", 512, &mut || assert!(one == two, "seed {seed}"));
+        let hash = |object: &ndarray_io::object::Object| {
+            let mut hasher = DefaultHasher::new();
+            object.hash(&mut hasher);
+            hasher.finish()
+        };
+        within("hashing", 64, &mut || assert!(hash(one) == hash(two), "seed {seed}"));
+        within("detaching", 512, &mut || assert!(one.detach() == *one, "seed {seed}"));
+        if seed.is_multiple_of(16) {
+            assert!(one.to_string().len() < 17 << 20);
+        }
+        within("writing", 512, &mut || {
+            if let Ok(again) = Pickle::write(one, &ndarray_io::WriteOptions::new()) {
+                written += 1;
+                let again = Pickle::read(&again[..]).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert!(again.object() == one, "seed {seed}: written, it is another");
+            }
+        });
+    }
+    assert!(values > count / 4 && errors > 0 && written > 0, "{values} values, {errors} errors, {written} written");
 }
 
 /// What is cast, sliced or taken out of records takes its result and a block.

@@ -21,9 +21,9 @@ use crate::array::{
     Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, Store, WriteNpyExt, WriteRaExt, dimension,
 };
 use crate::dtype::DType;
-use crate::element::cast::{self, Plain};
 #[cfg(feature = "object")]
 use crate::element::How;
+use crate::element::cast::{self, Plain};
 use crate::element::{
     ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words, viewable,
 };

@@ -190,10 +190,7 @@ pub trait DecodeWhole<T>: Send + Sync {
 
     /// The payload out of a stream that may go on behind it, if it says itself where it ends. `more` appends so many bytes, or those
     /// that are left, and says how many.
-    fn read_one(
-        &self,
-        _more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
-    ) -> Result<Option<Vec<u8>>> {
+    fn read_one(&self, _more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 }

@@ -355,7 +355,12 @@ fn read_whole<T>(
 }
 
 /// Appends so many bytes, or those that are left, within the limit for payloads; and says how many.
-fn read_more(source: &mut Source<'_>, payload: &mut Vec<u8>, count: u64, options: &ReadOptions) -> Result<u64> {
+fn read_more(
+    source: &mut Source<'_>,
+    payload: &mut Vec<u8>,
+    count: u64,
+    options: &ReadOptions,
+) -> Result<u64> {
     let start = payload.len();
     options.the_limits().check_payload((start as u64).saturating_add(count))?;
     let total = usize::try_from(count).unwrap_or(usize::MAX).saturating_add(start);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1};
 use ndarray_io::object::{Date, Int, Object, Time, Timedelta, View};
 use ndarray_io::{
-    Casting, DType, DynArray, Error, ErrorKind, Limited, Limits, NpyWriter, OldText, Order, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, read_npy, read_npy_with,
+    Casting, DType, DynArray, Error, ErrorKind, Limited, Limits, NpyWriter, OldText, Order, ReadNpyExt,
+    ReadOptions, WriteNpyExt, WriteOptions, read_npy, read_npy_with,
 };
 use num_complex::Complex;
 use serde_json::Value;
@@ -338,7 +339,8 @@ fn objects_are_not_written_one_by_one() {
     Array0::from_elem((), Object::none()).write_npy(&mut file).unwrap();
     assert!(ArrayD::<Object>::read_npy(&file[..]).unwrap()[IxDyn(&[])].is_none());
     assert_eq!(read("empty").shape(), [0, 4]);
-    let grid = Array2::from_shape_vec((2, 2).f(), vec![1.into(), 2.into(), 3.into(), Object::none()]).unwrap();
+    let grid =
+        Array2::from_shape_vec((2, 2).f(), vec![1.into(), 2.into(), 3.into(), Object::none()]).unwrap();
     file.clear();
     grid.write_npy(&mut file).unwrap();
     assert!(Array2::<Object>::read_npy(&file[..]).unwrap() == grid);

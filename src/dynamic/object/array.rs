@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, ShapeBuilder};
 
-use super::graph::Slot;
 use super::write::Pickler;
 use super::{Object, View, finish};
 use crate::dtype::DType;
@@ -26,7 +25,8 @@ pub(in super::super) fn decode(
 ) -> Result<(Vec<Object>, usize)> {
     let (object, used) = finish::read(payload, options.the_limits(), options.the_old_text())?;
     let View::Array(array) = object.view() else {
-        let reason = "it is no array of objects that is pickled, or one of a dtype that is not known here".into();
+        let reason =
+            "it is no array of objects that is pickled, or one of a dtype that is not known here".into();
         return Err(ErrorKind::UnsupportedPickle { reason }.into());
     };
     // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
@@ -45,7 +45,7 @@ pub(in super::super) fn decode(
     let Some(items) = array.objects() else { return Err(bad("the array has no objects")) };
     let slots = items.slots();
     // Where all are in their slots, nobody needs the graph, and several can make them.
-    let has_nodes = slots.iter().any(|slot| matches!(slot, Slot::Node(_)));
+    let has_nodes = slots.iter().any(|slot| slot.node().is_some());
     let threads = || if has_nodes { 1 } else { options.thread_count() };
     let graph = object.graph.as_ref();
     let mut items = make_each(slots.len(), threads, |index| {

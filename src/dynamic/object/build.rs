@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
-use super::graph::{ArrayParts, CallParts, Graph, Name, Node, Shared, Short, Slot, Span, StoredDType};
+use super::graph::{ArrayParts, CallParts, Graph, Name, Node, Shared, Slot, Span, StoredDType};
 use super::times::{Date, Time, Timedelta};
 use super::{Int, Object, keys};
 use crate::dtype::DType;
@@ -21,10 +21,8 @@ pub(super) struct Build {
 impl Build {
     /// An object of the graph: the last that was added.
     fn finish(self, slot: Slot) -> Object {
-        match slot {
-            Slot::Node(_) => Object { slot, graph: Some(Shared::new(self.graph)) },
-            slot => Object { slot, graph: None },
-        }
+        let graph = slot.node().map(|_| Shared::new(self.graph));
+        Object { slot, graph }
     }
 
     /// An object as a part of the graph. Those that can be changed, and those that are large, stay where they are.
@@ -72,7 +70,7 @@ impl Build {
 
     fn dtype(&mut self, dtype: &DType) -> u32 {
         let dtypes = &mut self.graph.rest_mut().dtypes;
-        dtypes.push(StoredDType { dtype: Arc::new(dtype.clone()), origin: Slot::Absent });
+        dtypes.push(StoredDType { dtype: Arc::new(dtype.clone()), origin: Slot::ABSENT });
         dtypes.len() as u32 - 1
     }
 
@@ -109,7 +107,10 @@ macro_rules! keys {
     )*};
 }
 
-keys!(&str, &String, String, char, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, Int, Date, Time, Timedelta);
+keys!(
+    &str, &String, String, char, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, Int,
+    Date, Time, Timedelta
+);
 
 impl Object {
     /// A list.
@@ -191,7 +192,9 @@ impl Object {
     pub fn scalar(array: &DynArray) -> Result<Self> {
         if array.len() != 1 || array.dtype().has_object() {
             let (shape, dtype) = (array.shape(), array.dtype());
-            return cannot(format!("a scalar is one element, and this array has the shape {shape:?} and the dtype {dtype}"));
+            return cannot(format!(
+                "a scalar is one element, and this array has the shape {shape:?} and the dtype {dtype}"
+            ));
         }
         Ok(one(|build| {
             let span = build.data(array.bytes());
@@ -321,13 +324,21 @@ impl CallBuilder {
         let Self { callable, args, kwargs, is_new, state, items, pairs } = self;
         one(|build| {
             let mut few = [Some(callable), Some(args), kwargs, state]
-                .map(|part| part.map_or(Slot::Absent, |part| build.take(part)))
+                .map(|part| part.map_or(Slot::ABSENT, |part| build.take(part)))
                 .into_iter();
-            let mut next = || few.next().unwrap_or(Slot::Absent);
+            let mut next = || few.next().unwrap_or(Slot::ABSENT);
             let (callable, args, kwargs, state) = (next(), next(), next(), next());
             let items = build.take_all(items);
             let pairs = build.take_pairs(pairs);
-            build.graph.rest_mut().calls.push(CallParts { callable, args, kwargs, state, items, pairs, is_new });
+            build.graph.rest_mut().calls.push(CallParts {
+                callable,
+                args,
+                kwargs,
+                state,
+                items,
+                pairs,
+                is_new,
+            });
             Node::Call(0)
         })
     }
@@ -348,21 +359,21 @@ fn slot(slot: Slot) -> Object {
 }
 
 from! {
-    bool => |value| slot(Slot::Bool(value));
-    i8 => |number| slot(Slot::Int(number.into()));
-    i16 => |number| slot(Slot::Int(number.into()));
-    i32 => |number| slot(Slot::Int(number.into()));
-    i64 => |number| slot(Slot::Int(number));
-    u8 => |number| slot(Slot::Int(number.into()));
-    u16 => |number| slot(Slot::Int(number.into()));
-    u32 => |number| slot(Slot::Int(number.into()));
+    bool => |value| slot(Slot::bool(value));
+    i8 => |number| slot(Slot::int(number.into()));
+    i16 => |number| slot(Slot::int(number.into()));
+    i32 => |number| slot(Slot::int(number.into()));
+    i64 => |number| slot(Slot::int(number));
+    u8 => |number| slot(Slot::int(number.into()));
+    u16 => |number| slot(Slot::int(number.into()));
+    u32 => |number| slot(Slot::int(number.into()));
     isize => |number| Int::from(number as i64).into();
     usize => |number| Int::from(number as u64).into();
     u64 => |number| Int::from(number).into();
     i128 => |number| Int::from(number).into();
     u128 => |number| Int::from(number).into();
-    f32 => |number| slot(Slot::Float(number.into()));
-    f64 => |number| slot(Slot::Float(number));
+    f32 => |number| slot(Slot::float(number.into()));
+    f64 => |number| slot(Slot::float(number));
     Complex<f32> => |number| Complex::new(f64::from(number.re), f64::from(number.im)).into();
     Complex<f64> => |number| one(|_| Node::Complex(number));
     char => |char| Object::from(&*char.encode_utf8(&mut [0; 4]));
@@ -377,8 +388,8 @@ from! {
 
 impl From<&str> for Object {
     fn from(text: &str) -> Self {
-        match Short::new(text.as_bytes()) {
-            Some(text) => slot(Slot::Short(text)),
+        match Slot::short(text.as_bytes()) {
+            Some(text) => slot(text),
             None => one(|build| Node::Text(build.graph.add_text(text))),
         }
     }
@@ -387,7 +398,7 @@ impl From<&str> for Object {
 impl From<Int> for Object {
     fn from(number: Int) -> Self {
         match number.small_or_large() {
-            Ok(number) => slot(Slot::Int(number)),
+            Ok(number) => slot(Slot::int(number)),
             Err(number) => one(|build| {
                 build.graph.rest_mut().bigs.push(Arc::clone(number));
                 Node::Big(0)

@@ -197,7 +197,8 @@ impl<'a> ObjectRef<'a> {
             return array.to_dyn().ok();
         }
         let global = self.as_call()?.global()?;
-        let is_masked = global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
+        let is_masked =
+            global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
         let is_plain = known::is_reconstruct((global.module(), global.name()));
         if !is_masked && !is_plain {
             return None;
@@ -209,7 +210,8 @@ impl<'a> ObjectRef<'a> {
     /// The mask of a `numpy.ma.MaskedArray`, of bools: [`as_array`](Self::as_array) is its data.
     pub fn as_mask(self) -> Option<DynArray> {
         let global = self.as_call()?.global()?;
-        let is_masked = global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
+        let is_masked =
+            global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
         let whole = is_masked.then(|| self.to_object().detach())?;
         known::array_of_state(whole.as_ref(), 1)
     }

@@ -161,8 +161,11 @@ where
 
     fn try_from(object: ObjectRef<'_>) -> Result<Self> {
         if let Some(bytes) = object.as_bytes() {
-            let slots: Vec<Slot> = bytes.iter().map(|byte| Slot::Int((*byte).into())).collect();
-            return slots.iter().map(|slot| T::try_from(ObjectRef::new(slot, None)).map_err(Into::into)).collect();
+            let slots: Vec<Slot> = bytes.iter().map(|byte| Slot::int((*byte).into())).collect();
+            return slots
+                .iter()
+                .map(|slot| T::try_from(ObjectRef::new(slot, None)).map_err(Into::into))
+                .collect();
         }
         let items = object.items().ok_or_else(|| object.is_no("a list, tuple or set"))?;
         items.iter().map(|item| T::try_from(item).map_err(Into::into)).collect()
@@ -230,7 +233,11 @@ impl<T: ReadableElement> TryFrom<ObjectRef<'_>> for ArrayD<T> {
     fn try_from(object: ObjectRef<'_>) -> Result<Self> {
         match object.view() {
             View::Array(array) => Array::to_array(array),
-            _ => object.as_array().ok_or_else(|| object.is_no("an array"))?.into_array().map_err(|(_, error)| error),
+            _ => object
+                .as_array()
+                .ok_or_else(|| object.is_no("an array"))?
+                .into_array()
+                .map_err(|(_, error)| error),
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>>
     };
     let is_native = native == stored;
     let stored = push(stored, slot);
-    let native = if is_native { stored } else { push(native, Slot::Absent) };
+    let native = if is_native { stored } else { push(native, Slot::ABSENT) };
     let known = Known { stored, native };
     machine.dtypes.used.insert(number, known);
     Ok(Some(known))
@@ -244,7 +244,7 @@ fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
         let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not known here
         record.pad(gap)?;
         let title = match title {
-            None | Some(Slot::None) => None,
+            None | Some(Slot::NONE) => None,
             Some(title) => Some(Title::Text(look.text(title)?.into_owned())),
         };
         record.push(name, title, dtype)?;

@@ -29,12 +29,7 @@ impl WritableElement for Object {
 }
 
 impl DecodeWhole<Object> for Pickle {
-    fn decode(
-        &self,
-        payload: &[u8],
-        header: &Header,
-        options: &ReadOptions,
-    ) -> Result<(Vec<Object>, usize)> {
+    fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
         decode(payload, header, options)
     }
 
@@ -42,10 +37,7 @@ impl DecodeWhole<Object> for Pickle {
         items.downcast_ref::<Vec<Object>>().cloned()
     }
 
-    fn read_one(
-        &self,
-        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
-    ) -> Result<Option<Vec<u8>>> {
+    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
         crate::pickle::read_one(more).map(Some)
     }
 }

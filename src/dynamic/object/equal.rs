@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-use super::graph::{Id, Node, Slot};
+use super::graph::{Id, Node};
 use super::keys::Matcher;
 use super::{Object, ObjectRef, View};
 
@@ -114,14 +114,17 @@ fn compare<'a>(
         (View::Bytes(one), View::Bytes(two)) | (View::ByteArray(one), View::ByteArray(two)) => one == two,
         (View::Scalar(one), View::Scalar(two)) => return one == two,
         (View::Array(one), View::Array(two)) => {
-            (one.dtype(), one.shape(), one.order(), one.bytes()) == (two.dtype(), two.shape(), two.order(), two.bytes())
+            (one.dtype(), one.shape(), one.order(), one.bytes())
+                == (two.dtype(), two.shape(), two.order(), two.bytes())
         }
         (View::Date(one), View::Date(two)) => one == two,
         (View::Time(one), View::Time(two)) => one == two,
         (View::Datetime(one, at), View::Datetime(two, other)) => (one, at) == (two, other),
         (View::Timedelta(one), View::Timedelta(two)) => one == two,
         (View::Global(one), View::Global(two)) => one == two,
-        (View::Call(one), View::Call(two)) => one.is_new() == two.is_new() && one.items().len() == two.items().len(),
+        (View::Call(one), View::Call(two)) => {
+            one.is_new() == two.is_new() && one.items().len() == two.items().len()
+        }
         (View::Extension(one), View::Extension(two)) => one == two,
         (View::Buffer(one), View::Buffer(two)) => one == two,
         _ => false,
@@ -168,12 +171,8 @@ fn push_parts<'a>(
 /// Whether the keys of two come one after another alike, as far as can be seen at a glance.
 fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
     (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
-        (Some(one), Some(two)) => match (one.slot, two.slot) {
-            (Slot::Short(one), Slot::Short(two)) => one == two,
-            (Slot::Int(one), Slot::Int(two)) => one == two,
-            (Slot::None, Slot::None) => true,
-            _ => one.as_str().zip(two.as_str()).is_some_and(|(one, two)| one == two),
-        },
+        (Some(one), Some(two)) if one.slot.is_simple() => one.slot == two.slot,
+        (Some(one), Some(two)) => one.as_str().zip(two.as_str()).is_some_and(|(one, two)| one == two),
         _ => false,
     })
 }

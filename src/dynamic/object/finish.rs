@@ -37,8 +37,13 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
     while let Some((number, next, height)) = open.last_mut() {
         let count = graph.part_count(*number);
         let mut further = None;
+        let (first, items) = graph.items(*number);
         while *next < count && further.is_none() {
-            if let Slot::Node(part) = *graph.part(*number, *next) {
+            let part = match next.checked_sub(first) {
+                Some(index) => items[index],
+                None => *graph.part(*number, *next),
+            };
+            if let Some(part) = part.node() {
                 match heights[part as usize] {
                     0 if graph.part_count(part) == 0 => {
                         heights[part as usize] = 1;
@@ -74,7 +79,9 @@ fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
     for (number, node) in graph.nodes.iter().enumerate().filter(|(number, _)| heights[*number] > 0) {
         match node {
             Node::Bytes(span) | Node::ByteArray(span) | Node::Scalar(_, span) => spans.push((number, *span)),
-            Node::Array(array) if !graph.array(*array).has_objects => spans.push((number, graph.array(*array).items)),
+            Node::Array(array) if !graph.array(*array).has_objects => {
+                spans.push((number, graph.array(*array).items))
+            }
             _ => {}
         }
     }
@@ -111,9 +118,10 @@ fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize;
             Node::Set(span) | Node::FrozenSet(span) if span.len > 0 => 1,
             _ => continue,
         };
-        let slot = Slot::Node(number);
+        let slot = Slot::of_node(number);
         let kept = keys.distinct(ObjectRef::new(&slot, Some(graph)), step);
-        let kept = kept.ok_or_else(|| bad("a list, dict, set, bytearray or array is a key of a dict or in a set"))?;
+        let kept =
+            kept.ok_or_else(|| bad("a list, dict, set, bytearray or array is a key of a dict or in a set"))?;
         doubles.extend(kept.map(|kept| (number, kept)));
     }
     Ok(doubles)
@@ -131,7 +139,9 @@ impl Shared {
         };
         for [key, value] in kept {
             match is_dict {
-                true => graph.slots.extend([graph.slots[span.start + 2 * key], graph.slots[span.start + 2 * value + 1]]),
+                true => graph
+                    .slots
+                    .extend([graph.slots[span.start + 2 * key], graph.slots[span.start + 2 * value + 1]]),
                 false => graph.slots.push(graph.slots[span.start + key]),
             }
         }
@@ -144,7 +154,11 @@ impl Shared {
 }
 
 /// What one pickle says, and how many bytes it takes.
-pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: crate::options::OldText) -> Result<(Object, usize)> {
+pub(super) fn read(
+    pickle: &[u8],
+    limits: &Limits,
+    old_text: crate::options::OldText,
+) -> Result<(Object, usize)> {
     let read = super::machine::read(pickle, limits, old_text)?;
     let used = read.used;
     Ok((finish(read, pickle, limits)?, used))

@@ -17,86 +17,130 @@ use super::{Object, ObjectRef};
 use crate::dtype::DType;
 use crate::shape::Order;
 
-/// A value, or the number of the node that is one.
+/// A value, or the number of the node that is one: in two words, which are moved as such. (What is put together byte by byte and
+/// moved by words has the processor wait.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Slot([u64; 2]);
+
+/// What a slot holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Slot {
+pub(super) enum Held<'a> {
     /// No value: what a call does not have.
     Absent,
     None,
     Bool(bool),
     Int(i64),
     Float(f64),
-    Short(Short),
-    Node(u32),
+    /// A text that is so short that it stands in the slot.
+    Short(&'a str),
+    Node,
 }
 
 impl Slot {
-    /// The number of the node, if it is one.
-    pub(super) fn node(self) -> Option<u32> {
-        match self {
-            Self::Node(number) => Some(number),
-            _ => None,
+    pub(super) const ABSENT: Self = Self::tagged(0, 0);
+    pub(super) const NONE: Self = Self::tagged(1, 0);
+    const BOOL: u8 = 2;
+    const INT: u8 = 3;
+    const FLOAT: u8 = 4;
+    const SHORT: u8 = 5;
+    const NODE: u8 = 6;
+    /// How long a text may be: the first two bytes are the tag and the length.
+    const MOST: usize = 14;
+
+    /// The tag is the first byte in memory.
+    const fn tagged(tag: u8, value: u64) -> Self {
+        Self([u64::from_ne_bytes([tag, 0, 0, 0, 0, 0, 0, 0]), value])
+    }
+
+    pub(super) fn bool(value: bool) -> Self {
+        Self::tagged(Self::BOOL, value.into())
+    }
+
+    pub(super) fn int(number: i64) -> Self {
+        Self::tagged(Self::INT, number.cast_unsigned())
+    }
+
+    pub(super) fn float(number: f64) -> Self {
+        Self::tagged(Self::FLOAT, number.to_bits())
+    }
+
+    pub(super) fn of_node(number: u32) -> Self {
+        Self::tagged(Self::NODE, number.into())
+    }
+
+    /// A short text; `None` if it is too long, or no text.
+    #[inline]
+    pub(super) fn short(utf8: &[u8]) -> Option<Self> {
+        if utf8.len() > Self::MOST {
+            return None;
         }
+        let mut bytes = [0; 16];
+        bytes[..utf8.len()].copy_from_slice(utf8);
+        Self::short_of(utf8.len(), &bytes)
+    }
+
+    /// Of a text that more bytes follow: it is taken at one stroke.
+    #[inline]
+    pub(super) fn short_of(len: usize, bytes: &[u8; 16]) -> Option<Self> {
+        if len > Self::MOST {
+            return None;
+        }
+        let text = u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1);
+        const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
+        if text & NOT_ASCII != 0 && std::str::from_utf8(&bytes[..len]).is_err() {
+            return None;
+        }
+        let all = (text << 16 | (len as u128) << 8 | u128::from(Self::SHORT)).to_le_bytes();
+        let (words, _) = all.as_chunks::<8>();
+        Some(Self([u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1])]))
+    }
+
+    #[inline]
+    fn tag(self) -> u8 {
+        let [tag, ..] = self.0[0].to_ne_bytes();
+        tag
+    }
+
+    #[inline]
+    pub(super) fn held(&self) -> Held<'_> {
+        match self.tag() {
+            Self::SHORT => Held::Short(self.text()),
+            Self::NODE => Held::Node,
+            Self::INT => Held::Int(self.0[1].cast_signed()),
+            Self::FLOAT => Held::Float(f64::from_bits(self.0[1])),
+            Self::BOOL => Held::Bool(self.0[1] != 0),
+            1 => Held::None,
+            _ => Held::Absent,
+        }
+    }
+
+    fn text(&self) -> &str {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.0);
+        // Whoever made it has looked.
+        std::str::from_utf8(&bytes[2..][..usize::from(bytes[1])])
+            .expect("a short text is checked when it is made")
+    }
+
+    /// The number of the node, if it is one.
+    #[inline]
+    pub(super) fn node(self) -> Option<u32> {
+        (self.tag() == Self::NODE).then_some(self.0[1] as u32) // as it was put there
     }
 
     pub(super) fn is_absent(self) -> bool {
-        matches!(self, Self::Absent)
+        self == Self::ABSENT
+    }
+
+    /// Whether two keys that are equal are equal slots: texts, integers and `None`.
+    pub(super) fn is_simple(self) -> bool {
+        matches!(self.tag(), Self::SHORT | Self::INT | 1)
     }
 }
 
-/// A text that is so short that it stands where others have the number of a node.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Short {
-    len: u8,
-    bytes: [u8; Self::MOST],
-}
-
-impl Short {
-    const MOST: usize = 14;
-
-    /// `None` if it is too long, or no text.
-    #[inline]
-    pub(super) fn new(utf8: &[u8]) -> Option<Self> {
-        let len = utf8.len();
-        if len > Self::MOST {
-            return None;
-        }
-        let mut bytes = [0; Self::MOST];
-        bytes[..len].copy_from_slice(utf8);
-        Self::checked(len, bytes)
-    }
-
-    /// Of a text that more bytes follow: it is copied at one stroke.
-    #[inline]
-    pub(super) fn before_others(len: usize, bytes: &[u8; 16]) -> Option<Self> {
-        if len > Self::MOST {
-            return None;
-        }
-        let word = u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1);
-        let all = word.to_le_bytes();
-        // 14 of the 16 are there.
-        let bytes = *all.first_chunk::<{ Self::MOST }>().expect("14 of 16 bytes");
-        const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
-        if word & NOT_ASCII == 0 { Some(Self { len: len as u8, bytes }) } else { Self::checked(len, bytes) }
-    }
-
-    fn checked(len: usize, bytes: [u8; Self::MOST]) -> Option<Self> {
-        std::str::from_utf8(&bytes[..len]).ok().map(|_| Self { len: len as u8, bytes })
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        // Whoever made it has looked.
-        std::str::from_utf8(self.as_bytes()).expect("a short text is checked when it is made")
-    }
-
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-}
-
-impl fmt::Debug for Short {
+impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_str().fmt(f)
+        self.held().fmt(f)
     }
 }
 
@@ -213,8 +257,11 @@ pub(super) struct Graph {
     pub(super) texts: String,
     pub(super) rest: Option<Box<Rest>>,
     /// What keys stand where in a dict or set, for those that somebody has looked into.
-    pub(super) indexes: OnceLock<Box<Mutex<HashMap<u32, Arc<Index>>>>>,
+    pub(super) indexes: OnceLock<Box<Indexes>>,
 }
+
+/// By the number of the dict or set.
+type Indexes = Mutex<HashMap<u32, Arc<Index>>>;
 
 /// The tables that few have.
 #[derive(Default)]
@@ -273,6 +320,19 @@ impl Graph {
         }
     }
 
+    /// The items among the parts of a node, and how many parts come before them; of a call there are none, since others follow.
+    pub(super) fn items(&self, node: u32) -> (usize, &[Slot]) {
+        match self.nodes[node as usize] {
+            Node::List(span)
+            | Node::Tuple(span)
+            | Node::Dict(span)
+            | Node::Set(span)
+            | Node::FrozenSet(span) => (0, self.slots(span)),
+            Node::Array(array) if self.array(array).has_objects => (1, self.slots(self.array(array).items)),
+            _ => (usize::MAX, &[]),
+        }
+    }
+
     /// How many parts a node has, be they there or absent.
     pub(super) fn part_count(&self, node: u32) -> usize {
         match self.nodes[node as usize] {
@@ -285,7 +345,9 @@ impl Graph {
                 let call = self.call(call);
                 CALL_PARTS + call.items.len + call.pairs.len
             }
-            Node::Array(array) => 1 + if self.array(array).has_objects { self.array(array).items.len } else { 0 },
+            Node::Array(array) => {
+                1 + if self.array(array).has_objects { self.array(array).items.len } else { 0 }
+            }
             Node::Scalar(..) | Node::Persistent(_) => 1,
             _ => 0,
         }
@@ -329,7 +391,7 @@ impl Graph {
         // A pickle's are counted, and nobody makes so many by hand: they would take 100 GB.
         let number = u32::try_from(self.nodes.len()).expect("fewer than 2³² objects");
         self.nodes.push(node);
-        Slot::Node(number)
+        Slot::of_node(number)
     }
 
     /// Appends a text that does not fit a slot.
@@ -366,7 +428,8 @@ impl Deref for Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let mut foreign = self.0.rest.as_mut().map(|rest| std::mem::take(&mut rest.foreign)).unwrap_or_default();
+        let mut foreign =
+            self.0.rest.as_mut().map(|rest| std::mem::take(&mut rest.foreign)).unwrap_or_default();
         while let Some(object) = foreign.pop() {
             if let Some(mut graph) = object.into_graph().and_then(Arc::into_inner)
                 && let Some(rest) = &mut graph.0.rest
@@ -383,8 +446,8 @@ pub(super) type Id = (usize, u32);
 impl<'a> ObjectRef<'a> {
     /// An object of a graph; of one that stands in another, that.
     pub(super) fn new(slot: &'a Slot, graph: Option<&'a Arc<Shared>>) -> Self {
-        if let (Slot::Node(number), Some(graph)) = (slot, graph)
-            && let Node::Foreign(foreign) = graph.nodes[*number as usize]
+        if let (Some(number), Some(graph)) = (slot.node(), graph)
+            && let Node::Foreign(foreign) = graph.nodes[number as usize]
         {
             return graph.rest().foreign[foreign as usize].as_ref();
         }

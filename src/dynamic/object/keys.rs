@@ -10,7 +10,7 @@ use num_complex::Complex;
 use num_traits::FromPrimitive;
 
 use super::equal::Sets;
-use super::graph::{Id, Node, Slot};
+use super::graph::{Held, Id, Node};
 use super::times::{Date, Time, Timedelta};
 use super::{ObjectRef, Text, View};
 use crate::dtype::{DType, Kind};
@@ -52,9 +52,11 @@ fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
     let leaf = match key.view() {
         View::None => Leaf::None,
         View::Bool(value) => Leaf::Int(value.into()),
-        View::Int(_) => match (key.slot, key.node()) {
-            (Slot::Int(number), _) => Leaf::Int(*number),
-            (_, Some((graph, Node::Big(number)))) => Leaf::Big(Cow::Borrowed(&graph.rest().bigs[*number as usize])),
+        View::Int(_) => match (key.slot.held(), key.node()) {
+            (Held::Int(number), _) => Leaf::Int(number),
+            (_, Some((graph, Node::Big(number)))) => {
+                Leaf::Big(Cow::Borrowed(&graph.rest().bigs[*number as usize]))
+            }
             _ => unreachable!("an integer is small or large"),
         },
         View::Float(number) => float(number),
@@ -97,7 +99,9 @@ fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
             Some(id) => Leaf::Itself(id),
             None => return KeyKind::None,
         },
-        View::List(_) | View::Dict(_) | View::Set(_) | View::ByteArray(_) | View::Array(_) => return KeyKind::None,
+        View::List(_) | View::Dict(_) | View::Set(_) | View::ByteArray(_) | View::Array(_) => {
+            return KeyKind::None;
+        }
     };
     KeyKind::Leaf(leaf)
 }
@@ -146,7 +150,8 @@ pub(super) fn is_decimal(text: &str) -> bool {
     let unsigned = text.trim_start_matches(['-', '+']).to_ascii_lowercase();
     let nan = unsigned.strip_prefix('s').unwrap_or(&unsigned).strip_prefix("nan");
     let is_nan = nan.is_some_and(|payload| payload.bytes().all(|digit| digit.is_ascii_digit()));
-    text.len() <= unsigned.len() + 1 && (is_nan || matches!(&*unsigned, "inf" | "infinity") || digits(text).is_some())
+    text.len() <= unsigned.len() + 1
+        && (is_nan || matches!(&*unsigned, "inf" | "infinity") || digits(text).is_some())
 }
 
 /// A decimal number, which is one key with the integer or float that is as large. (Of integers with so many digits that it would
@@ -187,18 +192,29 @@ fn decimal<'a>(text: &str) -> Leaf<'a> {
     Leaf::Digits(is_negative, kept.to_owned(), power)
 }
 
+/// The number of a key, and whether somebody else can have an equal one.
+#[derive(Clone, Copy)]
+struct Hashed {
+    hash: u64,
+    is_known: bool,
+}
+
 /// Numbers for keys, of which equal ones have the same, whoever they are compared with.
 #[derive(Default)]
 pub(super) struct Keys {
     state: RandomState,
-    /// Of those with parts, and of long texts, each is gone through once.
-    made: HashMap<Id, u64>,
+    /// Of those with nodes, each is gone through once.
+    made: HashMap<Id, Hashed>,
     equal: Sets,
 }
 
 impl Keys {
     /// The number of a key; `None` if it cannot be one.
     fn hash(&mut self, key: ObjectRef<'_>) -> Option<u64> {
+        self.hashed(key).map(|hashed| hashed.hash)
+    }
+
+    fn hashed(&mut self, key: ObjectRef<'_>) -> Option<Hashed> {
         let mut open = vec![(key, 0)];
         while let Some((object, next)) = open.pop() {
             if object.id().is_some_and(|id| self.made.contains_key(&id)) {
@@ -208,13 +224,15 @@ impl Keys {
                 KeyKind::None => return None,
                 KeyKind::Leaf(leaf) => {
                     let hash = self.state.hash_one(&leaf);
+                    let hashed = Hashed { hash, is_known: !matches!(leaf, Leaf::Itself(_)) };
                     match object.id() {
-                        Some(id) => drop(self.made.insert(id, hash)),
-                        None if open.is_empty() => return Some(hash),
+                        Some(id) => drop(self.made.insert(id, hashed)),
+                        None if open.is_empty() => return Some(hashed),
                         None => {}
                     }
                 }
-                KeyKind::Tuple | KeyKind::FrozenSet => match object.items().and_then(|items| items.get(next)) {
+                KeyKind::Tuple | KeyKind::FrozenSet => match object.items().and_then(|items| items.get(next))
+                {
                     Some(part) => {
                         open.push((object, next + 1));
                         open.push((part, 0));
@@ -230,27 +248,27 @@ impl Keys {
         key.id().map(|id| self.made[&id])
     }
 
-    fn of_parts(&self, object: ObjectRef<'_>) -> u64 {
+    fn of_parts(&self, object: ObjectRef<'_>) -> Hashed {
         let parts = (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| match part.id() {
             Some(id) => self.made[&id],
             None => match kind(part) {
-                KeyKind::Leaf(leaf) => self.state.hash_one(&leaf),
+                KeyKind::Leaf(leaf) => Hashed { hash: self.state.hash_one(&leaf), is_known: true },
                 _ => unreachable!("what has parts has a node"),
             },
         });
+        let is_set = matches!(object.view(), View::FrozenSet(_));
         let mut hasher = self.state.build_hasher();
-        match object.view() {
-            View::FrozenSet(_) => {
-                (1u8, object.part_count()).hash(&mut hasher);
-                // The order does not matter.
-                parts.fold(0u64, u64::wrapping_add).hash(&mut hasher);
-            }
-            _ => {
-                (2u8, object.part_count()).hash(&mut hasher);
-                parts.for_each(|part| part.hash(&mut hasher));
+        (is_set, object.part_count()).hash(&mut hasher);
+        let (mut is_known, mut sum) = (true, 0u64);
+        for part in parts {
+            is_known &= part.is_known;
+            match is_set {
+                true => sum = sum.wrapping_add(part.hash), // whatever their order
+                false => part.hash.hash(&mut hasher),
             }
         }
-        hasher.finish()
+        sum.hash(&mut hasher);
+        Hashed { hash: hasher.finish(), is_known }
     }
 
     /// Whether Python takes two keys for one.
@@ -274,7 +292,9 @@ impl Keys {
                         open.extend(of_one.into_iter().zip(of_two));
                         continue;
                     }
-                    open.extend((0..one.part_count()).filter_map(|index| one.part(index).zip(two.part(index))));
+                    open.extend(
+                        (0..one.part_count()).filter_map(|index| one.part(index).zip(two.part(index))),
+                    );
                 }
                 _ => {
                     // What was taken for equal on the way here may be not.
@@ -301,17 +321,9 @@ impl Keys {
         let count = owner.part_count() / step;
         let Some((graph, number)) = owner.place() else { return Some(None) };
         let key = |index: usize| *graph.part(number, index * step);
-        let simple = |slot: Slot| matches!(slot, Slot::Short(_) | Slot::Int(_) | Slot::None);
-        if count <= FEW && (0..count).all(|index| simple(key(index))) {
-            let same = |one: Slot, two: Slot| match (one, two) {
-                (Slot::Short(one), Slot::Short(two)) => one == two,
-                (Slot::Int(one), Slot::Int(two)) => one == two,
-                (Slot::None, Slot::None) => true,
-                _ => false,
-            };
-            if (1..count).all(|index| (0..index).all(|before| !same(key(index), key(before)))) {
-                return Some(None);
-            }
+        let is_simple = count <= FEW && (0..count).all(|index| key(index).is_simple());
+        if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
+            return Some(None);
         }
         let mut places = Places::default();
         let mut kept: Vec<[usize; 2]> = Vec::with_capacity(count);
@@ -401,36 +413,38 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// Which part of `two` is the key that each part of `one` is, if each has one. What nobody can compare is matched as it comes.
-    pub(super) fn pairs(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> Option<Vec<usize>> {
+    /// Which part of `two` is the key that each part of `one` is, if each has one. What is equal to itself alone is matched as it
+    /// comes.
+    pub(super) fn pairs(
+        &mut self,
+        one: ObjectRef<'_>,
+        two: ObjectRef<'_>,
+        step: usize,
+    ) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
         let mut places = Places::default();
         let mut unknown = Vec::new();
         for number in 0..count {
-            let part = two.part(number * step)?;
-            match is_itself(part) {
-                true => unknown.push(number),
-                false => places.insert(self.keys.hash(part)?, number as u32),
+            let hashed = self.keys.hashed(two.part(number * step)?)?;
+            match hashed.is_known {
+                true => places.insert(hashed.hash, number as u32),
+                false => unknown.push(number),
             }
         }
         let mut unknown = unknown.into_iter();
         let mut matched = Vec::with_capacity(count);
         for number in 0..count {
             let part = one.part(number * step)?;
-            let hash = self.keys.hash(part)?;
-            let place = match is_itself(part) {
-                true => unknown.next()?,
-                false => places.all(hash).find(|place| {
-                    two.part(*place as usize * step).is_some_and(|other| self.keys.same(part, other))
-                })? as usize,
+            let hashed = self.keys.hashed(part)?;
+            let mut is_it = |place: &u32| {
+                two.part(*place as usize * step).is_some_and(|other| self.keys.same(part, other))
+            };
+            let place = match hashed.is_known {
+                true => places.all(hashed.hash).find(&mut is_it)? as usize,
+                false => unknown.next()?,
             };
             matched.push(place);
         }
         Some(matched)
     }
-}
-
-/// Whether a key is equal to itself alone.
-fn is_itself(key: ObjectRef<'_>) -> bool {
-    matches!(key.view(), View::Call(_) | View::Persistent(_) | View::Buffer(_))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use num_complex::Complex;
 
-use super::graph::{ArrayParts, CallParts, Graph, Node, Slot, Span};
+use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
 use super::machine::Machine;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
@@ -87,8 +87,8 @@ impl<'a> Look<'a> {
     }
 
     pub(super) fn text(self, slot: Slot) -> Option<Cow<'a, str>> {
-        match (slot, self.node(slot)) {
-            (Slot::Short(text), _) => Some(Cow::Owned(text.as_str().to_owned())),
+        match (slot.held(), self.node(slot)) {
+            (Held::Short(text), _) => Some(Cow::Owned(text.to_owned())),
             (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
             (_, Some(Node::Bytes(span))) => {
                 std::str::from_utf8(self.graph.data(self.pickle, *span)).ok().map(Cow::Borrowed)
@@ -100,27 +100,29 @@ impl<'a> Look<'a> {
     /// Bytes, or a text of Latin-1 as bytes.
     fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         match self.node(slot) {
-            Some(Node::Bytes(span) | Node::ByteArray(span)) => Some(Cow::Borrowed(self.graph.data(self.pickle, *span))),
+            Some(Node::Bytes(span) | Node::ByteArray(span)) => {
+                Some(Cow::Borrowed(self.graph.data(self.pickle, *span)))
+            }
             Some(Node::Text(span)) => call::latin1(super::Text::new(self.graph.text(*span))).map(Cow::Owned),
             Some(_) => None,
-            None => match slot {
-                Slot::Short(text) => call::latin1(super::Text::new(text.as_str())).map(Cow::Owned),
+            None => match slot.held() {
+                Held::Short(text) => call::latin1(super::Text::new(text)).map(Cow::Owned),
                 _ => None,
             },
         }
     }
 
     pub(super) fn int(self, slot: Slot) -> Option<i64> {
-        match slot {
-            Slot::Int(number) => Some(number),
+        match slot.held() {
+            Held::Int(number) => Some(number),
             _ => None,
         }
     }
 
     fn float(self, slot: Slot) -> Option<f64> {
-        match slot {
-            Slot::Float(number) => Some(number),
-            Slot::Int(number) => Some(number as f64),
+        match slot.held() {
+            Held::Float(number) => Some(number),
+            Held::Int(number) => Some(number as f64),
             _ => None,
         }
     }
@@ -175,10 +177,10 @@ fn shape_and_order(look: Look<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<
         return Err(bad("the shape of an array is no tuple"));
     }
     let dims = look.dims(dims).ok_or_else(|| bad("the shape of an array has a length that is none"))?;
-    let order = match is_fortran {
-        Slot::Bool(true) => Order::Fortran,
-        Slot::Int(number) if number != 0 => Order::Fortran,
-        Slot::Bool(false) | Slot::Int(_) => Order::C,
+    let order = match is_fortran.held() {
+        Held::Bool(true) => Order::Fortran,
+        Held::Int(number) if number != 0 => Order::Fortran,
+        Held::Bool(false) | Held::Int(_) => Order::C,
         _ => return Err(bad("whether an array is in Fortran order is no bool")),
     };
     Ok((dims, order))
@@ -211,7 +213,7 @@ impl Machine<'_> {
         let look = self.look();
         // None of them has more than four.
         let Some(args) = look.tuple(args).filter(|args| args.len() <= 4) else { return Ok(None) };
-        let mut few = [Slot::Absent; 4];
+        let mut few = [Slot::ABSENT; 4];
         few[..args.len()].copy_from_slice(args);
         let args = &few[..args.len()];
         Ok(match (known, args) {
@@ -233,10 +235,15 @@ impl Machine<'_> {
             (Known::Bytes, []) => Some(Node::Bytes(Span::default())),
             (Known::ByteArray, [bytes]) => self.copied(*bytes)?.map(Node::ByteArray),
             (Known::ByteArray | Known::Encode, [text, codec]) => {
-                let is_latin1 = look.text(*codec).is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
+                let is_latin1 =
+                    look.text(*codec).is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
                 let is_bytes = matches!(look.node(*text), Some(Node::Bytes(_) | Node::ByteArray(_)));
                 match is_latin1 && !is_bytes {
-                    true => self.copied(*text)?.map(if known == Known::Encode { Node::Bytes } else { Node::ByteArray }),
+                    true => self.copied(*text)?.map(if known == Known::Encode {
+                        Node::Bytes
+                    } else {
+                        Node::ByteArray
+                    }),
                     false => None,
                 }
             }
@@ -253,7 +260,9 @@ impl Machine<'_> {
                 let microseconds = u32::try_from(look.int(*microseconds)?).ok()?;
                 Timedelta::new(days, seconds, microseconds).map(Node::Timedelta)
             })(),
-            (Known::Date, [packed]) => look.latin1(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date),
+            (Known::Date, [packed]) => {
+                look.latin1(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
+            }
             (Known::Time, [packed]) => {
                 look.latin1(*packed).and_then(|packed| Time::unpack_alone(&packed)).map(Node::Time)
             }
@@ -321,7 +330,13 @@ impl Machine<'_> {
         Ok(self.data(swapped.bytes()))
     }
 
-    fn array_of_bytes(&mut self, dtype: u32, dims: Vec<usize>, order: Order, bytes: Slot) -> Result<Option<Node>> {
+    fn array_of_bytes(
+        &mut self,
+        dtype: u32,
+        dims: Vec<usize>,
+        order: Order,
+        bytes: Slot,
+    ) -> Result<Option<Node>> {
         let Some(span) = self.copied(bytes)? else { return Ok(None) };
         let header = Header::new(self.dtype(dtype).clone(), order, dims.into())?;
         check_len(span.len, &header)?;
@@ -343,7 +358,7 @@ impl Machine<'_> {
         let Node::Call(call) = self.graph.nodes[number as usize] else { return Ok(()) };
         let CallParts { callable, args, state, items, pairs, .. } = *self.graph.call(call);
         let look = self.look();
-        let class = look.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::Absent);
+        let class = look.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::ABSENT);
         let is_plain = items.len == 0 && pairs.len == 0;
         if !is_plain || self.known(callable) != Known::Reconstruct || self.known(class) != Known::NdArray {
             return Ok(());
@@ -366,7 +381,9 @@ impl Machine<'_> {
             self.budget.spend(4 * span.len)?;
             self.array(dtype.stored, &header, span)
         } else {
-            let Some(span) = self.copied(data)? else { return Err(bad("the elements of an array are no bytes")) };
+            let Some(span) = self.copied(data)? else {
+                return Err(bad("the elements of an array are no bytes"));
+            };
             let header = Header::new(stored, order, dims.into())?;
             check_len(span.len, &header)?;
             let span = self.native(&dtype, span, header.shape().dims())?;
@@ -393,7 +410,14 @@ pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynA
     let (dims, order) = shape_and_order(look, *dims, *is_fortran).ok()?;
     let (dtype, data) = match which {
         0 => (dtypes::in_graph(look, *dtype)?, *data),
-        _ => (DType::from(crate::dtype::Scalar::new(crate::dtype::Kind::Bool, 1, crate::dtype::ByteOrder::NATIVE)?), *more.first()?),
+        _ => (
+            DType::from(crate::dtype::Scalar::new(
+                crate::dtype::Kind::Bool,
+                1,
+                crate::dtype::ByteOrder::NATIVE,
+            )?),
+            *more.first()?,
+        ),
     };
     let header = Header::new(dtype, order, dims.into()).ok()?;
     let bytes = look.latin1(data)?;

@@ -11,7 +11,7 @@ use num_bigint::BigInt;
 use super::budget::Budget;
 use super::compat::python_3;
 use super::dtypes;
-use super::graph::{CallParts, Graph, Name, Node, Short, Slot, Span};
+use super::graph::{CallParts, Graph, Name, Node, Slot, Span};
 use super::known::{Known, Look};
 use super::text::code_points;
 use crate::error::{Error, ErrorKind, Limited, Result};
@@ -95,7 +95,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
         }
         let [opcode] = machine.take()?;
         match opcode {
-            MEMOIZE => machine.put(machine.memoized)?,
+            MEMOIZE => machine.memoize()?,
             STOP => {
                 let top = machine.pop()?;
                 let Machine { graph, at: used, .. } = machine;
@@ -187,6 +187,17 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    #[inline]
+    fn memoize(&mut self) -> Result<()> {
+        if self.memoized == self.memo.len() as u64 && self.far.is_empty() {
+            let last = self.last()?;
+            self.memo.push(last);
+            self.memoized += 1;
+            return Ok(());
+        }
+        self.put(self.memoized)
+    }
+
     fn put(&mut self, index: u64) -> Result<()> {
         let slot = self.last()?;
         let len = self.memo.len() as u64;
@@ -199,7 +210,7 @@ impl<'a> Machine<'a> {
             }
             // Python 2 begins with 1.
             Ok(1) => {
-                self.memo.extend([Slot::Absent, slot]);
+                self.memo.extend([Slot::ABSENT, slot]);
                 self.far.remove(&1).is_none()
             }
             _ => self.far.insert(index, slot).is_none(),
@@ -224,15 +235,15 @@ impl<'a> Machine<'a> {
             Atom::Str(utf8) => {
                 let start = self.at - utf8.len();
                 let short = self.pickle.get(start..).and_then(|rest| rest.first_chunk::<16>());
-                match short.and_then(|bytes| Short::before_others(utf8.len(), bytes)) {
-                    Some(short) => Slot::Short(short),
+                match short.and_then(|bytes| Slot::short_of(utf8.len(), bytes)) {
+                    Some(short) => short,
                     None => self.text(utf8)?,
                 }
             }
-            Atom::Int(number) => Slot::Int(number),
-            Atom::Float(number) => Slot::Float(number),
-            Atom::None => Slot::None,
-            Atom::Bool(value) => Slot::Bool(value),
+            Atom::Int(number) => Slot::int(number),
+            Atom::Float(number) => Slot::float(number),
+            Atom::None => Slot::NONE,
+            Atom::Bool(value) => Slot::bool(value),
             Atom::Bytes(bytes) => self.graph.add(Node::Bytes(Span::new(self.at - bytes.len()..self.at))),
             Atom::OldStr(bytes) => self.old_text(bytes)?,
             Atom::Long(bytes) => self.int(BigInt::from_signed_bytes_le(bytes)),
@@ -241,8 +252,8 @@ impl<'a> Machine<'a> {
 
     /// A text of UTF-8 in which surrogates may stand.
     fn text(&mut self, utf8: &[u8]) -> Result<Slot> {
-        if let Some(short) = Short::new(utf8) {
-            return Ok(Slot::Short(short));
+        if let Some(short) = Slot::short(utf8) {
+            return Ok(short);
         }
         if let Ok(text) = std::str::from_utf8(utf8) {
             let span = self.graph.add_text(text);
@@ -257,7 +268,7 @@ impl<'a> Machine<'a> {
 
     fn int(&mut self, number: BigInt) -> Slot {
         if let Ok(number) = i64::try_from(&number) {
-            return Slot::Int(number);
+            return Slot::int(number);
         }
         let table = &mut self.graph.rest_mut().bigs;
         table.push(Arc::new(number));
@@ -469,8 +480,12 @@ impl<'a> Machine<'a> {
                 let span = self.graph.call(call).pairs;
                 self.graph.rest_mut().calls[call as usize].pairs = self.extended((target, true), span, from);
             }
-            (_, Extend::Append) => return Err(self.fault("it appends to a list, and there is none on the stack")),
-            (_, Extend::Set) => return Err(self.fault("it sets items of a dict, and there is none on the stack")),
+            (_, Extend::Append) => {
+                return Err(self.fault("it appends to a list, and there is none on the stack"));
+            }
+            (_, Extend::Set) => {
+                return Err(self.fault("it sets items of a dict, and there is none on the stack"));
+            }
             (_, Extend::Add) => return Err(self.fault("it adds to a set, and there is none on the stack")),
         }
         self.stack.truncate(from);
@@ -492,7 +507,7 @@ impl<'a> Machine<'a> {
             let start = slots.len();
             slots.extend_from_within(span.range());
             slots.extend_from_slice(more);
-            slots.resize(start + 2 * len, Slot::Absent);
+            slots.resize(start + 2 * len, Slot::ABSENT);
             self.room.insert(owner, slots.len());
             return Span { start, len };
         }
@@ -534,7 +549,7 @@ impl<'a> Machine<'a> {
             }
             REDUCE | NEWOBJ => {
                 let (args, callable) = (self.pop()?, self.pop()?);
-                self.call(callable, args, Slot::Absent, opcode == NEWOBJ)
+                self.call(callable, args, Slot::ABSENT, opcode == NEWOBJ)
             }
             NEWOBJ_EX => {
                 let (kwargs, args, callable) = (self.pop()?, self.pop()?, self.pop()?);
@@ -594,7 +609,7 @@ impl<'a> Machine<'a> {
         let args = self.taken(from);
         self.stack.truncate(mark);
         let args = self.graph.add(Node::Tuple(args));
-        self.call(class, args, Slot::Absent, false)
+        self.call(class, args, Slot::ABSENT, false)
     }
 
     /// A class or function, which is the same object each time.
@@ -607,7 +622,9 @@ impl<'a> Machine<'a> {
         let stored = (module, name);
         let (module, name) = if self.protocol < 3 { python_3(module, name) } else { stored };
         if (module, name) == ("joblib.numpy_pickle", "NumpyArrayWrapper") {
-            let reason = "joblib.dump has written it, which puts the bytes of arrays between those of the pickle".into();
+            let reason =
+                "joblib.dump has written it, which puts the bytes of arrays between those of the pickle"
+                    .into();
             return Err(ErrorKind::UnsupportedPickle { reason }.into());
         }
         self.known.push(Known::of(module, name));
@@ -629,10 +646,13 @@ impl<'a> Machine<'a> {
     }
 
     fn call(&mut self, callable: Slot, args: Slot, kwargs: Slot, is_new: bool) -> Result<()> {
-        if kwargs.is_absent() && !is_new && let Some(node) = self.called(callable, args)? {
+        if kwargs.is_absent()
+            && !is_new
+            && let Some(node) = self.called(callable, args)?
+        {
             return self.push_counted(node);
         }
-        let (items, pairs, state) = (Span::default(), Span::default(), Slot::Absent);
+        let (items, pairs, state) = (Span::default(), Span::default(), Slot::ABSENT);
         let calls = &mut self.graph.rest_mut().calls;
         calls.push(CallParts { callable, args, kwargs, state, items, pairs, is_new });
         let number = calls.len() as u32 - 1;

@@ -72,7 +72,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
-use graph::{Node, Shared, Slot};
+use graph::{Held, Node, Shared, Slot};
 
 pub(super) use array::{decode, encode, rearranged};
 pub use build::{CallBuilder, Key};
@@ -194,26 +194,24 @@ impl Object {
 impl Default for Object {
     /// `None`
     fn default() -> Self {
-        Self { slot: Slot::None, graph: None }
+        Self { slot: Slot::NONE, graph: None }
     }
 }
 
 impl<'a> ObjectRef<'a> {
     /// What it is.
     pub fn view(self) -> View<'a> {
-        match *self.slot {
-            Slot::Absent | Slot::None => View::None,
-            Slot::Bool(value) => View::Bool(value),
-            Slot::Int(number) => View::Int(number.into()),
-            Slot::Float(number) => View::Float(number),
-            Slot::Short(_) | Slot::Node(_) => self.view_further(),
+        match self.slot.held() {
+            Held::Absent | Held::None => View::None,
+            Held::Bool(value) => View::Bool(value),
+            Held::Int(number) => View::Int(number.into()),
+            Held::Float(number) => View::Float(number),
+            Held::Short(text) => View::Str(Text::new(text)),
+            Held::Node => self.view_further(),
         }
     }
 
     fn view_further(self) -> View<'a> {
-        if let Slot::Short(text) = self.slot {
-            return View::Str(Text::new(text.as_str()));
-        }
         let (graph, node) = self.node().expect("what is no slot has a node");
         let items = || Items::new(self);
         match *node {
@@ -233,7 +231,9 @@ impl<'a> ObjectRef<'a> {
             Node::Time(time) => View::Time(time),
             Node::Datetime(date, time) => View::Datetime(date, time),
             Node::Timedelta(length) => View::Timedelta(length),
-            Node::Scalar(dtype, span) => View::Scalar(Scalar::new(&graph.dtype(dtype).dtype, graph.data(&[], span))),
+            Node::Scalar(dtype, span) => {
+                View::Scalar(Scalar::new(&graph.dtype(dtype).dtype, graph.data(&[], span)))
+            }
             Node::Array(number) => View::Array(Array::new(self, graph.array(number))),
             Node::Global(number) => View::Global(Global::new(graph.name(number))),
             Node::Call(number) => View::Call(Call::new(self, graph.call(number))),

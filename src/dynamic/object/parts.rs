@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::Dimension;
 
-use super::graph::{ArrayParts, Node, Shared, Slot};
+use super::graph::{ArrayParts, Held, Node, Shared, Slot};
 use super::{Object, ObjectRef, keys};
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
@@ -38,7 +38,11 @@ impl<'a> Items<'a> {
         let slots = match owner.node() {
             Some((
                 graph,
-                Node::List(span) | Node::Tuple(span) | Node::Dict(span) | Node::Set(span) | Node::FrozenSet(span),
+                Node::List(span)
+                | Node::Tuple(span)
+                | Node::Dict(span)
+                | Node::Set(span)
+                | Node::FrozenSet(span),
             )) => graph.slots(*span),
             _ => &[],
         };
@@ -109,7 +113,7 @@ impl fmt::Debug for Items<'_> {
 /// ```
 /// use ndarray_io::object::{Object, View};
 ///
-/// let object = Object::dict([(Object::from(1), "one".into()), ("two".into(), 2.into())])?;
+/// let object = Object::dict([(Object::from(1), Object::from("one")), ("two".into(), 2.into())])?;
 /// let View::Dict(dict) = object.view() else { panic!("a dict") };
 /// assert_eq!(dict.get(1).unwrap().as_str(), Some("one"));
 /// assert_eq!(dict.iter().count(), 2);
@@ -142,7 +146,8 @@ impl<'a> Dict<'a> {
     /// The keys and their values, in the order of the file.
     pub fn iter(
         self,
-    ) -> impl ExactSizeIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)> + DoubleEndedIterator + Clone + 'a {
+    ) -> impl ExactSizeIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)> + DoubleEndedIterator + Clone + 'a
+    {
         let graph = self.all.graph();
         let pairs = self.all.slots.as_chunks::<2>().0.iter();
         pairs.map(move |[key, value]| (ObjectRef::new(key, graph), ObjectRef::new(value, graph)))
@@ -366,8 +371,8 @@ impl Object {
 impl<'a> ObjectRef<'a> {
     /// The text of a `str`, if it is one without lone surrogates.
     pub fn as_str(self) -> Option<&'a str> {
-        match (self.slot, self.node()) {
-            (Slot::Short(text), _) => Some(text.as_str()),
+        match (self.slot.held(), self.node()) {
+            (Held::Short(text), _) => Some(text),
             (_, Some((graph, Node::Text(span)))) => Some(graph.text(*span)),
             _ => None,
         }
@@ -384,7 +389,9 @@ impl<'a> ObjectRef<'a> {
     /// The items of a list, tuple or set.
     pub fn items(self) -> Option<Items<'a>> {
         match self.node() {
-            Some((_, Node::List(_) | Node::Tuple(_) | Node::Set(_) | Node::FrozenSet(_))) => Some(Items::new(self)),
+            Some((_, Node::List(_) | Node::Tuple(_) | Node::Set(_) | Node::FrozenSet(_))) => {
+                Some(Items::new(self))
+            }
             _ => None,
         }
     }
@@ -399,7 +406,7 @@ impl<'a> ObjectRef<'a> {
 
     /// Whether it is `None`.
     pub fn is_none(self) -> bool {
-        matches!(self.slot, Slot::None)
+        *self.slot == Slot::NONE
     }
 
     /// Whether both are one object: see [`Object::is_same`].

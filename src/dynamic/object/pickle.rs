@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::{Global, Object, ObjectRef, View, finish, walk};
 use super::write::Pickler;
+use super::{Global, Object, ObjectRef, View, finish, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pickle::read_one;
@@ -89,7 +89,10 @@ impl Pickle {
 
     /// Every call that Python would make for the object: those whose meaning is known here (as `complex`) are not among them.
     pub fn calls(&self) -> Vec<ObjectRef<'_>> {
-        walk::all(self.object.as_ref()).into_iter().filter(|object| matches!(object.view(), View::Call(_))).collect()
+        walk::all(self.object.as_ref())
+            .into_iter()
+            .filter(|object| matches!(object.view(), View::Call(_)))
+            .collect()
     }
 
     /// The pickle of an object, in the protocol that the options say.

@@ -87,7 +87,8 @@ impl Serialize for Object {
 impl Serialize for ObjectRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let left = Cell::new(MOST);
-        Serial { told: Told { object: *self, left: &left, within: None }, tells_calls: false }.serialize(serializer)
+        Serial { told: Told { object: *self, left: &left, within: None }, tells_calls: false }
+            .serialize(serializer)
     }
 }
 
@@ -115,7 +116,8 @@ impl Object {
 impl Serialize for WithCalls<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let left = Cell::new(MOST);
-        Serial { told: Told { object: self.0, left: &left, within: None }, tells_calls: true }.serialize(serializer)
+        Serial { told: Told { object: self.0, left: &left, within: None }, tells_calls: true }
+            .serialize(serializer)
     }
 }
 
@@ -134,7 +136,10 @@ impl Serial<'_> {
         let within = self.told.enter().map_err(ser::Error::custom)?;
         let mut seq = serializer.serialize_seq(Some(items.len()))?;
         for item in items {
-            seq.serialize_element(&Serial { told: self.told.part(item, &within), tells_calls: self.tells_calls })?;
+            seq.serialize_element(&Serial {
+                told: self.told.part(item, &within),
+                tells_calls: self.tells_calls,
+            })?;
         }
         seq.end()
     }
@@ -161,7 +166,8 @@ impl Serialize for Serial<'_> {
                 let within = self.told.enter().map_err(ser::Error::custom)?;
                 let mut map = serializer.serialize_map(Some(dict.len()))?;
                 for (key, value) in dict.iter() {
-                    let [key, value] = [key, value].map(|part| Serial { told: self.told.part(part, &within), ..*self });
+                    let [key, value] =
+                        [key, value].map(|part| Serial { told: self.told.part(part, &within), ..*self });
                     map.serialize_entry(&key, &value)?;
                 }
                 map.end()
@@ -349,7 +355,10 @@ impl<'de> Visitor<'de> for Make {
         Object::deserialize(deserializer)
     }
 
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Object, D::Error> {
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Object, D::Error> {
         Object::deserialize(deserializer)
     }
 
@@ -473,7 +482,8 @@ impl<'de> Deserializer<'de> for Told<'_> {
                 seq(items.iter().collect(), visitor)
             }
             View::Dict(dict) => {
-                let pairs = dict.iter().map(|(key, value)| (self.part(key, &within), self.part(value, &within)));
+                let pairs =
+                    dict.iter().map(|(key, value)| (self.part(key, &within), self.part(value, &within)));
                 let mut map = MapDeserializer::new(pairs);
                 let value = visitor.visit_map(&mut map)?;
                 map.end()?;
@@ -516,7 +526,8 @@ impl<'de> Deserializer<'de> for Told<'_> {
         match self.object.view() {
             View::Dict(dict) if dict.len() == 1 => {
                 let within = self.enter().map_err(Failed)?;
-                let pairs = dict.iter().map(|(key, value)| (self.part(key, &within), self.part(value, &within)));
+                let pairs =
+                    dict.iter().map(|(key, value)| (self.part(key, &within), self.part(value, &within)));
                 visitor.visit_enum(de::value::MapAccessDeserializer::new(MapDeserializer::new(pairs)))
             }
             _ => match self.object.as_str() {

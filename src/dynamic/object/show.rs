@@ -86,7 +86,10 @@ enum Between {
     Range,
     /// The elements of an array with these axes.
     Grid(Vec<usize>),
-    Call { items: usize, pairs: usize },
+    Call {
+        items: usize,
+        pairs: usize,
+    },
 }
 
 impl Style {
@@ -165,10 +168,10 @@ impl Shown<'_> {
         match &style.between {
             Between::Items if number == 0 => {}
             Between::Items => self.write_str(", ")?,
-            Between::Pairs if number % 2 == 1 => self.write_str(": ")?,
+            Between::Pairs if !number.is_multiple_of(2) => self.write_str(": ")?,
             Between::Pairs if number == 0 => {}
             Between::Pairs => self.write_str(", ")?,
-            Between::Range if number == 2 && matches!(part.slot, Slot::Int(1)) => return Ok(Shape::Nothing),
+            Between::Range if number == 2 && *part.slot == Slot::int(1) => return Ok(Shape::Nothing),
             Between::Range if number == 0 => {}
             Between::Range => self.write_str(", ")?,
             Between::Grid(_) if number == 0 => return Ok(Shape::Nothing), // the dtype
@@ -181,9 +184,10 @@ impl Shown<'_> {
                     1 if part.items().is_some() => return Ok(Shape::Arguments),
                     1 => ("(*", ")"),
                     2 => (" <kwargs: ", ">"),
-                    _ if items.contains(&number) => {
-                        (if number == items.start { " <items: [" } else { ", " }, if is_last(&items) { "]>" } else { "" })
-                    }
+                    _ if items.contains(&number) => (
+                        if number == items.start { " <items: [" } else { ", " },
+                        if is_last(&items) { "]>" } else { "" },
+                    ),
                     _ if pairs.contains(&number) => {
                         let is_value = (number - pairs.start) % 2 == 1;
                         let before = match (number == pairs.start, is_value) {
@@ -203,7 +207,12 @@ impl Shown<'_> {
     }
 
     /// The arguments of a call, which is no tuple to look at.
-    fn arguments<'a>(&mut self, call: ObjectRef<'a>, args: ObjectRef<'a>, walk: &mut Walk<'a, Style>) -> fmt::Result {
+    fn arguments<'a>(
+        &mut self,
+        call: ObjectRef<'a>,
+        args: ObjectRef<'a>,
+        walk: &mut Walk<'a, Style>,
+    ) -> fmt::Result {
         let is_range = matches!(call.view(), View::Call(call) if call.global().is_some_and(|global| global.is("builtins", "range")));
         let between = if is_range { Between::Range } else { Between::Items };
         match walk.enter_once(args, Style::of(between, ")")) {
@@ -218,7 +227,7 @@ impl Shown<'_> {
         let mut size = 1;
         for dim in dims.iter().rev() {
             size *= dim;
-            if number % size != 0 {
+            if !number.is_multiple_of(size) {
                 break;
             }
             rows += 1;
@@ -255,7 +264,9 @@ impl Shown<'_> {
                 Ok(array) => write!(self, "numpy.scalar({array}, dtype={})", array.dtype()),
                 Err(_) => self.write_str("numpy.scalar(…)"),
             },
-            View::Date(date) => write!(self, "datetime.date({}, {}, {})", date.year(), date.month(), date.day()),
+            View::Date(date) => {
+                write!(self, "datetime.date({}, {}, {})", date.year(), date.month(), date.day())
+            }
             View::Time(time) => {
                 self.write_str("datetime.time(")?;
                 self::time(*time, self)

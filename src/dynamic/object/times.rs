@@ -144,7 +144,8 @@ impl Timedelta {
 
     /// All of it in microseconds.
     pub fn total_microseconds(self) -> i128 {
-        (i128::from(self.days) * 86_400 + i128::from(self.seconds)) * 1_000_000 + i128::from(self.microseconds)
+        (i128::from(self.days) * 86_400 + i128::from(self.seconds)) * 1_000_000
+            + i128::from(self.microseconds)
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
     for object in &order {
         copy.add(*object);
     }
-    Object { slot: Slot::Node(0), graph: Some(Shared::new(copy.graph)) }
+    Object { slot: Slot::of_node(0), graph: Some(Shared::new(copy.graph)) }
 }
 
 struct Copy {
@@ -110,8 +110,8 @@ struct Copy {
 impl Copy {
     fn slot(&self, part: Option<ObjectRef<'_>>) -> Slot {
         match part {
-            None => Slot::Absent,
-            Some(part) => part.id().map_or(*part.slot, |id| Slot::Node(self.numbers[&id])),
+            None => Slot::ABSENT,
+            Some(part) => part.id().map_or(*part.slot, |id| Slot::of_node(self.numbers[&id])),
         }
     }
 
@@ -190,8 +190,10 @@ impl Copy {
                 let CallParts { items, pairs, is_new, .. } = *graph.call(number);
                 let items_here = self.slots(object, 3, items.len);
                 let pairs_here = self.slots(object, 3 + items.len, pairs.len);
-                let [callable, args, kwargs, state] = [0, 1, 2, count - 1].map(|index| self.slot(object.part(index)));
-                let parts = CallParts { callable, args, kwargs, state, items: items_here, pairs: pairs_here, is_new };
+                let [callable, args, kwargs, state] =
+                    [0, 1, 2, count - 1].map(|index| self.slot(object.part(index)));
+                let parts =
+                    CallParts { callable, args, kwargs, state, items: items_here, pairs: pairs_here, is_new };
                 Node::Call(push(&mut self.graph.rest_mut().calls, parts))
             }
             Node::Persistent(_) => Node::Persistent(self.slot(object.part(0))),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::compat::python_2;
-use super::graph::{Id, Node, Slot};
+use super::graph::{Held, Id, Node};
 use super::walk::{Step, Walk};
 use super::{Array, Global, Object, ObjectRef, View, times};
 use crate::dtype::{DType, Title};
@@ -30,6 +30,9 @@ pub(super) struct Pickler<'a> {
 
 const NOT_WRITTEN: u32 = u32::MAX;
 
+/// The parts of a call that come before it is made: those from there on belong to what it has made.
+const CALLED: usize = 3;
+
 /// Items are appended in batches, so that Python's stack stays small.
 const BATCH: usize = 1000;
 
@@ -54,7 +57,12 @@ impl<'a> Pickler<'a> {
     }
 
     /// The pickle of an array, whose items come in C order.
-    pub(super) fn array(mut self, items: &[&'a Object], header: &Header, is_fortran: bool) -> Result<Vec<u8>> {
+    pub(super) fn array(
+        mut self,
+        items: &[&'a Object],
+        header: &Header,
+        is_fortran: bool,
+    ) -> Result<Vec<u8>> {
         self.out.between_values();
         self.begin_array()?;
         self.array_state(header.shape().dims())?;
@@ -81,8 +89,12 @@ impl<'a> Pickler<'a> {
         self.begin(object, &mut walk)?;
         while let Some(step) = walk.step() {
             match step {
-                Step::Part(owner, number, part, ()) => {
-                    self.before(owner, number)?;
+                Step::Part(_, CALLED.., _, true) => {}
+                Step::Part(owner, number, part, is_there) => {
+                    *is_there = self.before(owner, number)?;
+                    if *is_there {
+                        continue;
+                    }
                     let Some(part) = part else {
                         self.absent(owner, number)?;
                         continue;
@@ -91,7 +103,8 @@ impl<'a> Pickler<'a> {
                         self.begin(part, &mut walk)?;
                     }
                 }
-                Step::End(owner, ()) => self.end(owner)?,
+                Step::End(_, true) => {}
+                Step::End(owner, false) => self.end(owner)?,
             }
         }
         Ok(())
@@ -101,13 +114,13 @@ impl<'a> Pickler<'a> {
     #[inline]
     fn leaf(&mut self, object: ObjectRef<'a>) -> Result<bool> {
         self.out.between_values();
-        match object.slot {
-            Slot::None | Slot::Absent => self.out.none(),
-            Slot::Bool(value) => self.out.bool(*value),
-            Slot::Int(number) => self.out.int(*number),
-            Slot::Float(number) => self.out.float(*number),
-            Slot::Short(text) => self.text(text.as_str()),
-            Slot::Node(_) => return Ok(false),
+        match object.slot.held() {
+            Held::None | Held::Absent => self.out.none(),
+            Held::Bool(value) => self.out.bool(value),
+            Held::Int(number) => self.out.int(number),
+            Held::Float(number) => self.out.float(number),
+            Held::Short(text) => self.text(text),
+            Held::Node => return Ok(false),
         }
         Ok(true)
     }
@@ -145,7 +158,7 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes an object, or its beginning.
-    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, ()>) -> Result<()> {
+    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, bool>) -> Result<()> {
         if self.written(object) {
             return Ok(());
         }
@@ -153,22 +166,27 @@ impl<'a> Pickler<'a> {
             View::List(_) => {
                 self.out.empty_list();
                 self.memoize(object);
-                walk.enter(object, ());
+                walk.enter(object, false);
             }
             View::Dict(_) => {
                 self.out.empty_dict();
                 self.memoize(object);
-                walk.enter(object, ());
+                walk.enter(object, false);
             }
             View::Tuple(items) if items.is_empty() => self.out.tuple_of(0),
-            View::Tuple(_) | View::FrozenSet(_) | View::Set(_) | View::Call(_) | View::Array(_) | View::Scalar(_) => {
+            View::Tuple(_)
+            | View::FrozenSet(_)
+            | View::Set(_)
+            | View::Call(_)
+            | View::Array(_)
+            | View::Scalar(_) => {
                 // What refers to itself by way of another is begun once more within itself. That ends, since the other has its number.
-                let is_first = walk.enter_once(object, ());
+                let is_first = walk.enter_once(object, false);
                 if !is_first {
                     const MOST: u64 = 1 << 16;
                     self.circles += 1;
                     limits::check(Limited::ObjectNesting, self.circles.max(walk.depth() as u64), MOST)?;
-                    walk.enter(object, ());
+                    walk.enter(object, false);
                 }
                 self.begin_further(object)?;
             }
@@ -205,8 +223,8 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// What stands before a part.
-    fn before(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
+    /// What stands before a part. Says whether the object has been written as a whole within itself, so that no parts are wanted.
+    fn before(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let batches = |writer: &mut Writer, number: usize, step: usize, end: fn(&mut Writer)| {
             if number.is_multiple_of(step * BATCH) {
                 if number > 0 {
@@ -218,29 +236,31 @@ impl<'a> Pickler<'a> {
         match owner.node().map(|(_, node)| node) {
             Some(Node::List(_)) => batches(&mut self.out, number, 1, Writer::appends),
             Some(Node::Dict(_)) => batches(&mut self.out, number, 2, Writer::set_items),
-            Some(Node::Set(_)) if self.out.protocol() >= 4 => batches(&mut self.out, number, 1, Writer::add_items),
+            Some(Node::Set(_)) if self.out.protocol() >= 4 => {
+                batches(&mut self.out, number, 1, Writer::add_items)
+            }
             Some(Node::Set(_) | Node::FrozenSet(_)) if self.out.protocol() < 4 => {
                 batches(&mut self.out, number, 1, Writer::appends)
             }
             Some(Node::Array(_)) if number >= 1 => {
                 if number == 1 {
-                    let View::Array(array) = owner.view() else { return Ok(()) };
+                    let View::Array(array) = owner.view() else { return Ok(false) };
                     self.out.bool(is_fortran(array));
                     self.out.empty_list();
                 }
                 batches(&mut self.out, number - 1, 1, Writer::appends);
             }
-            Some(Node::Call(_)) if number >= 3 => self.before_further(owner, number)?,
+            Some(Node::Call(_)) if number >= CALLED => return self.before_further(owner, number),
             _ => {}
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The parts of a call that come when the object is there: items, pairs, state.
-    fn before_further(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
-        let View::Call(call) = owner.view() else { return Ok(()) };
+    fn before_further(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
+        let View::Call(call) = owner.view() else { return Ok(false) };
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
-        if number == 3 {
+        if number == CALLED {
             match (call.kwargs(), call.is_new()) {
                 (Some(_), _) if self.out.protocol() < 4 => {
                     let reason = "an object that is made with arguments by name needs protocol 4".into();
@@ -256,11 +276,12 @@ impl<'a> Pickler<'a> {
                 Some(known) if known != NOT_WRITTEN => {
                     self.out.pop();
                     self.out.get(known);
+                    return Ok(true);
                 }
                 _ => self.memoize(owner),
             }
         }
-        let number = number - 3;
+        let number = number - CALLED;
         if number > 0 && number == items {
             self.out.appends();
         }
@@ -278,7 +299,7 @@ impl<'a> Pickler<'a> {
             self.out.set_items();
             self.out.mark();
         }
-        Ok(())
+        Ok(false)
     }
 
     /// What stands for a part that is not there.
@@ -295,11 +316,8 @@ impl<'a> Pickler<'a> {
         match object.view() {
             View::List(_) if count > 0 => self.out.appends(),
             View::Dict(_) if count > 0 => self.out.set_items(),
-            View::Set(_) if self.out.protocol() >= 4 => {
-                if count > 0 {
-                    self.out.add_items();
-                }
-            }
+            View::Set(_) if self.out.protocol() >= 4 && count > 0 => self.out.add_items(),
+            View::Set(_) if self.out.protocol() >= 4 => {}
             View::Tuple(_) => {
                 let is_known = object.id().is_some_and(|id| *self.place(id) != NOT_WRITTEN);
                 if is_known {

@@ -1,0 +1,313 @@
+//! Pickles at random that mean something: parts that many share, deep chains, wide records, numbers of the memo that are taken twice
+//! and far away, objects that are parts of themselves, NumPy's own objects of dtypes that share their fields.
+
+use super::bombs::Opcodes;
+
+/// Numbers at random, the same for the same seed.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(0x9E37_79B9_7F4A_7C15u64.wrapping_mul(seed + 1))
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as usize
+    }
+}
+
+struct Generator {
+    out: Opcodes,
+    random: Random,
+    /// Whether there are things that make the whole pickle an error, nearly always: a list as a key, an array of another length.
+    is_wild: bool,
+    /// The numbers of the memo: of any object, of lists of them, of dtypes.
+    any: Vec<usize>,
+    lists: Vec<usize>,
+    dtypes: Vec<usize>,
+    next: usize,
+}
+
+/// A pickle of about so many bytes.
+pub(crate) fn pickle(seed: u64, len: usize) -> Vec<u8> {
+    let mut generator = Generator {
+        out: Opcodes::default().raw(b"\x80\x04("),
+        random: Random::new(seed),
+        is_wild: seed % 4 == 3,
+        any: Vec::new(),
+        lists: Vec::new(),
+        dtypes: Vec::new(),
+        next: 0,
+    };
+    while generator.out.0.len() < len {
+        generator.value(0);
+    }
+    let mut bytes = generator.out.0;
+    bytes.extend_from_slice(b"l.");
+    bytes
+}
+
+impl Generator {
+    fn raw(&mut self, bytes: &[u8]) {
+        self.out.0.extend_from_slice(bytes);
+    }
+
+    fn with(&mut self, more: impl FnOnce(Opcodes) -> Opcodes) {
+        self.out = more(std::mem::take(&mut self.out));
+    }
+
+    /// Remembers what is last on the stack: under the next number, one that is taken, or one that is far away.
+    fn put(&mut self) -> usize {
+        let number = match self.random.below(10) {
+            0 => self.random.below(self.next + 1),
+            1 => 1_000_000 + self.random.below(1_000_000),
+            _ => {
+                self.next += 1;
+                self.next
+            }
+        };
+        self.with(|all| all.put(number));
+        self.any.push(number);
+        number
+    }
+
+    /// Something that has been made before, or is being made.
+    fn shared(&mut self) {
+        match self.any.len() {
+            0 => self.raw(b"N"),
+            count => {
+                let number = self.any[self.random.below(count)];
+                self.with(|all| all.get(number));
+            }
+        }
+    }
+
+    fn text(&mut self) {
+        let len = [0, 3, 14, 15, 60, 200][self.random.below(6)];
+        let letter = b'a' + self.random.below(26) as u8;
+        self.with(|all| all.text(&String::from_utf8(vec![letter; len]).unwrap()));
+    }
+
+    fn bytes(&mut self) {
+        let len = [0, 1, 8, 100, 250][self.random.below(5)];
+        self.raw(&[b'C', len]);
+        self.raw(&vec![1; len.into()]);
+    }
+
+    fn key(&mut self) {
+        match self.random.below(6) {
+            0 => self.raw(b"K\x01"),
+            1 => self.raw(b"\x88"), // True is 1
+            2 => self.raw(b"G\x3f\xf0\x00\x00\x00\x00\x00\x00"),
+            3 => {
+                self.text();
+                self.raw(b"K\x05\x86");
+            }
+            4 if self.is_wild => self.shared(),
+            _ => self.text(),
+        }
+    }
+
+    fn value(&mut self, depth: usize) {
+        if depth > 6 {
+            return self.shared();
+        }
+        match self.random.below(24) {
+            0 => self.raw(b"N"),
+            1 => self.raw(b"K\x07"),
+            2 => self.text(),
+            3 => self.bytes(),
+            4..=7 => self.shared(),
+            8 | 9 => {
+                self.raw(b"]");
+                let number = self.put();
+                self.lists.push(number);
+                for _ in 0..self.random.below(3) {
+                    self.some(depth, b"e");
+                }
+            }
+            10 => {
+                self.raw(b"}");
+                self.put();
+                self.raw(b"(");
+                for _ in 0..self.random.below(12) {
+                    self.key();
+                    self.value(depth + 1);
+                }
+                self.raw(b"u");
+            }
+            11 => {
+                self.some(depth, b"t");
+                self.put();
+            }
+            12 => {
+                let is_set = self.random.below(2) == 0;
+                self.raw(if is_set { &b"\x8f("[..] } else { b"(" });
+                for _ in 0..self.random.below(12) {
+                    self.key();
+                }
+                self.raw(if is_set { b"\x90" } else { b"\x91" });
+                self.put();
+            }
+            13 => self.chain(),
+            14 => {
+                // Many of the same.
+                self.raw(b"(");
+                for _ in 0..self.random.below(200) {
+                    self.shared();
+                }
+                self.raw(b"l");
+                let number = self.put();
+                self.lists.push(number);
+            }
+            15 => self.dtype(),
+            16 | 17 => self.array(),
+            18 => {
+                self.with(|all| all.text("numpy._core.multiarray").text("scalar").raw(b"\x93"));
+                match self.is_wild {
+                    true => {
+                        self.some_dtype();
+                        self.bytes();
+                    }
+                    false => self.with(|all| {
+                        all.text("numpy").text("dtype").raw(b"\x93").text(">u2").raw(b"\x85RC\x02ab")
+                    }),
+                }
+                self.raw(b"\x86R");
+                self.put();
+            }
+            19 => {
+                let name = ["set", "frozenset", "bytearray", "list"][self.random.below(4)];
+                self.with(|all| all.text("builtins").text(name).raw(b"\x93"));
+                match self.is_wild || name == "list" || name == "bytearray" {
+                    true => self.some_list(),
+                    false => {
+                        self.raw(b"](");
+                        (0..self.random.below(9)).for_each(|_| self.key());
+                        self.raw(b"e");
+                    }
+                }
+                self.raw(b"\x85R");
+                self.put();
+            }
+            20 => {
+                self.with(|all| all.text("_codecs").text("encode").raw(b"\x93"));
+                self.shared();
+                self.with(|all| all.text("latin1").raw(b"\x86R"));
+                self.put();
+            }
+            _ => self.call(depth),
+        }
+    }
+
+    /// A few values above a mark, and what becomes of them.
+    fn some(&mut self, depth: usize, end: &[u8]) {
+        self.raw(b"(");
+        for _ in 0..self.random.below(5) {
+            self.value(depth + 1);
+        }
+        self.raw(end);
+    }
+
+    fn some_list(&mut self) {
+        match self.lists.len() {
+            0 => self.raw(b"]"),
+            count => {
+                let number = self.lists[self.random.below(count)];
+                self.with(|all| all.get(number));
+            }
+        }
+    }
+
+    fn chain(&mut self) {
+        self.shared();
+        let deep = if self.is_wild { 1100 } else { 990 };
+        let count = [1, 2, 5, 50, deep][self.random.below(5)];
+        if count > 5 {
+            // On a new one, so that they do not pile up.
+            self.raw(b"0)");
+        }
+        self.raw(&vec![0x85; count]);
+        self.put();
+    }
+
+    fn call(&mut self, depth: usize) {
+        self.with(|all| all.text("module").text("name").raw(b"\x93"));
+        self.some(depth, b"t");
+        let is_new = self.random.below(2) == 0;
+        self.raw(if is_new { b"\x81" } else { b"R" });
+        self.put();
+        if self.random.below(2) == 0 {
+            self.some(depth, b"e");
+        }
+        if self.random.below(2) == 0 {
+            self.raw(b"}(");
+            self.text();
+            self.shared();
+            self.raw(b"ub");
+        }
+    }
+
+    fn some_dtype(&mut self) {
+        match self.dtypes.len() {
+            0 => self.dtype(),
+            count => {
+                let number = self.dtypes[self.random.below(count)];
+                self.with(|all| all.get(number));
+            }
+        }
+    }
+
+    fn dtype(&mut self) {
+        self.with(|all| all.text("numpy").text("dtype").raw(b"\x93"));
+        match self.random.below(4) {
+            0 if !self.dtypes.is_empty() => {
+                // A record whose fields are dtypes that were made before.
+                let fields = [2, 10, 300][self.random.below(3)];
+                self.with(|all| all.text("V8").raw(b"\x85R(K\x03").text("|").raw(b"N("));
+                for number in 0..fields {
+                    self.with(|all| all.text(&format!("f{number}")));
+                }
+                self.raw(b"t}(");
+                for number in 0..fields {
+                    self.with(|all| all.text(&format!("f{number}")));
+                    self.some_dtype();
+                    self.raw(b"K\x00\x86");
+                }
+                self.raw(b"uK\x08K\x01K\x00tb");
+            }
+            1 if self.is_wild => self.raw(b"\x8c\x01O\x85R"),
+            2 => self.raw(b"\x8c\x02>f\x85R"),
+            _ => self.raw(b"\x8c\x02u1\x85R"),
+        }
+        let number = self.put();
+        self.dtypes.push(number);
+    }
+
+    fn array(&mut self) {
+        self.with(|all| all.text("numpy.core.multiarray").text("_reconstruct").raw(b"\x93"));
+        self.with(|all| all.text("numpy").text("ndarray").raw(b"\x93K\x00\x85C\x01b\x87R"));
+        self.put();
+        let count = [0, 1, 8, 100][self.random.below(4)];
+        if !self.is_wild {
+            // Bytes of whatever dtype, if there are none; or objects that many have.
+            self.raw(b"(K\x01K\x00\x85");
+            self.some_dtype();
+            return self.raw(b"\x89C\x00tb");
+        }
+        self.raw(&[b'(', b'K', 1, b'K', count, 0x85]);
+        self.some_dtype();
+        self.raw(b"\x89");
+        match self.random.below(2) {
+            0 => self.some_list(),
+            _ => {
+                self.raw(&[b'C', count]);
+                self.raw(&vec![0; count.into()]);
+            }
+        }
+        self.raw(b"tb");
+    }
+}
