@@ -69,7 +69,8 @@
 //!
 //! # What a file means
 //!
-//! What is written equals what `numpy.save` of NumPy 2 writes, to the byte. What is read is read as NumPy reads it, with
+//! What is written equals what `numpy.save` of NumPy 2 writes, to the byte; but for the pickle of Python objects, of which NumPy itself
+//! writes two for equal arrays: it loads as the same objects. What is read is read as NumPy reads it, with
 //! exceptions where NumPy's laxness hides damage: a bool other than 0 and 1, a key that stands twice in a header, and
 //! bytes behind an array that should be the last thing in its file, and invalid text read as `String`, are errors. From a reader exactly one array is taken.
 //!
@@ -81,7 +82,8 @@
 //!
 //! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `object`: Python objects
-//! ([`object`]), read as data and written; nothing of them is ever executed. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
+//! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. `serde-1`: objects as `serde` knows values.
+//! `num-bigint-0_4`: Python's integers to and from that crate's. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
 //! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these. `cli`: the program `ndio`.
 

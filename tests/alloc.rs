@@ -353,13 +353,15 @@ fn pickles_take_memory_and_work_in_proportion() {
         let read = || Pickle::read(&bytes[..]);
         let within = |what: &str, times: usize, work: &mut dyn FnMut()| {
             let before = ALL.load(Ordering::Relaxed);
-            let t = std::time::Instant::now();
             let (peak, _, ()) = measured(work);
-            if t.elapsed().as_millis() > 50 { eprintln!("{seed} {what} {:?} {}", t.elapsed(), bytes.len()); }
             let all = ALL.load(Ordering::Relaxed) - before;
             let most = times * bytes.len();
             assert!(peak <= most + MIB, "seed {seed}: {what} takes {peak} bytes for {}", bytes.len());
-            assert!(all <= 4 * most + 4 * MIB, "seed {seed}: {what} takes {all} bytes in all for {}", bytes.len());
+            assert!(
+                all <= 4 * most + 4 * MIB,
+                "seed {seed}: {what} takes {all} bytes in all for {}",
+                bytes.len()
+            );
         };
         within("reading", 256, &mut || drop(read()));
         let (Ok(one), Ok(two)) = (read(), read()) else {
@@ -387,7 +389,10 @@ fn pickles_take_memory_and_work_in_proportion() {
             }
         });
     }
-    assert!(values > count / 4 && errors > 0 && written > 0, "{values} values, {errors} errors, {written} written");
+    assert!(
+        values > count / 4 && errors > 0 && written > 0,
+        "{values} values, {errors} errors, {written} written"
+    );
 }
 
 /// What is cast, sliced or taken out of records takes its result and a block.

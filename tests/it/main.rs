@@ -13,6 +13,8 @@ mod faults;
 mod floors;
 mod hostile;
 #[cfg(feature = "object")]
+mod object_values;
+#[cfg(feature = "object")]
 mod objects;
 mod options;
 mod properties;

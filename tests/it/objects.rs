@@ -154,6 +154,38 @@ fn the_corpus_is_written_again() {
     }
 }
 
+/// What Python has, in each of its protocols, is written again in each of ours, for Python to look at.
+#[test]
+#[ignore = "needs NDARRAY_IO_KINDS and NDARRAY_IO_WRITTEN"]
+fn all_kinds_are_written_again() {
+    let kinds = crate::support::folder_from("NDARRAY_IO_KINDS");
+    let written = crate::support::folder_from("NDARRAY_IO_WRITTEN");
+    let mut count = 0;
+    for entry in std::fs::read_dir(kinds).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let array: Array1<Object> = read_npy(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(array, array.mapv(|object| object.detach()), "{name}");
+        for protocol in [2, 3, 4] {
+            let mut file = Vec::new();
+            let options = WriteOptions::new().pickle_protocol(protocol);
+            match array.write_npy_with(&mut file, &options) {
+                Ok(()) => {
+                    let again = Array1::<Object>::read_npy(&file[..]).unwrap();
+                    assert_eq!(again.len(), 1, "{name}");
+                    std::fs::write(written.join(format!("{name}.{protocol}.npy")), &file).unwrap();
+                }
+                // An object that is made with arguments by name.
+                Err(error) => {
+                    assert!(protocol < 4 && error.to_string().contains("needs protocol 4"), "{name}: {error}")
+                }
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 3000, "{count}");
+}
+
 #[test]
 fn values_are_those_that_python_wrote() {
     let ints = read("ints");

@@ -20,7 +20,10 @@ pub(super) struct Build {
 
 impl Build {
     /// An object of the graph: the last that was added.
-    fn finish(self, slot: Slot) -> Object {
+    fn finish(mut self, slot: Slot) -> Object {
+        if let Some(Node::Dict(_) | Node::Set(_) | Node::FrozenSet(_)) = self.graph.nodes.last() {
+            self.graph.indexes = keys::room_for_indexes(&self.graph);
+        }
         let graph = slot.node().map(|_| Shared::new(self.graph));
         Object { slot, graph }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::graph::{Graph, Node, Shared, Slot, Span};
-use super::keys::Keys;
+use super::keys::{Keys, room_for_indexes};
 use super::known::bad;
 use super::machine::Read;
 use super::{Object, ObjectRef};
@@ -16,6 +16,7 @@ pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Objec
     let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
     let heights = heights(&graph, first, limits.the_object_height())?;
     gather(&mut graph, pickle, &heights);
+    graph.indexes = room_for_indexes(&graph);
     let mut shared = Shared::new(graph);
     let doubles = doubles(&shared, &heights)?;
     if let Some(shared) = Arc::get_mut(&mut shared) {

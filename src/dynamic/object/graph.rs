@@ -3,15 +3,14 @@
 //! So that objects can be parts of themselves without leaking, nothing has to be walked through to be dropped, and a million
 //! small lists are a few allocations.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, Range};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_complex::Complex;
 
-use super::keys::Index;
+use super::keys::Indexes;
 use super::times::{Date, Time, Timedelta};
 use super::{Object, ObjectRef};
 use crate::dtype::DType;
@@ -257,11 +256,8 @@ pub(super) struct Graph {
     pub(super) texts: String,
     pub(super) rest: Option<Box<Rest>>,
     /// What keys stand where in a dict or set, for those that somebody has looked into.
-    pub(super) indexes: OnceLock<Box<Indexes>>,
+    pub(super) indexes: Option<Box<dyn Indexes>>,
 }
-
-/// By the number of the dict or set.
-type Indexes = Mutex<HashMap<u32, Arc<Index>>>;
 
 /// The tables that few have.
 #[derive(Default)]

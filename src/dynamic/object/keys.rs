@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use num_bigint::BigInt;
 use num_complex::Complex;
 use num_traits::FromPrimitive;
 
 use super::equal::Sets;
-use super::graph::{Held, Id, Node};
+use super::graph::{Graph, Held, Id, Node};
 use super::times::{Date, Time, Timedelta};
 use super::{ObjectRef, Text, View};
 use crate::dtype::{DType, Kind};
@@ -249,13 +249,14 @@ impl Keys {
     }
 
     fn of_parts(&self, object: ObjectRef<'_>) -> Hashed {
-        let parts = (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| match part.id() {
-            Some(id) => self.made[&id],
-            None => match kind(part) {
-                KeyKind::Leaf(leaf) => Hashed { hash: self.state.hash_one(&leaf), is_known: true },
-                _ => unreachable!("what has parts has a node"),
-            },
-        });
+        let parts =
+            (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| match part.id() {
+                Some(id) => self.made[&id],
+                None => match kind(part) {
+                    KeyKind::Leaf(leaf) => Hashed { hash: self.state.hash_one(&leaf), is_known: true },
+                    _ => unreachable!("what has parts has a node"),
+                },
+            });
         let is_set = matches!(object.view(), View::FrozenSet(_));
         let mut hasher = self.state.build_hasher();
         (is_set, object.part_count()).hash(&mut hasher);
@@ -316,8 +317,6 @@ impl Keys {
     /// Where the keys of a dict (at every second place) or set stand that remain if of equal ones the last counts, at the place of the
     /// first; `None` within if all do, and outside if one can be no key.
     pub(super) fn distinct(&mut self, owner: ObjectRef<'_>, step: usize) -> Option<Option<Vec<[usize; 2]>>> {
-        /// Of so few, each is compared with each.
-        const FEW: usize = 8;
         let count = owner.part_count() / step;
         let Some((graph, number)) = owner.place() else { return Some(None) };
         let key = |index: usize| *graph.part(number, index * step);
@@ -372,20 +371,45 @@ pub(super) struct Index {
     places: Places,
 }
 
+/// The indexes of a graph's dicts and sets, each made when somebody looks into it for the first time. (Behind this trait, an object is
+/// the key of a map without its being said to be mutable: what is looked up changes nothing of it.)
+pub(super) trait Indexes: Send + Sync {
+    fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>>;
+}
+
+impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
+    fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>> {
+        let mut indexes = self.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = indexes.get(&number) {
+            return Some(Arc::clone(index));
+        }
+        let index = Arc::new(make()?);
+        indexes.insert(number, Arc::clone(&index));
+        Some(index)
+    }
+}
+
+/// Room for the indexes of a graph, if it has a dict or set that is worth one.
+pub(super) fn room_for_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
+    let is_worth_it = |node: &Node| match node {
+        Node::Dict(span) => span.len / 2 > FEW,
+        Node::Set(span) | Node::FrozenSet(span) => span.len > FEW,
+        _ => false,
+    };
+    graph.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn Indexes>)
+}
+
+/// Of so few keys, each is looked at.
+pub(super) const FEW: usize = 8;
+
 /// The number of a key in a dict or set.
 pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
     let (graph, number) = owner.place()?;
     let step = if matches!(graph.nodes[number as usize], Node::Dict(_)) { 2 } else { 1 };
-    let mut indexes = graph.indexes.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner);
-    let index = match indexes.get(&number) {
-        Some(index) => Arc::clone(index),
-        None => {
-            let index = Arc::new(index(owner, step)?);
-            indexes.insert(number, Arc::clone(&index));
-            index
-        }
-    };
-    drop(indexes);
+    let index = match &graph.indexes {
+        Some(indexes) => indexes.once(number, &|| index(owner, step)),
+        None => index(owner, step).map(Arc::new),
+    }?;
     let mut keys = Keys { state: index.state.clone(), ..Keys::default() };
     let hash = keys.hash(key)?;
     let is_it = |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.same(key, other));

@@ -44,6 +44,8 @@
 //! can be changed never do.
 
 mod array;
+#[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
+mod bridge;
 mod budget;
 mod build;
 mod call;

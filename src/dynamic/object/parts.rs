@@ -159,10 +159,8 @@ impl<'a> Dict<'a> {
     }
 
     fn find(self, key: ObjectRef<'_>) -> Option<ObjectRef<'a>> {
-        /// Of so few, all are looked at.
-        const FEW: usize = 8;
         match self.all.owner.node() {
-            Some((_, Node::Dict(_))) if self.len() > FEW => {
+            Some((_, Node::Dict(_))) if self.len() > keys::FEW => {
                 keys::find(self.all.owner, key).and_then(|number| self.all.get(2 * number + 1))
             }
             // What a call sets may stand there twice.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{ArrayParts, CallParts, Graph, Id, Node, Shared, Slot, Span, StoredDType};
+use super::keys::room_for_indexes;
 use super::{Object, ObjectRef};
 
 /// A walk through the parts of objects. Whoever walks decides for each part whether to [`enter`](Self::enter) it.
@@ -98,6 +99,7 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
     for object in &order {
         copy.add(*object);
     }
+    copy.graph.indexes = room_for_indexes(&copy.graph);
     Object { slot: Slot::of_node(0), graph: Some(Shared::new(copy.graph)) }
 }
 

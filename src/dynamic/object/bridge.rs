@@ -1,0 +1,87 @@
+//! Conversions between Python's days and times and those of `chrono` 0.4 and `jiff` 0.2. Nothing is rounded: what does not fit is an
+//! error.
+
+use super::{Date, Time, Timedelta};
+use crate::error::{Error, ErrorKind, Result};
+
+fn fits<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
+    made.ok_or_else(|| {
+        let reason =
+            format!("{what:?} is beyond what there is on the other side, or between two of its microseconds");
+        ErrorKind::BadOption { reason }.into()
+    })
+}
+
+/// A time of day by its nanosecond.
+fn time(hour: u32, minute: u32, second: u32, nanosecond: u32) -> Option<Time> {
+    let small = |number: u32| u8::try_from(number).ok();
+    let microsecond = nanosecond.is_multiple_of(1000).then_some(nanosecond / 1000)?;
+    Time::new(small(hour)?, small(minute)?, small(second)?, microsecond)
+}
+
+/// A length by its nanoseconds.
+fn length(nanoseconds: i128) -> Option<Timedelta> {
+    const SECOND: i128 = 1_000_000;
+    const DAY: i128 = 86_400 * SECOND;
+    let total = (nanoseconds % 1000 == 0).then_some(nanoseconds / 1000)?;
+    let (days, within) = (total.div_euclid(DAY), total.rem_euclid(DAY));
+    // Both are less than a day's.
+    Timedelta::new(i32::try_from(days).ok()?, (within / SECOND) as u32, (within % SECOND) as u32)
+}
+
+macro_rules! try_from {
+    ($($from:ty => $to:ty: |$value:ident| $made:expr;)*) => {$(
+        impl TryFrom<$from> for $to {
+            type Error = Error;
+
+            fn try_from($value: $from) -> Result<Self> {
+                fits($made, $value)
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "chrono-0_4")]
+mod chrono {
+    use chrono_0_4::{Datelike, NaiveDate, NaiveTime, TimeDelta, Timelike};
+
+    use super::{Date, Error, Result, Time, Timedelta, fits, length, time};
+
+    try_from! {
+        NaiveDate => Date: |date| u16::try_from(date.year()).ok().and_then(|year| Date::new(year, date.month() as u8, date.day() as u8));
+        Date => NaiveDate: |date| NaiveDate::from_ymd_opt(date.year().into(), date.month().into(), date.day().into());
+        NaiveTime => Time: |at| time(at.hour(), at.minute(), at.second(), at.nanosecond());
+        Time => NaiveTime: |at| NaiveTime::from_hms_micro_opt(at.hour().into(), at.minute().into(), at.second().into(), at.microsecond());
+        TimeDelta => Timedelta: |delta| length(i128::from(delta.num_seconds()) * 1_000_000_000 + i128::from(delta.subsec_nanos()));
+        Timedelta => TimeDelta: |delta| i64::try_from(delta.total_microseconds()).ok().map(TimeDelta::microseconds);
+    }
+}
+
+#[cfg(feature = "jiff-0_2")]
+mod jiff {
+    use jiff_0_2::SignedDuration;
+    use jiff_0_2::civil;
+
+    use super::{Date, Error, Result, Time, Timedelta, fits, length, time};
+
+    try_from! {
+        civil::Date => Date: |date| {
+            let year = u16::try_from(date.year()).ok();
+            year.and_then(|year| Date::new(year, date.month().cast_unsigned(), date.day().cast_unsigned()))
+        };
+        Date => civil::Date: |date| {
+            let [month, day] = [date.month(), date.day()].map(u8::cast_signed);
+            civil::Date::new(date.year().cast_signed(), month, day).ok()
+        };
+        civil::Time => Time: |at| {
+            let part = |number: i8| u32::from(number.cast_unsigned());
+            time(part(at.hour()), part(at.minute()), part(at.second()), at.subsec_nanosecond().cast_unsigned())
+        };
+        Time => civil::Time: |at| {
+            let [hour, minute, second] = [at.hour(), at.minute(), at.second()].map(u8::cast_signed);
+            civil::Time::new(hour, minute, second, (at.microsecond() * 1000).cast_signed()).ok()
+        };
+        SignedDuration => Timedelta: |duration| length(duration.as_nanos());
+        Timedelta => SignedDuration: |delta| i64::try_from(delta.total_microseconds()).ok().map(SignedDuration::from_micros);
+    }
+}

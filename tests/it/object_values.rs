@@ -1,0 +1,280 @@
+//! What objects are: keys as Python compares them, circles, streams, pickles by themselves, and what calls mean. Where a value is
+//! Python's, the comment says what was typed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Read;
+
+use ndarray::{Array1, ArrayD, arr1};
+use ndarray_io::object::{CallBuilder, Int, Object, Pickle, View, Zone};
+use ndarray_io::{
+    DynArray, ErrorKind, Limited, Limits, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
+};
+use num_complex::Complex;
+
+use crate::support::manifest;
+
+fn pickle(bytes: &[u8]) -> Object {
+    Pickle::read(bytes).unwrap_or_else(|error| panic!("{}: {error}", bytes.escape_ascii())).into_object()
+}
+
+/// A reader that has no length, and counts what is taken.
+struct Stream<'a> {
+    bytes: &'a [u8],
+    taken: usize,
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.bytes.read(into)?;
+        self.taken += count;
+        Ok(count)
+    }
+}
+
+/// Two arrays of objects in a row, and bytes behind them, as `np.save` into one stream: in each protocol just the array is taken.
+#[test]
+fn not_a_byte_more_than_the_array_is_taken() {
+    let folder = manifest::testdata().join("objects");
+    for name in ["texts", "texts-p0", "texts-p1", "texts-p2", "texts-p3", "arrays-p5", "containers"] {
+        let one = std::fs::read(folder.join(format!("{name}.npy"))).unwrap();
+        let all = [&one[..], &one, b"behind"].concat();
+        let mut stream = Stream { bytes: &all, taken: 0 };
+        for count in 1..=2 {
+            let array =
+                ArrayD::<Object>::read_npy(&mut stream).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!array.is_empty());
+            assert_eq!(stream.taken, count * one.len(), "{name}");
+        }
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "behind");
+        // Cut anywhere, it is an error that says so, and nothing worse.
+        for end in (0..one.len()).rev().step_by(7) {
+            let cut = NpyReader::new(Stream { bytes: &one[..end], taken: 0 })
+                .and_then(|mut file| file.read::<ArrayD<Object>>());
+            assert!(cut.unwrap_err().is_format(), "{name} cut at {end}");
+        }
+    }
+}
+
+/// `{1: "a", True: "b", 1.0: "c", 2: "d"}` is `{1: 'c', 2: 'd'}`, and so on.
+#[test]
+fn the_last_of_equal_keys_counts_at_the_place_of_the_first() {
+    let dict = pickle(b"}(K\x01X\x01\x00\x00\x00aI01\nX\x01\x00\x00\x00bG\x3f\xf0\0\0\0\0\0\0X\x01\x00\x00\x00cK\x02X\x01\x00\x00\x00du.");
+    assert_eq!(dict.to_string(), "{1: 'c', 2: 'd'}");
+    for key in [
+        Object::from(1),
+        true.into(),
+        1.0.into(),
+        Complex::new(1.0, 0.0).into(),
+        Object::decimal("1.0").unwrap(),
+    ] {
+        assert_eq!(dict.get(&key).unwrap().as_str(), Some("c"), "{key}");
+    }
+    assert!(dict.get("1").is_none() && dict.get(3).is_none() && dict.get(Object::list([1])).is_none());
+    // set([1, True, "1"])
+    assert_eq!(pickle(b"\x80\x04\x8f(K\x01\x88\x8c\x011\x90.").to_string(), "{1, '1'}");
+    // More keys than are compared one by one.
+    let many = Object::dict((0..1000).map(|number| (Object::tuple([number, 5]), number))).unwrap();
+    assert_eq!(i64::try_from(many.get(Object::tuple([999.0, 5.0])).unwrap()).unwrap(), 999);
+    let scalar = Object::scalar(&DynArray::new(&ndarray::arr0(7u8)).unwrap()).unwrap();
+    let numbers = Object::dict((0..20).map(|number| (number, number))).unwrap();
+    assert_eq!(i64::try_from(numbers.get(scalar).unwrap()).unwrap(), 7);
+    // hash(float("nan")) is that of the object; by bits here. 2.0**63 == 2**63; 0.5 == Decimal("0.5"); 0.1 != Decimal("0.1").
+    let odd = [
+        Object::from(f64::NAN),
+        (2f64.powi(63)).into(),
+        0.5.into(),
+        0.1.into(),
+        Object::from(-0.0),
+        Object::decimal("1E+400").unwrap(),
+    ];
+    let odd = Object::set(odd).unwrap();
+    let odd = odd.items().unwrap();
+    assert!(
+        odd.contains(f64::NAN) && odd.contains(1u64 << 63) && odd.contains(Object::decimal("0.50").unwrap())
+    );
+    assert!(
+        odd.contains(0)
+            && odd.contains(Object::decimal("0.0").unwrap())
+            && !odd.contains(Object::decimal("0.1").unwrap())
+    );
+    assert!(odd.contains(Object::decimal("10e399").unwrap()));
+    // frozenset([1, 2]) == frozenset([2, 1]); two instances are two keys.
+    let sets =
+        Object::set([Object::frozen_set([1, 2]).unwrap(), Object::frozen_set([2, 1]).unwrap()]).unwrap();
+    assert_eq!(sets.items().unwrap().len(), 1);
+    let instance =
+        || CallBuilder::new(Object::global("builtins", "object"), Object::tuple([0; 0])).is_new(true).build();
+    let two = [instance(), instance()];
+    assert_eq!(Object::set(two.iter()).unwrap().items().unwrap().len(), 2);
+    assert!(Object::set(two.iter()).unwrap().items().unwrap().contains(&two[1]));
+}
+
+/// Strict about types and bits, whatever the order of dicts and sets; and what is equal has the same hash.
+#[test]
+fn equality_is_strict_and_hashes_agree() {
+    let dict = |pairs: &[(&str, i32)]| pairs.iter().copied().collect::<Object>();
+    let same = [
+        (dict(&[("a", 1), ("b", 2)]), dict(&[("b", 2), ("a", 1)])),
+        (Object::set([1, 2, 3]).unwrap(), Object::set([3, 1, 2]).unwrap()),
+        (Object::list(["a long text that is no slot"]), Object::list(["a long text that is no slot"])),
+        (pickle(b"]q\x00h\x00a."), pickle(b"]q\x00h\x00a.")),
+    ];
+    for (one, two) in &same {
+        assert_eq!(one, two);
+        assert_eq!(HashSet::from([one, two]).len(), 1, "{one}");
+    }
+    let different = [
+        (Object::from(1), Object::from(true)),
+        (1.into(), 1.0.into()),
+        (0.0.into(), Object::from(-0.0)),
+        (dict(&[("a", 1)]), dict(&[("a", 2)])),
+        (Object::dict([(1, 1)]).unwrap(), Object::dict([(1.0, 1)]).unwrap()),
+        (Object::list([1]), Object::tuple([1])),
+        (Object::set([1, 2]).unwrap(), Object::set([1, 3]).unwrap()),
+        (Object::from(&b"a"[..]), "a".into()),
+        (pickle(b"]q\x00h\x00a."), pickle(b"]q\x00](h\x00K\x01ea.")),
+    ];
+    for (one, two) in &different {
+        assert_ne!(one, two);
+    }
+}
+
+/// `a = []; a.append(a)` and so on, shown as Python shows them, and written so that they are circles again.
+#[test]
+fn circles_are_shown_and_written() {
+    let circles: [(&[u8], &str); 4] = [
+        (b"]q\x00h\x00a.", "[[...]]"),
+        (b"}q\x00K\x01h\x00s.", "{1: {...}}"),
+        // t = ([],); t[0].append(t), as pickle.dumps writes it in protocol 2
+        (b"\x80\x02]q\x00h\x00\x85q\x01a0h\x01.", "([(...)],)"),
+        (b"\x80\x04\x8c\x01m\x94\x8c\x01C\x93)\x81\x94}\x8c\x04selfh\x01sb.", "m.C() <state: {'self': ...}>"),
+    ];
+    for (bytes, shown) in circles {
+        let one = pickle(bytes);
+        assert_eq!(one.to_string(), shown);
+        for protocol in [2, 3, 4] {
+            let again = pickle(&Pickle::write(&one, &WriteOptions::new().pickle_protocol(protocol)).unwrap());
+            assert_eq!((again.to_string(), &again), (shown.to_string(), &one));
+        }
+        assert_eq!(one.detach(), one);
+        assert!(one.detach().to_string() == shown);
+    }
+    let list = pickle(b"]q\x00h\x00a.");
+    assert!(list.items().unwrap().get(0).unwrap().is_same(list.as_ref()));
+}
+
+/// What only Python's own reader could find is a value, and nothing that is written.
+#[test]
+fn what_a_reader_supplies_is_a_value() {
+    let all = pickle(b"\x80\x05(\x8c\x01aQPtwo\n\x82\x05\x83\x00\x01\x97\x97\x98t.");
+    assert_eq!(
+        all.to_string(),
+        "(<persistent 'a'>, <persistent 'two'>, <extension 5>, <extension 256>, <buffer 0>, <buffer 1>)"
+    );
+    let View::Persistent(name) = all.items().unwrap().get(0).unwrap().view() else { panic!() };
+    assert_eq!(name.as_str(), Some("a"));
+    assert!(Pickle::write(&all, &WriteOptions::new()).unwrap_err().is_usage());
+}
+
+#[test]
+fn a_pickle_says_what_python_would_look_up() {
+    // Thrown away, it is looked up nevertheless; in protocol 2 by its old name.
+    let pickle = Pickle::read(&b"\x80\x02cos\nsystem\n0c__builtin__\nxrange\n(K\x01K\x05tR."[..]).unwrap();
+    let names: Vec<_> = pickle.globals().map(|global| (global.to_string(), global.stored())).collect();
+    assert_eq!(names, [("os.system".into(), ("os", "system")), ("range".into(), ("__builtin__", "xrange"))]);
+    assert_eq!(pickle.calls().len(), 1);
+    assert_eq!(pickle.object().to_string(), "range(1, 5)");
+    let joblib =
+        Pickle::read(&b"\x80\x04\x8c\x13joblib.numpy_pickle\x8c\x11NumpyArrayWrapper\x93."[..]).unwrap_err();
+    assert!(joblib.to_string().contains("joblib.dump"), "{joblib}");
+}
+
+#[test]
+fn the_height_can_be_raised() {
+    let deep = [&b"]"[..], &b"\x85".repeat(5000), b"."].concat();
+    let error = Pickle::read(&deep[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limited: Limited::ObjectNesting, .. }), "{error}");
+    let options = ReadOptions::new().limits(Limits::default().object_height(100_000));
+    let deep = Pickle::read_with(&deep[..], &options).unwrap().into_object();
+    let again = Pickle::write(&deep, &WriteOptions::new()).unwrap();
+    assert_eq!(&deep, Pickle::read_with(&again[..], &options).unwrap().object());
+    assert!(deep.to_string().starts_with("((((") && deep.detach() == deep);
+    // So deep as no read would go: by hand, and dropped without recursion.
+    let tower = (0..30_000).fold(Object::none(), |inner, _| Object::list([inner]));
+    assert!(tower.to_string().ends_with("]]]]") && tower.detach() == tower);
+    assert_eq!(Pickle::write(&tower, &WriteOptions::new()).unwrap().last(), Some(&b'.'));
+    drop(tower);
+    // As a key it is gone through as well.
+    let tower = || (0..30_000).fold(Object::none(), |inner, _| Object::tuple([inner]));
+    let keys = HashSet::from([tower(), tower()]);
+    assert_eq!(keys.len(), 1);
+    let dict = Object::dict([(tower(), 1)]).unwrap();
+    assert!(dict.get(tower()).is_some() && dict == Object::dict([(tower(), 1)]).unwrap());
+}
+
+/// `pickle.dumps` of aware times, in protocols 2 and 4: see testdata/objects "others".
+#[test]
+fn aware_times_matrices_and_dtypes_have_a_meaning() {
+    let others: ArrayD<Object> =
+        ndarray_io::read_npy(manifest::testdata().join("objects/others.npy")).unwrap();
+    let (date, time, zone) = others[[9]].as_ref().as_aware().unwrap();
+    assert_eq!((date.year(), date.month(), date.day(), time.hour()), (2020, 1, 1, 0));
+    assert!(matches!(zone, Zone::Offset(offset) if offset.days() == 0), "{zone:?}");
+    let dtype = Object::call("numpy", "dtype", [">i2"]);
+    assert_eq!(dtype.as_ref().as_dtype().unwrap().to_string(), "'>i2'");
+    assert!(others[[0]].as_ref().as_dtype().is_none() && others[[0]].as_ref().as_array().is_none());
+}
+
+#[test]
+fn objects_become_rusts_own_types() {
+    let rows = Object::from(vec![(1, "a"), (2, "b")]);
+    assert_eq!(Vec::<(u8, String)>::try_from(&rows).unwrap(), [(1, "a".into()), (2, "b".into())]);
+    let dict = Object::from(BTreeMap::from([("a", vec![1.5]), ("b", vec![])]));
+    assert_eq!(HashMap::<String, Vec<f64>>::try_from(dict).unwrap()["a"], [1.5]);
+    assert_eq!(
+        ArrayD::<f64>::try_from(Object::from(&DynArray::new(&arr1(&[1.5])).unwrap())).unwrap()[[0]],
+        1.5
+    );
+    assert_eq!(char::try_from(Object::from('λ')).unwrap(), 'λ');
+    assert_eq!(usize::try_from(Object::from(5usize)).unwrap(), 5);
+    assert_eq!(Int::try_from(Object::from(u128::MAX)).unwrap().to_string(), u128::MAX.to_string());
+    assert!(Vec::<u8>::try_from(Object::from(5)).unwrap_err().to_string().contains("an int, and not a list"));
+    let objects = arr1(&[Object::from(1), Object::list([2])]);
+    let mut file = Vec::new();
+    objects.write_npy(&mut file).unwrap();
+    let dynamic = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap();
+    let list = dynamic.objects().unwrap()[1].clone();
+    let back: Array1<Object> = dynamic.into_array().map_err(|(_, error)| error).unwrap();
+    assert!(back == objects && back[1].is_same(&list), "no copies are made");
+}
+
+/// `datetime.timedelta(microseconds=-1)` is `datetime.timedelta(days=-1, seconds=86399, microseconds=999999)`.
+#[cfg(all(feature = "chrono-0_4", feature = "jiff-0_2"))]
+#[test]
+fn days_and_times_become_those_of_others() {
+    use ndarray_io::object::{Date, Time, Timedelta};
+
+    let (date, time) = (Date::new(2024, 2, 29).unwrap(), Time::new(23, 59, 58, 7).unwrap());
+    let less = Timedelta::new(-1, 86_399, 999_999).unwrap();
+    let (there, at) =
+        (chrono_0_4::NaiveDate::try_from(date).unwrap(), chrono_0_4::NaiveTime::try_from(time).unwrap());
+    assert_eq!((there.to_string(), at.to_string()), ("2024-02-29".into(), "23:59:58.000007".into()));
+    assert_eq!((Date::try_from(there).unwrap(), Time::try_from(at).unwrap()), (date, time));
+    let delta = chrono_0_4::TimeDelta::microseconds(-1);
+    assert_eq!(
+        (Timedelta::try_from(delta).unwrap(), chrono_0_4::TimeDelta::try_from(less).unwrap()),
+        (less, delta)
+    );
+    assert!(Timedelta::try_from(chrono_0_4::TimeDelta::nanoseconds(1)).unwrap_err().is_usage());
+    assert!(Date::try_from(chrono_0_4::NaiveDate::MAX).is_err());
+
+    let (there, at) =
+        (jiff_0_2::civil::Date::try_from(date).unwrap(), jiff_0_2::civil::Time::try_from(time).unwrap());
+    assert_eq!((there.to_string(), at.to_string()), ("2024-02-29".into(), "23:59:58.000007".into()));
+    assert_eq!((Date::try_from(there).unwrap(), Time::try_from(at).unwrap()), (date, time));
+    let duration = jiff_0_2::SignedDuration::from_micros(-1);
+    assert_eq!(Timedelta::try_from(duration).unwrap(), less);
+    assert_eq!(jiff_0_2::SignedDuration::try_from(less).unwrap(), duration);
+}
