@@ -12,9 +12,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Axis, Ix1, Ix2, s};
+use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, Casting, Conversion, DynArray, Kind, NpyFile, NpyMmap, NpyWriter, Order, ReadOptions, Record,
-    Scalar, concatenate_npy, convert_npy, read_npy, read_npy_with, write_npy,
+    Casting, DynArray, NpyFile, NpyMmap, NpyWriter, ReadOptions, Record, read_npy, read_npy_with, write_npy,
 };
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 

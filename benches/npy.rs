@@ -214,7 +214,7 @@ fn writes(folder: &Path, numpy: &Python) {
 fn converted_reads(folder: &Path, numpy: &Python) {
     let plain = &folder.join("plane.npy");
     let big = &folder.join("big.npy");
-    let options = ndarray_io::WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big);
+    let options = ndarray_io::WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big);
     ndarray_io::write_npy_with(big, &plane(), &options).unwrap();
     let race = Race::new("read >f8")
         .runner("ndarray-io", || timed(|| ndarray_io::read_npy::<_, Array2<f64>>(big).unwrap()))

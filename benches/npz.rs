@@ -7,10 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
-use ndarray_io::{
-    Compression, NpzFile, NpzMmap, NpzOptions, NpzReader, NpzWriter, Store, WriteOptions, read_npy,
-    write_npy, write_npz, write_npz_with,
-};
+use ndarray_io::file::Store;
+use ndarray_io::npz::{Compression, NpzMmap, NpzOptions, write_npz_with};
+use ndarray_io::{NpzFile, NpzReader, NpzWriter, WriteOptions, read_npy, write_npy, write_npz};
 use ndarray_io_benches::{NumPy, Race, print_head, timed, timed_small};
 
 /// 128 MiB of `f64`.

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array2, Ix1, Ix2, s};
-use ndarray_io::{Conversion, NpyFile, NpyWriter, Order, convert_npy, read_npy, write_npy, write_zeroed_npy};
+use ndarray_io::convert::{Conversion, convert_npy};
+use ndarray_io::header::Order;
+use ndarray_io::{NpyFile, NpyWriter, read_npy, write_npy, write_zeroed_npy};
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 use npyz::WriterBuilder;
 

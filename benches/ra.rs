@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::Array1;
-use ndarray_io::{RaOptions, read_npy, read_ra, write_npy, write_ra, write_ra_with};
+use ndarray_io::ra::{RaOptions, read_ra, write_ra, write_ra_with};
+use ndarray_io::{read_npy, write_npy};
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 use rawarray::RawArray;
 

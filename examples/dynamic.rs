@@ -2,7 +2,8 @@
 //!
 //! Shows what each file holds. Without a file, it shows one of records that it makes itself.
 
-use ndarray_io::{DynArray, Kind, WriteNpyExt, read_npy, with_numbers};
+use ndarray_io::dtype::Kind;
+use ndarray_io::{DynArray, WriteNpyExt, read_npy, with_numbers};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths: Vec<_> = std::env::args_os().skip(1).collect();

@@ -11,10 +11,10 @@ use std::path::Path;
 use std::process::Command;
 
 use ndarray::{Array1, Array2, Ix2, arr1, s};
-use ndarray_io::{
-    Conversion, NpyFile, NpyMmapMut, NpyWriter, Order, Record, WriteOptions, convert_npy, write_npy,
-    write_zeroed_npy_with,
-};
+use ndarray_io::convert::{Conversion, convert_npy};
+use ndarray_io::header::Order;
+use ndarray_io::npy::write_zeroed_npy_with;
+use ndarray_io::{NpyFile, NpyMmapMut, NpyWriter, Record, WriteOptions, write_npy};
 
 #[derive(Record, Clone, Copy, Debug)]
 #[repr(C)]

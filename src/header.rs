@@ -1,14 +1,15 @@
-//! What every format's first bytes come to: what the payload is.
+//! What every format's first bytes come to: dtype, order and shape of what follows.
 
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Limited, Result};
 use crate::limits::{self, Limits};
-use crate::shape::{Order, Shape};
+pub use crate::shape::{Order, Shape};
 
 /// What an array's payload is. Every format yields one of these, and everything behind a format knows only this.
 ///
 /// ```
-/// use ndarray_io::{npy, Order};
+/// use ndarray_io::header::Order;
+/// use ndarray_io::npy;
 ///
 /// let file = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }          \n";
 /// let npy::Parsed::Done(parsed, used) = npy::parse(file)? else { panic!("the header is complete") };
@@ -40,7 +41,9 @@ impl Header {
     /// An error if the shape has too many axes, or more elements or bytes than this machine can address.
     ///
     /// ```
-    /// use ndarray_io::{ByteOrder, DType, Header, Kind, Order, Scalar, Shape};
+    /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// use ndarray_io::header::{Header, Order, Shape};
+    /// use ndarray_io::DType;
     ///
     /// let float = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
     /// assert!(Header::new(float.clone(), Order::C, Shape::from([3, 4])).is_ok());

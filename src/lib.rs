@@ -24,14 +24,14 @@
 //! | take an array of whatever type, and look | [`DynArray`] |
 //! | write an array piece by piece, or append to a file | [`NpyWriter`] |
 //! | read parts of a file: slices, chunks, rows at random | [`NpyFile`] |
-//! | convert or join files of any size | [`convert_npy`], [`concatenate_npy`], [`stack_npy`] |
+//! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
-//! | add, replace or remove members of an archive | [`NpzUpdate`] |
-//! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
-//! | read or write RA files | [`read_ra`], [`write_ra`], [`ReadRaExt`], [`WriteRaExt`], [`RaReader`], [`RaFile`], [`RaMmap`] |
-//! | make the one out of the other | [`convert_npy_to_ra`], [`convert_ra_to_npy`] |
+//! | add, replace or remove members of an archive | [`NpzUpdate`](npz::NpzUpdate) |
+//! | map an archive | [`NpzMmap`](npz::NpzMmap), [`NpzMmapMut`](npz::NpzMmapMut) |
+//! | read or write RA files | [`read_ra`](ra::read_ra), [`write_ra`](ra::write_ra), [`ReadRaExt`](ra::ReadRaExt), [`WriteRaExt`](ra::WriteRaExt), [`RaReader`](ra::RaReader), [`RaFile`](ra::RaFile), [`RaMmap`](ra::RaMmap) |
+//! | make the one out of the other | [`convert_npy_to_ra`](convert::convert_npy_to_ra), [`convert_ra_to_npy`](convert::convert_ra_to_npy) |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
 //! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
 //! | make a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
@@ -89,41 +89,33 @@
 
 mod array;
 mod codec;
-mod convert;
-mod dtype;
+pub mod convert;
+pub mod dtype;
 mod dynamic;
 mod element;
-mod error;
-mod header;
+pub mod error;
+pub mod header;
 mod io;
 mod limits;
 #[cfg(feature = "mmap")]
 mod mmap;
-pub mod npy;
+mod npy_format;
 #[cfg(feature = "npz")]
-mod npz;
-mod options;
+pub mod npz;
+pub mod options;
 mod parts;
 mod path;
 #[cfg(feature = "object")]
 mod pickle;
 mod progress;
-pub mod ra;
+mod ra_format;
 mod shape;
 mod transfer;
 #[cfg(feature = "npz")]
 mod zip;
 
-pub use array::{
-    ReadNpyExt, ReadNpyIntoExt, ReadRaExt, Store, ViewMutNpyExt, ViewMutRaExt, ViewNpyExt, ViewRaExt,
-    WriteNpyExt, WriteRaExt,
-};
-pub use convert::{
-    Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
-};
-pub use dtype::{
-    ByteOrder, DType, Field, Kind, MAX_ITEM_SIZE, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
-};
+pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+pub use dtype::DType;
 pub use dynamic::DynArray;
 #[cfg(feature = "object")]
 pub use dynamic::object;
@@ -131,36 +123,68 @@ pub use element::{
     Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
     WritableElement, units,
 };
-pub use error::{Error, ErrorKind, Limited, Part, Result};
-pub use header::Header;
-pub use io::{
-    ArrayFormat, ArrayReader, FromPayload, Npy, NpyReader, NpyWriter, Ra, RaReader, Surplus, make_room,
-    make_room_with,
-};
+pub use error::{Error, Result};
+pub use io::{NpyReader, NpyWriter};
 pub use limits::Limits;
 #[cfg(feature = "mmap")]
-pub use mmap::{ArrayMmap, ArrayMmapMut, MapAdvice, NpyMmap, NpyMmapMut, RaMmap, RaMmapMut};
-pub use npy::{NpyHeader, Version};
+pub use mmap::{NpyMmap, NpyMmapMut};
 #[cfg(feature = "npz")]
-pub use npz::{
-    Compression, NpzFile, NpzMember, NpzOptions, NpzReader, NpzUpdate, NpzWriter, read_npz, read_npz_with,
-    write_npz, write_npz_with,
-};
-#[cfg(all(feature = "npz", feature = "mmap"))]
-pub use npz::{NpzMmap, NpzMmapMut};
-pub use options::{Casting, OldText, RaOptions, ReadOptions, Trailing, WriteOptions};
-pub use parts::{ArrayFile, Chunks, NpyFile, RaFile};
-pub use path::{
-    create_new_npy, create_new_npy_with, ra_query, read_npy, read_npy_with, read_ra, read_ra_with,
-    replace_file_with, write_npy, write_npy_with, write_ra, write_ra_with, write_zeroed_npy,
-    write_zeroed_npy_with,
-};
-pub use ra::RaHeader;
-pub use shape::{Order, Shape};
+pub use npz::{NpzFile, NpzReader, NpzWriter, read_npz, write_npz};
+pub use options::{Casting, ReadOptions, WriteOptions};
+pub use parts::NpyFile;
+pub use path::{create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with, write_zeroed_npy};
 
 /// Structs as elements: `#[derive(Record)]`.
 #[cfg(feature = "derive")]
 pub use ndarray_io_derive::Record;
+
+pub mod file {
+    //! Readers, writers, files and maps of one array, whatever its format; and what is done to files.
+    //!
+    //! [`ArrayReader`], [`ArrayFile`] and [`ArrayMmap`] are the same code for NPY ([`Npy`]) and RA ([`Ra`]). For NPY they are
+    //! called [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and `NpyMmap`; for RA see [`ra`](crate::ra).
+
+    pub use crate::array::Store;
+    pub use crate::io::{ArrayFormat, ArrayReader, FromPayload, Npy, Ra, Surplus, make_room, make_room_with};
+    #[cfg(feature = "mmap")]
+    pub use crate::mmap::{ArrayMmap, ArrayMmapMut, MapAdvice};
+    pub use crate::parts::{ArrayFile, Chunks};
+    pub use crate::path::replace_file_with;
+}
+
+pub mod npy {
+    //! NPY headers by themselves, and the functions that few need.
+    //!
+    //! [`parse`] and [`format()`] do no I/O: they are for those who move the bytes themselves.
+
+    pub use crate::npy_format::{NpyHeader, Parsed, Version, format, parse, parse_with};
+    pub use crate::path::{create_new_npy_with, write_zeroed_npy_with};
+}
+
+pub mod ra {
+    //! RA files, as they are used in magnetic resonance imaging: arrays of numbers behind a header of fixed fields.
+    //!
+    //! ```
+    //! use ndarray::{Array2, arr2};
+    //! use ndarray_io::ra::{read_ra, write_ra};
+    //!
+    //! # let folder = tempfile::tempdir()?;
+    //! # let path = folder.path().join("a.ra");
+    //! write_ra(&path, &arr2(&[[1.0f32, 2.0]]))?;
+    //! let a: Array2<f32> = read_ra(&path)?;
+    //! assert_eq!(a[[0, 1]], 2.0);
+    //! # Ok::<(), Box<dyn std::error::Error>>(())
+    //! ```
+
+    pub use crate::array::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
+    pub use crate::io::RaReader;
+    #[cfg(feature = "mmap")]
+    pub use crate::mmap::{RaMmap, RaMmapMut};
+    pub use crate::options::ra::RaOptions;
+    pub use crate::parts::RaFile;
+    pub use crate::path::{ra_query, read_ra, read_ra_with, write_ra, write_ra_with};
+    pub use crate::ra_format::{Parsed, RaHeader, format, parse, query};
+}
 
 /// What `derive(Record)` needs. It may change with every version.
 #[doc(hidden)]

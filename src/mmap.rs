@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::change::{self, Locked, Purpose};
 use crate::io::{self, ArrayFormat, Npy, Ra};
-use crate::npy::Version;
+use crate::npy_format::Version;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::{self, Source};
@@ -179,7 +179,7 @@ pub type RaMmap<A, D> = ArrayMmap<A, D, Ra>;
 /// `(3, 4).f()`.
 pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
 
-/// A map of a file for reading: [`NpyMmap`] and [`RaMmap`](crate::RaMmap) are its names. Opening it takes no time, whatever the size; what is touched is loaded.
+/// A map of a file for reading: [`NpyMmap`] and [`RaMmap`](crate::ra::RaMmap) are its names. Opening it takes no time, whatever the size; what is touched is loaded.
 ///
 /// ```
 /// use ndarray::{arr2, Ix2};
@@ -269,7 +269,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 }
 
 /// A map of a file for changing it in place, or for changing a private copy of it: [`NpyMmapMut`] and
-/// [`RaMmapMut`](crate::RaMmapMut) are its names.
+/// [`RaMmapMut`](crate::ra::RaMmapMut) are its names.
 ///
 /// ```
 /// use ndarray::{Ix2, ShapeBuilder};

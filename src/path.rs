@@ -11,7 +11,7 @@ use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::{self, Npy, RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing, WriteOptions};
-use crate::ra::MAGIC;
+use crate::ra_format::MAGIC;
 use crate::transfer::Source;
 
 /// Reads an NPY file. Bytes behind the array are an error.
@@ -130,7 +130,7 @@ where
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("new.npy");
-/// ndarray_io::create_new_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
+/// ndarray_io::npy::create_new_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn create_new_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
@@ -170,7 +170,9 @@ where
 /// Writes an NPY file full of zeros, with options. See [`write_zeroed_npy`].
 ///
 /// ```
-/// use ndarray_io::{Order, WriteOptions, write_zeroed_npy_with};
+/// use ndarray_io::header::Order;
+/// use ndarray_io::npy::write_zeroed_npy_with;
+/// use ndarray_io::WriteOptions;
 ///
 /// let file = tempfile::tempfile()?;
 /// write_zeroed_npy_with::<f64, _>(&file, (2, 3), &WriteOptions::new().order(Order::Fortran))?;
@@ -192,7 +194,8 @@ where
 /// Whatever `write` returns, after which the old file is as it was; and the errors of [`write_npy`].
 ///
 /// ```
-/// use ndarray_io::{WriteOptions, replace_file_with};
+/// use ndarray_io::file::replace_file_with;
+/// use ndarray_io::WriteOptions;
 /// use std::io::Write;
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -233,8 +236,8 @@ where
 /// use ndarray::Array2;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// # ndarray_io::write_ra(&path, &ndarray::arr2(&[[1.0, 2.0]]))?;
-/// let array: Array2<f64> = ndarray_io::read_ra(&path)?;
+/// # ndarray_io::ra::write_ra(&path, &ndarray::arr2(&[[1.0, 2.0]]))?;
+/// let array: Array2<f64> = ndarray_io::ra::read_ra(&path)?;
 /// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -265,7 +268,7 @@ where
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.ra");
-/// ndarray_io::write_ra(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+/// ndarray_io::ra::write_ra(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_ra<P, T>(path: P, array: &T) -> Result<()>
@@ -361,8 +364,8 @@ fn unread(error: &dyn std::fmt::Display) -> crate::Error {
 /// ```
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.ra");
-/// ndarray_io::write_ra(&path, &ndarray::arr1(&[1.0f32, 2.0]))?;
-/// let text = ndarray_io::ra_query(&path)?;
+/// ndarray_io::ra::write_ra(&path, &ndarray::arr1(&[1.0f32, 2.0]))?;
+/// let text = ndarray_io::ra::ra_query(&path)?;
 /// assert!(text.ends_with("type: float32\nsize: 8\ndimension: 1\nshape:\n  - 2\n...\n"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -370,7 +373,7 @@ pub fn ra_query<P: AsRef<Path>>(path: P) -> Result<String> {
     let path = path.as_ref();
     let query = || {
         let reader = RaReader::new(File::open(path)?)?;
-        Ok(crate::ra::query(reader.ra_header(), &path.to_string_lossy()))
+        Ok(crate::ra_format::query(reader.ra_header(), &path.to_string_lossy()))
     };
     query().map_err(|error: crate::Error| error.at_path(path))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 /// How the elements of an array follow one another in a file.
 ///
 /// ```
-/// use ndarray_io::Order;
+/// use ndarray_io::header::Order;
 /// assert_eq!(Order::default(), Order::C);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub enum Order {
 /// The lengths of an array's axes.
 ///
 /// ```
-/// use ndarray_io::Shape;
+/// use ndarray_io::header::Shape;
 ///
 /// let shape = Shape::from([3, 4]);
 /// assert_eq!(shape.len(), Some(12));
@@ -35,7 +35,7 @@ impl Shape {
     /// The length of each axis.
     ///
     /// ```
-    /// assert_eq!(ndarray_io::Shape::from([3, 4]).dims(), [3, 4]);
+    /// assert_eq!(ndarray_io::header::Shape::from([3, 4]).dims(), [3, 4]);
     /// ```
     pub fn dims(&self) -> &[usize] {
         &self.0
@@ -44,7 +44,7 @@ impl Shape {
     /// How many axes there are.
     ///
     /// ```
-    /// assert_eq!(ndarray_io::Shape::from([3, 4]).ndim(), 2);
+    /// assert_eq!(ndarray_io::header::Shape::from([3, 4]).ndim(), 2);
     /// ```
     pub fn ndim(&self) -> usize {
         self.0.len()
@@ -54,7 +54,7 @@ impl Shape {
     /// ndarray's own rule: it holds for empty arrays too.
     ///
     /// ```
-    /// use ndarray_io::Shape;
+    /// use ndarray_io::header::Shape;
     /// assert_eq!(Shape::from([]).len(), Some(1)); // no axis: one element
     /// assert_eq!(Shape::from([0, usize::MAX]).len(), None);
     /// ```
@@ -67,7 +67,7 @@ impl Shape {
     /// is not empty counted and an item of no bytes counted as one.
     ///
     /// ```
-    /// assert_eq!(ndarray_io::Shape::from([3, 0]).byte_len(8), Some(0));
+    /// assert_eq!(ndarray_io::header::Shape::from([3, 0]).byte_len(8), Some(0));
     /// ```
     pub fn byte_len(&self, item_size: usize) -> Option<usize> {
         let mut lengths = self.0.iter().copied().filter(|&length| length > 0);

@@ -216,7 +216,9 @@ fn memory_is_in_proportion() {
 /// What is read, written or turned round in pieces takes memory for a few pieces, whatever the size of the file.
 fn parts_take_little() {
     use ndarray::{Array2, Ix2};
-    use ndarray_io::{Conversion, NpyFile, NpyWriter, Order, convert_npy};
+    use ndarray_io::convert::{Conversion, convert_npy};
+    use ndarray_io::header::Order;
+    use ndarray_io::{NpyFile, NpyWriter};
     use std::ops::ControlFlow;
 
     let folder = tempfile::tempdir().unwrap();
@@ -250,9 +252,10 @@ fn parts_take_little() {
 /// A conversion takes the memory that it is given and a little, whichever axis is the long one, and whatever becomes of it.
 fn conversions_take_their_budget() {
     use ndarray::{Array, IxDyn};
-    use ndarray_io::{
-        ByteOrder, Conversion, Kind, Order, Scalar, concatenate_npy, convert_npy, stack_npy, write_npy,
-    };
+    use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
+    use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    use ndarray_io::header::Order;
+    use ndarray_io::write_npy;
 
     const MEMORY: usize = MIB;
     let folder = tempfile::tempdir().unwrap();
@@ -397,7 +400,8 @@ fn pickles_take_memory_and_work_in_proportion() {
 
 /// What is cast, sliced or taken out of records takes its result and a block.
 fn casts_take_their_result() {
-    use ndarray_io::{ByteOrder, DynArray, Kind, Scalar};
+    use ndarray_io::DynArray;
+    use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 
     let array = DynArray::new(&Array1::<i32>::ones(4 * MIB)).unwrap();
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap();
@@ -412,7 +416,8 @@ fn casts_take_their_result() {
 /// An archive takes memory for its arrays and a few blocks; a bomb takes none for what it claims.
 #[cfg(feature = "npz")]
 fn archives_take_little() {
-    use ndarray_io::{Compression, DynArray, NpzOptions, NpzReader, NpzWriter, WriteOptions};
+    use ndarray_io::npz::{Compression, NpzOptions};
+    use ndarray_io::{DynArray, NpzReader, NpzWriter, WriteOptions};
     use std::io::Cursor;
 
     let array = Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64); // 32 MiB

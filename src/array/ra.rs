@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{FromPayload, Ra, RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
-use crate::ra::RaHeader;
+use crate::ra_format::RaHeader;
 use crate::transfer::Sink;
 
 /// Reading arrays from RA files.
@@ -22,7 +22,7 @@ use crate::transfer::Sink;
 ///
 /// ```
 /// use ndarray::{arr2, Array2};
-/// use ndarray_io::{ReadRaExt, WriteRaExt};
+/// use ndarray_io::ra::{ReadRaExt, WriteRaExt};
 ///
 /// let a = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
 /// let mut file = Vec::new();
@@ -53,7 +53,7 @@ pub trait ReadRaExt: FromPayload + Sealed {
 ///
 /// ```
 /// use ndarray::arr1;
-/// use ndarray_io::WriteRaExt;
+/// use ndarray_io::ra::WriteRaExt;
 ///
 /// let mut file = Vec::new();
 /// arr1(&[1.0f32, 2.0]).write_ra(&mut file)?;
@@ -88,7 +88,7 @@ pub trait WriteRaExt: Store {
 ///
 /// ```
 /// use ndarray::{arr1, ArrayView1};
-/// use ndarray_io::{ViewRaExt, WriteRaExt};
+/// use ndarray_io::ra::{ViewRaExt, WriteRaExt};
 ///
 /// let mut bytes = Vec::new();
 /// arr1(&[1u8, 2, 3]).write_ra(&mut bytes)?;
@@ -109,7 +109,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
 ///
 /// ```
 /// use ndarray::{arr1, Array1, ArrayViewMut1};
-/// use ndarray_io::{ReadRaExt, ViewMutRaExt, WriteRaExt};
+/// use ndarray_io::ra::{ReadRaExt, ViewMutRaExt, WriteRaExt};
 ///
 /// let mut bytes = Vec::new();
 /// arr1(&[1u8, 2, 3]).write_ra(&mut bytes)?;
@@ -208,7 +208,7 @@ fn store_packed<T: Store + ?Sized>(
         None => lz4::pack(&packer.bytes)?,
     };
     let mut found = found.expect("every array is stored behind a header");
-    found.flags |= crate::ra::PACKED;
+    found.flags |= crate::ra_format::PACKED;
     found.size = packed.len() as u64;
     sink.write(&found.to_bytes())?;
     sink.write(&packed)

@@ -40,7 +40,8 @@ pub trait WriteNpyExt: Store {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::{ByteOrder, WriteNpyExt, WriteOptions};
+    /// # use ndarray_io::dtype::ByteOrder;
+    /// # use ndarray_io::{WriteNpyExt, WriteOptions};
     /// let mut file = Vec::new();
     /// arr1(&[1u16]).write_npy_with(&mut file, &WriteOptions::new().byte_order(ByteOrder::Big))?;
     /// assert!(file.ends_with(&[0, 1]));
@@ -61,7 +62,7 @@ pub trait WriteNpyExt: Store {
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
-/// use ndarray_io::Store;
+/// use ndarray_io::file::Store;
 ///
 /// let (a, b) = (arr1(&[1.0, 2.0]), arr2(&[[true]]));
 /// let arrays: [(&str, &dyn Store); 2] = [("a", &a), ("b", &b)];

@@ -1,5 +1,5 @@
 //! Files out of files, of any size, in memory that does not depend on it: another order, byte order or dtype, and several
-//! files as one. What is done here is to say which source goes where; `transfer::tiles` moves the elements.
+//! files as one.
 
 mod join;
 
@@ -15,18 +15,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::RaReader;
 use crate::io::change::{self, Locked};
-use crate::npy;
+use crate::npy_format as npy;
 use crate::options::{Casting, ReadOptions, WriteOptions};
 use crate::parts::{NpyFile, RaFile};
 use crate::path;
 use crate::progress::go_on;
-use crate::ra;
+use crate::ra_format as ra;
 use crate::shape::Order;
 
 /// What becomes of a file on its way to another, and how.
 ///
 /// ```
-/// use ndarray_io::{ByteOrder, Conversion, Order};
+/// use ndarray_io::convert::Conversion;
+/// use ndarray_io::dtype::ByteOrder;
+/// use ndarray_io::header::Order;
 /// use std::ops::ControlFlow;
 ///
 /// let conversion = Conversion::new()
@@ -154,7 +156,9 @@ impl std::fmt::Debug for Conversion<'_> {
 ///
 /// ```
 /// use ndarray::Array2;
-/// use ndarray_io::{Conversion, NpyFile, Order, convert_npy};
+/// use ndarray_io::convert::{Conversion, convert_npy};
+/// use ndarray_io::header::Order;
+/// use ndarray_io::NpyFile;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let (c, f) = (folder.path().join("c.npy"), folder.path().join("f.npy"));
@@ -172,7 +176,7 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::{Conversion, concatenate_npy};
+/// use ndarray_io::convert::{Conversion, concatenate_npy};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let (a, b, all) = (folder.path().join("a.npy"), folder.path().join("b.npy"), folder.path().join("all.npy"));
@@ -195,7 +199,7 @@ where
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array2};
-/// use ndarray_io::{Conversion, stack_npy};
+/// use ndarray_io::convert::{Conversion, stack_npy};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let (a, b, all) = (folder.path().join("a.npy"), folder.path().join("b.npy"), folder.path().join("all.npy"));
@@ -235,13 +239,13 @@ fn join_npy<P: AsRef<Path>>(
 ///
 /// ```
 /// use ndarray::{Array2, arr2};
-/// use ndarray_io::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
+/// use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let (npy, ra) = (folder.path().join("a.npy"), folder.path().join("a.ra"));
 /// ndarray_io::write_npy(&npy, &arr2(&[[1, 2, 3], [4, 5, 6]]))?;
 /// convert_npy_to_ra(&npy, &ra, Conversion::new())?;
-/// assert_eq!(ndarray_io::read_ra::<_, Array2<i32>>(&ra)?[[1, 0]], 4);
+/// assert_eq!(ndarray_io::ra::read_ra::<_, Array2<i32>>(&ra)?[[1, 0]], 4);
 /// convert_ra_to_npy(&ra, &npy, Conversion::new())?;
 /// # assert_eq!(ndarray_io::read_npy::<_, Array2<i32>>(&npy)?[[1, 0]], 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

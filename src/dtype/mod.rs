@@ -19,7 +19,8 @@ pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
 /// It shows itself as NumPy writes it in a header:
 ///
 /// ```
-/// use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::DType;
 ///
 /// let dtype = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
 /// assert_eq!(dtype.to_string(), "'<f8'");
@@ -40,10 +41,11 @@ pub enum DType {
 
 impl DType {
     /// How many bytes one element takes. Of objects it is what NumPy counts on 64-bit machines, which says nothing of
-    /// the file: their payload is one unit ([`Header::payload_len`](crate::Header::payload_len) is `None`).
+    /// the file: their payload is one unit ([`Header::payload_len`](crate::header::Header::payload_len) is `None`).
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::DType;
     /// let text = Scalar::new(Kind::Text, 12, ByteOrder::Big).unwrap();
     /// assert_eq!(DType::from(text).item_size(), 12); // three code points of four bytes
     /// ```
@@ -84,7 +86,8 @@ impl DType {
     /// The same type with everything in it in one byte order.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::DType;
     /// let little = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
     /// assert_eq!(little.with_byte_order(ByteOrder::Big).to_string(), "'>f8'");
     /// ```
@@ -100,7 +103,8 @@ impl DType {
     /// The scalar, if this is one.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, DType, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::DType;
     /// let dtype = DType::from(Scalar::new(Kind::Int, 2, ByteOrder::Big).unwrap());
     /// assert_eq!(dtype.as_scalar().unwrap().byte_order(), Some(ByteOrder::Big));
     /// ```

@@ -18,7 +18,8 @@ impl Subarray {
     /// `shape` elements of `base`; `None` if that passes NumPy's limit for the size of an element.
     ///
     /// ```
-    /// use ndarray_io::{ByteOrder, Kind, Scalar, Shape, Subarray};
+    /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Subarray};
+    /// use ndarray_io::header::Shape;
     ///
     /// let float = Scalar::new(Kind::Float, 4, ByteOrder::Little).unwrap();
     /// let matrix = Subarray::new(float.into(), Shape::from([2, 3])).unwrap();
@@ -93,7 +94,7 @@ impl Field {
 /// Fields one after another, possibly with unused bytes between and behind them.
 ///
 /// ```
-/// use ndarray_io::{ByteOrder, DType, Kind, Record, Scalar};
+/// use ndarray_io::dtype::{ByteOrder, DType, Kind, Record, Scalar};
 ///
 /// let byte = Scalar::new(Kind::Uint, 1, ByteOrder::Little).unwrap();
 /// let float = Scalar::new(Kind::Float, 4, ByteOrder::Little).unwrap();

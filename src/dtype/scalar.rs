@@ -5,7 +5,7 @@ use super::MAX_ITEM_SIZE;
 /// Which end of a number comes first in the file.
 ///
 /// ```
-/// use ndarray_io::ByteOrder;
+/// use ndarray_io::dtype::ByteOrder;
 /// assert_eq!(ByteOrder::NATIVE == ByteOrder::Little, cfg!(target_endian = "little"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ impl ByteOrder {
 /// What a scalar means.
 ///
 /// ```
-/// use ndarray_io::Kind;
+/// use ndarray_io::dtype::Kind;
 /// assert_eq!(Kind::Complex.letter(), 'c');
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +56,7 @@ impl Kind {
     /// NumPy's letter for the kind.
     ///
     /// ```
-    /// assert_eq!(ndarray_io::Kind::Uint.letter(), 'u');
+    /// assert_eq!(ndarray_io::dtype::Kind::Uint.letter(), 'u');
     /// ```
     pub fn letter(self) -> char {
         match self {
@@ -145,7 +145,7 @@ impl TimeUnit {
     /// NumPy's symbol for the unit (`"generic"` for none).
     ///
     /// ```
-    /// assert_eq!(ndarray_io::TimeUnit::Microsecond.symbol(), "us");
+    /// assert_eq!(ndarray_io::dtype::TimeUnit::Microsecond.symbol(), "us");
     /// ```
     pub fn symbol(self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ impl TimeUnit {
 /// What one tick of a time means: so many of a unit, as `[25s]`.
 ///
 /// ```
-/// use ndarray_io::{TimeStep, TimeUnit};
+/// use ndarray_io::dtype::{TimeStep, TimeUnit};
 /// assert_eq!(TimeStep::new(25, TimeUnit::Second).count, 25);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,7 +195,7 @@ impl TimeStep {
 /// A scalar dtype: its kind, its size in bytes, and its byte order where it has one.
 ///
 /// ```
-/// use ndarray_io::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 ///
 /// let scalar = Scalar::new(Kind::Uint, 1, ByteOrder::Big).unwrap();
 /// assert_eq!(scalar.byte_order(), None); // one byte has no order
@@ -213,7 +213,7 @@ impl Scalar {
     /// it means nothing.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// assert_eq!(Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap().size(), 4);
     /// ```
     pub fn new(kind: Kind, size: usize, order: ByteOrder) -> Option<Self> {
@@ -231,7 +231,7 @@ impl Scalar {
     /// What the scalar means.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// assert_eq!(Scalar::new(Kind::Bool, 1, ByteOrder::Big).unwrap().kind(), Kind::Bool);
     /// ```
     pub fn kind(&self) -> Kind {
@@ -241,7 +241,7 @@ impl Scalar {
     /// Its size in bytes.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// assert_eq!(Scalar::new(Kind::Complex, 16, ByteOrder::Big).unwrap().size(), 16);
     /// ```
     pub fn size(&self) -> usize {
@@ -251,7 +251,7 @@ impl Scalar {
     /// Its byte order; `None` for what has none (single bytes, `S`, `V`).
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// let scalar = Scalar::new(Kind::Float, 8, ByteOrder::Big).unwrap();
     /// assert_eq!(scalar.byte_order(), Some(ByteOrder::Big));
     /// ```
@@ -262,7 +262,7 @@ impl Scalar {
     /// The same scalar in another byte order.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// let little = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
     /// assert_eq!(little.with_order(ByteOrder::Big).byte_order(), Some(ByteOrder::Big));
     /// ```
@@ -273,7 +273,7 @@ impl Scalar {
     /// Whether its bytes stand in the other order than this machine's.
     ///
     /// ```
-    /// # use ndarray_io::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// assert!(!Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap().is_foreign());
     /// ```
     pub fn is_foreign(&self) -> bool {

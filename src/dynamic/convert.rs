@@ -37,7 +37,8 @@ impl DynArray {
     ///
     /// ```
     /// use ndarray::{arr1, Ix1};
-    /// use ndarray_io::{ByteOrder, Casting, DynArray, Kind, Scalar};
+    /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// use ndarray_io::{Casting, DynArray};
     ///
     /// let dtype = Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap();
     /// let array = DynArray::new(&arr1(&[1i64, -2]))?.cast_to(&dtype.into(), Casting::SameKind)?;

@@ -29,7 +29,7 @@ macro_rules! with_numbers {
     }};
     (@types $array:ident, $view:ident, $code:expr; $($kind:ident $size:literal $type:ty),*) => {
         match $array.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
-            $(Some(($crate::Kind::$kind, $size)) => $array.__view_any::<$type>().map(|$view| {
+            $(Some(($crate::dtype::Kind::$kind, $size)) => $array.__view_any::<$type>().map(|$view| {
                 // For one of the types, a cast to it is none.
                 #[allow(clippy::unnecessary_cast, clippy::let_and_return, clippy::let_unit_value)]
                 let made = $code;

@@ -21,7 +21,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// ```
 /// use ndarray::Array1;
-/// use ndarray_io::{ErrorKind, ReadNpyExt};
+/// use ndarray_io::error::ErrorKind;
+/// use ndarray_io::ReadNpyExt;
 ///
 /// let error = Array1::<f64>::read_npy(&b"not an array"[..]).unwrap_err();
 /// assert!(error.is_format());
@@ -42,7 +43,8 @@ impl Error {
     ///
     /// ```
     /// # use ndarray::Array1;
-    /// # use ndarray_io::{ErrorKind, ReadNpyExt};
+    /// # use ndarray_io::error::ErrorKind;
+    /// # use ndarray_io::ReadNpyExt;
     /// let error = Array1::<f64>::read_npy(&b"\x93NUMPY\x09\x00"[..]).unwrap_err();
     /// assert!(matches!(error.kind(), ErrorKind::BadVersion { major: 9, minor: 0, .. }));
     /// ```
@@ -172,7 +174,8 @@ impl Error {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::{Version, WriteNpyExt, WriteOptions};
+    /// # use ndarray_io::npy::Version;
+    /// # use ndarray_io::{WriteNpyExt, WriteOptions};
     /// let many = ndarray::Array0::from_elem((), 1u8).into_dyn();
     /// let file = tempfile::NamedTempFile::new().unwrap();
     /// assert!(ndarray_io::create_new_npy(file.path(), &many).unwrap_err().is_usage()); // it is there already

@@ -7,13 +7,13 @@ use super::payload::PayloadRef;
 use crate::error::{Error, Result};
 use crate::header::{Header, Parsed};
 use crate::limits::Limits;
-use crate::npy::{self, NpyHeader};
+use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A format with a header in front of its elements: [`Npy`] or [`Ra`](crate::Ra). Its methods are the library's own.
+/// A format with a header in front of its elements: [`Npy`] or [`Ra`](crate::file::Ra). Its methods are the library's own.
 ///
 /// ```
-/// use ndarray_io::{ArrayFile, ArrayFormat};
+/// use ndarray_io::file::{ArrayFile, ArrayFormat};
 ///
 /// fn rows<F: ArrayFormat>(file: &ArrayFile<F>) -> usize {
 ///     file.shape().dims().first().copied().unwrap_or(1)
@@ -71,7 +71,8 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 /// NumPy's format.
 ///
 /// ```
-/// use ndarray_io::{ArrayFile, Npy, NpyFile};
+/// use ndarray_io::file::{ArrayFile, Npy};
+/// use ndarray_io::NpyFile;
 /// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Npy>> = |path| NpyFile::open(path); // two names of one type
 /// # assert!(open("/no/such/file").is_err());
 /// ```

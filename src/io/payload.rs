@@ -35,7 +35,8 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// are [`ReadableElement`](crate::ReadableElement)s, and [`DynArray`](crate::DynArray). Formats share it, so that each way in is written once.
 ///
 /// ```
-/// use ndarray_io::{FromPayload, NpyReader};
+/// use ndarray_io::file::FromPayload;
+/// use ndarray_io::NpyReader;
 ///
 /// /// Reads the second array of a stream, as whatever the caller wants.
 /// fn second<T: FromPayload>(stream: &[u8]) -> ndarray_io::Result<Option<T>> {

@@ -10,14 +10,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Parsed};
 use crate::limits::Limits;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::ra::{self, Packing, RaHeader};
+use crate::ra_format::{self as ra, Packing, RaHeader};
 use crate::shape::Order;
 use crate::transfer::{self, Block, Source};
 
 /// The RA format.
 ///
 /// ```
-/// use ndarray_io::{ArrayFile, Ra, RaFile};
+/// use ndarray_io::file::{ArrayFile, Ra};
+/// use ndarray_io::ra::RaFile;
 /// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Ra>> = |path| RaFile::open(path); // two names of one type
 /// # assert!(open("/no/such/file").is_err());
 /// ```

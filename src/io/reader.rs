@@ -8,9 +8,9 @@ use super::ra::Ra;
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::npy::Version;
+use crate::npy_format::Version;
 use crate::options::ReadOptions;
-use crate::ra::RaHeader;
+use crate::ra_format::RaHeader;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
@@ -21,7 +21,8 @@ pub type NpyReader<R> = ArrayReader<R, Npy>;
 ///
 /// ```
 /// use ndarray::{arr2, Array2};
-/// use ndarray_io::{RaOptions, RaReader, Trailing, WriteRaExt};
+/// use ndarray_io::options::Trailing;
+/// use ndarray_io::ra::{RaOptions, RaReader, WriteRaExt};
 ///
 /// let mut file = Vec::new();
 /// let note = RaOptions::new().trailing(Trailing::Write(b"a note".to_vec()));
@@ -37,7 +38,7 @@ pub type NpyReader<R> = ArrayReader<R, Npy>;
 pub type RaReader<R> = ArrayReader<R, Ra>;
 
 /// Reads arrays of a format from anything that reads, and shows what they are before they are read: [`NpyReader`] and
-/// [`RaReader`](crate::RaReader) are its names.
+/// [`RaReader`](crate::ra::RaReader) are its names.
 ///
 /// A `File` is read by position and, if it is large, on several threads; there is no need to wrap it in a
 /// `BufReader`. From any other reader nothing is taken beyond the end of an array.
@@ -290,7 +291,7 @@ impl<R: Read> NpyReader<R> {
 }
 
 impl<R: Read> RaReader<R> {
-    /// The number of the elements' type: see [`RaHeader`](crate::RaHeader).
+    /// The number of the elements' type: see [`RaHeader`](crate::ra::RaHeader).
     pub fn eltype(&self) -> u64 {
         self.found.eltype
     }

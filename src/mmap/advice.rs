@@ -7,7 +7,8 @@ use crate::error::Result;
 ///
 /// ```
 /// use ndarray::{arr1, Ix1};
-/// use ndarray_io::{MapAdvice, NpyMmap};
+/// use ndarray_io::file::MapAdvice;
+/// use ndarray_io::NpyMmap;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// ndarray_io::write_npy(&path, &arr1(&[1.0, 2.0, 3.0]))?;

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::Npy;
 use crate::io::{self, FromPayload};
-use crate::npy::NpyHeader;
+use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source, Unpack, Witness};

@@ -12,7 +12,7 @@ use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
 use crate::io::FromPayload;
 use crate::io::change::unnamed;
-use crate::npy::NpyHeader;
+use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
 use crate::transfer;

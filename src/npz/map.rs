@@ -29,7 +29,8 @@ use crate::zip::{Member, Method};
 ///
 /// ```
 /// use ndarray::{arr1, Ix1};
-/// use ndarray_io::{NpzMmap, write_npz};
+/// use ndarray_io::npz::NpzMmap;
+/// use ndarray_io::write_npz;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
@@ -96,7 +97,7 @@ impl NpzMmap {
     ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
-    /// # use ndarray_io::{Compression, NpzMmap, NpzOptions, write_npz_with};
+    /// # use ndarray_io::npz::{Compression, NpzMmap, NpzOptions, write_npz_with};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
     /// let options = NpzOptions::new().compression(Compression::deflated());
@@ -149,7 +150,8 @@ fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
 ///
 /// ```
 /// use ndarray::{arr1, Array1, Ix1};
-/// use ndarray_io::{NpzFile, NpzMmapMut, write_npz};
+/// use ndarray_io::npz::NpzMmapMut;
+/// use ndarray_io::{NpzFile, write_npz};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");

@@ -1,9 +1,8 @@
 //! NPZ: archives of NPY members. An archive only says where its members are and how they are packed; what is in them goes
 //! the same road as every other array.
 //!
-//! [`archive`] finds members and opens them, for everything that reads: [`NpzReader`] (anything that reads and seeks),
-//! [`NpzFile`] (a file, from several threads), [`NpzMmap`] (a map). [`NpzWriter`] writes; [`NpzUpdate`] makes a new archive
-//! out of an old one.
+//! Read by [`NpzReader`] from anything that reads and seeks, by [`NpzFile`] from a file and from several threads, by `NpzMmap` from a
+//! map; written by [`NpzWriter`]; changed by [`NpzUpdate`], which makes a new archive out of an old one.
 
 mod archive;
 mod file;

@@ -5,7 +5,7 @@ use crate::options::WriteOptions;
 /// How a member is packed.
 ///
 /// ```
-/// use ndarray_io::Compression;
+/// use ndarray_io::npz::Compression;
 /// assert_eq!(Compression::default(), Compression::Stored);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ impl Compression {
     /// Deflated, with the usual level.
     ///
     /// ```
-    /// use ndarray_io::Compression;
+    /// use ndarray_io::npz::Compression;
     /// assert_eq!(Compression::deflated(), Compression::Deflated(6));
     /// ```
     pub const fn deflated() -> Self {
@@ -37,7 +37,8 @@ impl Compression {
 /// Options for writing archives.
 ///
 /// ```
-/// use ndarray_io::{Compression, NpzOptions, WriteOptions};
+/// use ndarray_io::npz::{Compression, NpzOptions};
+/// use ndarray_io::WriteOptions;
 ///
 /// let options = NpzOptions::new()
 ///     .compression(Compression::deflated())

@@ -8,7 +8,7 @@ use super::archive::{self, Archive, NpzMember, Place};
 use crate::element::ReadableElement;
 use crate::error::Result;
 use crate::io::FromPayload;
-use crate::npy::NpyHeader;
+use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::transfer::os;
 

@@ -17,7 +17,8 @@ use crate::zip::Member;
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::{NpzFile, NpzUpdate, write_npz};
+/// use ndarray_io::npz::NpzUpdate;
+/// use ndarray_io::{NpzFile, write_npz};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");

@@ -99,7 +99,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::{Compression, NpzOptions, NpzWriter};
+    /// # use ndarray_io::npz::{Compression, NpzOptions};
+    /// # use ndarray_io::NpzWriter;
     /// let mut npz = NpzWriter::new(Vec::new());
     /// let small = NpzOptions::new().compression(Compression::Deflated(9));
     /// npz.add_array_with_options("zeros", &ndarray::Array1::<f64>::zeros(100_000), small)?;
@@ -379,12 +380,12 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn Store)]) -> Resu
 ///
 /// ```
 /// use ndarray::arr1;
-/// use ndarray_io::{Compression, NpzOptions};
+/// use ndarray_io::npz::{Compression, NpzOptions};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
 /// let options = NpzOptions::new().compression(Compression::deflated());
-/// ndarray_io::write_npz_with(&path, &[("a", &arr1(&[1, 2, 3]))], &options)?;
+/// ndarray_io::npz::write_npz_with(&path, &[("a", &arr1(&[1, 2, 3]))], &options)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_npz_with<P: AsRef<Path>>(

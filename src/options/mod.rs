@@ -1,8 +1,9 @@
 //! What a caller may ask for beyond the defaults, for every format and every way in and out.
 
-mod ra;
+pub(crate) mod ra;
 
-pub use ra::{RaOptions, Trailing};
+pub(crate) use ra::RaOptions;
+pub use ra::Trailing;
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use crate::dtype::ByteOrder;
 use crate::limits::Limits;
-use crate::npy::Version;
+use crate::npy_format::Version;
 use crate::progress::Progress;
 use crate::shape::Order;
 
@@ -227,7 +228,10 @@ impl ReadOptions {
 ///
 /// ```
 /// use ndarray::arr2;
-/// use ndarray_io::{ByteOrder, Order, Version, WriteNpyExt, WriteOptions};
+/// use ndarray_io::dtype::ByteOrder;
+/// use ndarray_io::header::Order;
+/// use ndarray_io::npy::Version;
+/// use ndarray_io::{WriteNpyExt, WriteOptions};
 ///
 /// let options = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran).version(Version::V2);
 /// let mut file = Vec::new();
@@ -304,7 +308,7 @@ impl WriteOptions {
     }
 
     /// How long to wait for another process (or another part of this one) that is appending to the file, updating it or has
-    /// mapped it for writing. By default the call fails at once, with [`ErrorKind::Locked`](crate::ErrorKind::Locked).
+    /// mapped it for writing. By default the call fails at once, with [`ErrorKind::Locked`](crate::error::ErrorKind::Locked).
     ///
     /// ```
     /// use ndarray_io::{WriteOptions, write_npy_with};

@@ -7,7 +7,7 @@ use crate::shape::Order;
 ///
 /// ```
 /// use ndarray::arr2;
-/// use ndarray_io::{RaOptions, WriteRaExt};
+/// use ndarray_io::ra::{RaOptions, WriteRaExt};
 ///
 /// let mut file = Vec::new();
 /// arr2(&[[1u8, 2], [3, 4]]).write_ra_with(&mut file, &RaOptions::new().reversed(true))?;
@@ -27,7 +27,8 @@ pub struct RaOptions {
 ///
 /// ```
 /// use ndarray::arr1;
-/// use ndarray_io::{RaOptions, Trailing, write_ra, write_ra_with};
+/// use ndarray_io::options::Trailing;
+/// use ndarray_io::ra::{RaOptions, write_ra, write_ra_with};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.ra");

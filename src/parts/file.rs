@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::change::Locked;
 use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef, Ra};
-use crate::npy::Version;
+use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Anywhere, Picked, Source};
@@ -27,7 +27,7 @@ pub type NpyFile = ArrayFile<Npy>;
 /// An RA file of any size, of which parts are read. Its data must not be packed.
 pub type RaFile = ArrayFile<Ra>;
 
-/// A file of any size, of which parts are read ([`NpyFile`] and [`RaFile`](crate::RaFile) are its names): by position, so that as many threads as like can read at once.
+/// A file of any size, of which parts are read ([`NpyFile`] and [`RaFile`](crate::ra::RaFile) are its names): by position, so that as many threads as like can read at once.
 ///
 /// ```
 /// use ndarray::{arr2, s, Array2};

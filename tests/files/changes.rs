@@ -8,9 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2, s};
+use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::{Surplus, make_room};
+use ndarray_io::header::Order;
 use ndarray_io::{
-    Conversion, Error, ErrorKind, NpyFile, NpyReader, NpyWriter, Order, Surplus, WriteNpyExt, WriteOptions,
-    concatenate_npy, convert_npy, create_new_npy, make_room, read_npy, write_npy, write_npy_with,
+    Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy,
+    write_npy_with,
 };
 
 fn folder() -> tempfile::TempDir {
@@ -407,7 +411,7 @@ mod unix {
         let folder = folder();
         let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
         write_npy(&path, &arr1(&[1u8])).unwrap();
-        let replaced = ndarray_io::replace_file_with(&path, &WriteOptions::new(), |_| {
+        let replaced = ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |_| {
             fs::rename(&path, &other).unwrap();
             symlink("b.npy", &path).unwrap();
             Ok::<_, Error>(())
@@ -415,7 +419,7 @@ mod unix {
         assert!(replaced.unwrap_err().is_io());
         assert_eq!(read_npy::<_, Array1<u8>>(&other).unwrap(), arr1(&[1]));
         fs::remove_file(&path).unwrap();
-        let replaced = ndarray_io::replace_file_with(&path, &WriteOptions::new(), |_| {
+        let replaced = ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |_| {
             symlink("nowhere", &path).unwrap();
             Ok::<_, Error>(())
         });
@@ -423,12 +427,12 @@ mod unix {
         assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
         // A file that comes in between is replaced, and one that goes is made.
         fs::remove_file(&path).unwrap();
-        ndarray_io::replace_file_with(&path, &WriteOptions::new(), |mut file| {
+        ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
             write_npy(&path, &arr1(&[5u8])).unwrap();
             Ok::<_, Error>(file.write_all(b"one")?)
         })
         .unwrap();
-        ndarray_io::replace_file_with(&path, &WriteOptions::new(), |mut file| {
+        ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
             assert_eq!(fs::read(&path).unwrap(), b"one");
             fs::remove_file(&path).unwrap();
             Ok::<_, Error>(file.write_all(b"two")?)
@@ -501,9 +505,9 @@ mod unix {
         assert_eq!(mode(), 0o600);
         make_room(&path).unwrap();
         assert_eq!(mode(), 0o600);
-        ndarray_io::write_ra(&path, &arr1(&[1u8, 2])).unwrap();
+        ndarray_io::ra::write_ra(&path, &arr1(&[1u8, 2])).unwrap();
         assert_eq!(mode(), 0o600);
-        ndarray_io::replace_file_with(&path, &WriteOptions::new(), |mut file| {
+        ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
             Ok::<_, Error>(file.write_all(b"text")?)
         })
         .unwrap();
@@ -514,7 +518,8 @@ mod unix {
 /// An RA file's trailing bytes, where the header does not say where the data end.
 #[test]
 fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
-    use ndarray_io::{RaOptions, Trailing, write_ra, write_ra_with};
+    use ndarray_io::options::Trailing;
+    use ndarray_io::ra::{RaOptions, write_ra, write_ra_with};
     let folder = folder();
     let path = folder.path().join("a.ra");
     write_ra(&path, &arr1(&[1u8, 2, 3])).unwrap();
@@ -557,10 +562,8 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
 
 #[cfg(feature = "npz")]
 mod archives {
-    use ndarray_io::{
-        Compression, Limits, NpzFile, NpzOptions, NpzUpdate, NpzWriter, ReadOptions, write_npz,
-        write_npz_with,
-    };
+    use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
+    use ndarray_io::{Limits, NpzFile, NpzWriter, ReadOptions, write_npz};
 
     use super::*;
     use crate::support::manifest;
@@ -697,7 +700,7 @@ mod archives {
     #[test]
     fn a_map_signs_no_damage_of_others() {
         use ndarray::Ix1;
-        use ndarray_io::NpzMmapMut;
+        use ndarray_io::npz::NpzMmapMut;
         let folder = folder();
         let path = folder.path().join("a.npz");
         let write = || write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[7u8]))]).unwrap();

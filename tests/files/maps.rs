@@ -5,7 +5,10 @@ use std::fs;
 use std::io::Write;
 
 use ndarray::{Array1, Array2, ArrayD, Ix0, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
-use ndarray_io::{ErrorKind, NpyMmap, NpyMmapMut, Order, Part, Version, WriteOptions, read_npy, write_npy};
+use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::header::Order;
+use ndarray_io::npy::Version;
+use ndarray_io::{NpyMmap, NpyMmapMut, WriteOptions, read_npy, write_npy};
 
 use crate::support::manifest;
 
@@ -146,9 +149,9 @@ fn arrays_without_axes_or_elements_are_mapped() {
 fn a_map_in_the_other_byte_order_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
-    let other = match ndarray_io::ByteOrder::NATIVE {
-        ndarray_io::ByteOrder::Little => ndarray_io::ByteOrder::Big,
-        ndarray_io::ByteOrder::Big => ndarray_io::ByteOrder::Little,
+    let other = match ndarray_io::dtype::ByteOrder::NATIVE {
+        ndarray_io::dtype::ByteOrder::Little => ndarray_io::dtype::ByteOrder::Big,
+        ndarray_io::dtype::ByteOrder::Big => ndarray_io::dtype::ByteOrder::Little,
     };
     // SAFETY: the file is the test's own.
     let made =

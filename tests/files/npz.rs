@@ -6,9 +6,14 @@ use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, arr1, arr2, s};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::Store;
+use ndarray_io::header::Order;
+use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
 use ndarray_io::{
-    ByteOrder, Compression, DynArray, Error, ErrorKind, Limits, NpzFile, NpzOptions, NpzReader, NpzUpdate,
-    NpzWriter, Order, ReadOptions, Result, Store, WriteOptions, read_npz, write_npz, write_npz_with,
+    DynArray, Error, Limits, NpzFile, NpzReader, NpzWriter, ReadOptions, Result, WriteOptions, read_npz,
+    write_npz,
 };
 
 use crate::support::manifest::{self, Case, assert_is_numpys, class, neutral, sha256};
@@ -211,7 +216,7 @@ fn check_maps(folder: &Path) -> usize {
     let mut seen = 0;
     for case in manifest::cases_of(folder, "npz") {
         // SAFETY: the file is nobody's else.
-        let Ok(npz) = (unsafe { ndarray_io::NpzMmap::open(&case.path) }) else { continue };
+        let Ok(npz) = (unsafe { ndarray_io::npz::NpzMmap::open(&case.path) }) else { continue };
         let sound = npz.verify().is_ok();
         let file = NpzFile::open(&case.path).unwrap();
         for (index, member) in npz.members().iter().enumerate() {
@@ -376,7 +381,7 @@ fn equal_arrays_give_equal_files() {
 #[cfg(feature = "mmap")]
 #[test]
 fn stored_members_are_aligned_and_mapped() {
-    use ndarray_io::{NpzMmap, NpzMmapMut};
+    use ndarray_io::npz::{NpzMmap, NpzMmapMut};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npz");
     for before in [64, 63, 1, 0] {

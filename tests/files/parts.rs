@@ -5,9 +5,11 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, DynArray, ErrorKind, NpyFile, NpyReader, Order, WriteNpyExt, WriteOptions, read_npy,
-    write_npy, write_npy_with,
+    DynArray, NpyFile, NpyReader, WriteNpyExt, WriteOptions, read_npy, write_npy, write_npy_with,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

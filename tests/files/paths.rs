@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::{Array1, Array2, arr1, arr2};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{
-    ErrorKind, ReadOptions, WriteOptions, create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with,
+    ReadOptions, WriteOptions, create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with,
 };
 
 fn only_file(folder: &Path) -> String {
@@ -68,7 +69,7 @@ fn a_failure_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
-    let options = WriteOptions::new().version(ndarray_io::Version::V1);
+    let options = WriteOptions::new().version(ndarray_io::npy::Version::V1);
     // A shape that no header of version 1.0 can hold does not exist; but one with too many axes is refused by all.
     let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
     assert!(write_npy_with(&path, &many, &options).unwrap_err().is_limit());

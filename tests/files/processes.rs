@@ -9,9 +9,8 @@ use std::process::{Child, Command, Stdio};
 #[cfg(feature = "mmap")]
 use ndarray::Ix2;
 use ndarray::{Array1, Array2};
-use ndarray_io::{
-    DynArray, NpyFile, NpyWriter, Surplus, WriteOptions, read_npy, write_npy, write_zeroed_npy,
-};
+use ndarray_io::file::Surplus;
+use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy, write_zeroed_npy};
 
 /// Starts this binary as a child that does `what`.
 fn child(what: &str, path: &Path, number: usize) -> Child {
@@ -182,7 +181,8 @@ fn kill_after(mut child: Child, lines: usize) {
 fn processes_fill_one_file_together() {
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
     let options = WriteOptions::new().preallocate(true);
-    ndarray_io::write_zeroed_npy_with::<u32, _>(&File::create(&path).unwrap(), (400, 77), &options).unwrap();
+    ndarray_io::npy::write_zeroed_npy_with::<u32, _>(&File::create(&path).unwrap(), (400, 77), &options)
+        .unwrap();
     let children: Vec<Child> = (0..4).map(|number| child("fill", &path, number)).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
@@ -299,7 +299,10 @@ fn a_lock_dies_with_its_process() {
     let mut holder = child("wait with the lock", &path, 0);
     let said = BufReader::new(holder.stdout.take().unwrap());
     said.lines().map_while(Result::ok).find(|line| line.starts_with("step"));
-    assert!(matches!(NpyWriter::<u64, _>::append(&path).unwrap_err().kind(), ndarray_io::ErrorKind::Locked));
+    assert!(matches!(
+        NpyWriter::<u64, _>::append(&path).unwrap_err().kind(),
+        ndarray_io::error::ErrorKind::Locked
+    ));
     assert_eq!(read_npy::<_, DynArray>(&path).unwrap().len(), 1, "readers are not stopped");
     holder.kill().unwrap();
     holder.wait().unwrap();

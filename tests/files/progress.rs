@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{
-    DynArray, ErrorKind, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions,
-    read_npy, read_npy_with, write_npy, write_npy_with,
+    DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions, read_npy,
+    read_npy_with, write_npy, write_npy_with,
 };
 
 const BYTES: u64 = 24 << 20;
@@ -93,7 +94,7 @@ fn every_way_to_write_tells_and_can_be_cancelled() {
             array.slice(ndarray::s![..;-1, ..]).write_npy_with(Cursor::new(Vec::new()), options)
         }),
         ("swapped", &|options| {
-            let options = options.clone().byte_order(ndarray_io::ByteOrder::Big);
+            let options = options.clone().byte_order(ndarray_io::dtype::ByteOrder::Big);
             array.write_npy_with(Vec::new(), &options)
         }),
         ("any type", &|options| write_npy_with(&path, &any, options)),
@@ -114,7 +115,8 @@ fn every_way_to_write_tells_and_can_be_cancelled() {
 #[cfg(feature = "npz")]
 #[test]
 fn members_tell_too() {
-    use ndarray_io::{Compression, NpzOptions, NpzReader, NpzWriter};
+    use ndarray_io::npz::{Compression, NpzOptions};
+    use ndarray_io::{NpzReader, NpzWriter};
     let array = Array1::from_iter((0..BYTES / 8).map(|number| number as f64));
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let told = Told::default();

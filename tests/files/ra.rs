@@ -6,11 +6,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
-use ndarray_io::{
-    Conversion, DynArray, Error, ErrorKind, Order, Part, RaFile, RaOptions, RaReader, ReadOptions, ReadRaExt,
-    Result, Trailing, ViewMutRaExt, ViewRaExt, WriteNpyExt, WriteOptions, WriteRaExt, convert_npy_to_ra,
-    convert_ra_to_npy, ra, ra_query, read_npy, read_ra, read_ra_with, write_ra, write_ra_with,
+use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
+use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::header::Order;
+use ndarray_io::options::Trailing;
+use ndarray_io::ra::{
+    RaFile, RaOptions, RaReader, ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt, ra_query, read_ra,
+    read_ra_with, write_ra, write_ra_with,
 };
+use ndarray_io::{DynArray, Error, ReadOptions, Result, WriteNpyExt, WriteOptions, ra, read_npy};
 use num_complex::Complex;
 use serde_json::Value;
 
@@ -193,7 +197,8 @@ fn the_array_of_the_documentation() {
 #[cfg(feature = "derive")]
 mod composites {
     use ndarray::Array1;
-    use ndarray_io::{ByteOrder, Record, Void};
+    use ndarray_io::dtype::ByteOrder;
+    use ndarray_io::{Record, Void};
 
     use super::*;
 
@@ -391,7 +396,7 @@ fn views_and_maps() {
 #[test]
 fn files_are_mapped() {
     use ndarray::Ix2;
-    use ndarray_io::{RaMmap, RaMmapMut};
+    use ndarray_io::ra::{RaMmap, RaMmapMut};
     let folder_ = tempfile::tempdir().unwrap();
     let path = folder_.path().join("a.ra");
     // SAFETY: the file is this test's own, here and below.

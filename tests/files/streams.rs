@@ -3,9 +3,10 @@
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, arr1, s};
+use ndarray_io::header::Order;
+use ndarray_io::ra::{RaReader, WriteRaExt};
 use ndarray_io::{
-    DynArray, NpyReader, NpyWriter, Order, RaReader, ReadNpyExt, ReadNpyIntoExt, Result, WriteNpyExt,
-    WriteOptions, WriteRaExt,
+    DynArray, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, Result, WriteNpyExt, WriteOptions,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,7 +136,7 @@ const WRITE: &[(&str, Work)] = &[
     ("write", |file| array().write_npy(file).map(|()| String::new())),
     ("write strided", |file| array().slice(s![..;-1, ..;2]).write_npy(file).map(|()| String::new())),
     ("write swapped", |file| {
-        let options = WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big).order(Order::Fortran);
+        let options = WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big).order(Order::Fortran);
         array().write_npy_with(file, &options).map(|()| String::new())
     }),
     ("write ra", |file| array().write_ra(file).map(|()| String::new())),

@@ -3,9 +3,11 @@
 //! plans of `src/transfer/tiles/plan.rs` (3 s).
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, concatenate, stack};
+use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, Casting, Conversion, DType, Kind, Order, ReadableElement, Scalar, Void, WritableElement,
-    WriteOptions, concatenate_npy, convert_npy, read_npy, stack_npy, write_npy_with,
+    Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy, write_npy_with,
 };
 
 /// Numbers that only look random.
@@ -225,14 +227,15 @@ fn what_is_not_allowed_is_refused_without_elements_as_well() {
 fn small_files_do_not_make_large_ones() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
-    let header = ndarray_io::Header::new(scalar(Kind::Text, 0), Order::C, [1 << 60].into()).unwrap();
+    let header = ndarray_io::header::Header::new(scalar(Kind::Text, 0), Order::C, [1 << 60].into()).unwrap();
     std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
     let error =
         convert_npy(&from, &to, Conversion::new().dtype(scalar(Kind::Text, 4), Casting::Safe)).unwrap_err();
     assert!(error.is_limit(), "{error}");
 
     // Of no elements, an axis may be endless.
-    let header = ndarray_io::Header::new(scalar(Kind::Uint, 1), Order::C, [0, 1 << 62].into()).unwrap();
+    let header =
+        ndarray_io::header::Header::new(scalar(Kind::Uint, 1), Order::C, [0, 1 << 62].into()).unwrap();
     std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
     let file = ndarray_io::NpyFile::open_to_write(&from).unwrap();
     file.write_slice(ndarray::s![.., ..], &ndarray::Array2::<u8>::zeros((0, 1 << 62))).unwrap();
@@ -255,10 +258,10 @@ fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
     many.push(&path);
     for error in [
         concatenate_npy(&many, &path, 0, Conversion::new()).unwrap_err(),
-        ndarray_io::convert_npy_to_ra(&path, &path, Conversion::new()).unwrap_err(),
+        ndarray_io::convert::convert_npy_to_ra(&path, &path, Conversion::new()).unwrap_err(),
         convert_npy(&path, &path, Conversion::new()).unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), ndarray_io::ErrorKind::Trailing { bytes: 1, .. }), "{error}");
+        assert!(matches!(error.kind(), ndarray_io::error::ErrorKind::Trailing { bytes: 1, .. }), "{error}");
         assert!(std::fs::read(&path).unwrap() == old);
     }
     concatenate_npy(&many[..300], &path, 0, Conversion::new()).unwrap();
@@ -278,7 +281,7 @@ fn the_input_at_fault_is_named() {
     });
     let error = convert_npy(&from, &to, conversion).unwrap_err();
     assert_eq!(error.path(), Some(&*from), "{error}");
-    assert!(matches!(error.kind(), ndarray_io::ErrorKind::Truncated { have: 4872, .. }), "{error}");
+    assert!(matches!(error.kind(), ndarray_io::error::ErrorKind::Truncated { have: 4872, .. }), "{error}");
 
     let error = concatenate_npy(&[&from], &to, 9, Conversion::new()).unwrap_err();
     assert!(error.is_format() || error.is_usage());

@@ -4,9 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix2, ShapeBuilder, arr0, arr1, arr2, s};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::{Surplus, make_room};
+use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, DynArray, ErrorKind, NpyReader, NpyWriter, Order, ReadNpyExt, Surplus, WritableElement,
-    WriteOptions, make_room, read_npy, write_npy,
+    DynArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteOptions, read_npy, write_npy,
 };
 
 use crate::support::manifest::{self, assert_is_numpys, with_type};

@@ -2,8 +2,9 @@
 //! copies without end would never come to its end here, or run out of memory.
 
 use ndarray::Array1;
+use ndarray_io::ReadNpyExt;
+use ndarray_io::error::{ErrorKind, Limited};
 use ndarray_io::object::{Int, Object, View};
-use ndarray_io::{ErrorKind, Limited, ReadNpyExt};
 
 use crate::support::bombs::{self, Opcodes};
 

@@ -1,6 +1,7 @@
 //! Elements of one dtype as another, against what NumPy makes of the same bytes.
 
-use ndarray_io::{Casting, DynArray, Kind, ReadNpyExt};
+use ndarray_io::dtype::Kind;
+use ndarray_io::{Casting, DynArray, ReadNpyExt};
 use serde_json::Value;
 
 /// An array of so many bytes.
@@ -44,7 +45,9 @@ fn casts_are_numpys() {
                 continue;
             }
             let made = match made {
-                Err(error) if matches!(error.kind(), ndarray_io::ErrorKind::TextTooLong { .. }) => continue,
+                Err(error) if matches!(error.kind(), ndarray_io::error::ErrorKind::TextTooLong { .. }) => {
+                    continue;
+                }
                 made => made.unwrap_or_else(|error| panic!("{from} as {to}: {error}")),
             };
             let wanted = bytes(&line[4]);

@@ -6,9 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray::ArrayD;
+use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::header::Order;
+use ndarray_io::npy::Version;
 use ndarray_io::{
-    ByteOrder, DType, DynArray, Kind, NpyReader, Order, ReadNpyExt, ReadOptions, ReadableElement, Result,
-    Version, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions,
+    DType, DynArray, NpyReader, ReadNpyExt, ReadOptions, ReadableElement, Result, ViewMutElement,
+    WritableElement, WriteNpyExt, WriteOptions,
 };
 
 use crate::support::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
@@ -125,7 +128,7 @@ fn check_header_again(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Fa
     }
     let reader = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?;
     let (order, shape) = (reader.order(), reader.shape().clone());
-    let header = ndarray_io::Header::new(reader.dtype().clone(), order, shape).unwrap();
+    let header = ndarray_io::header::Header::new(reader.dtype().clone(), order, shape).unwrap();
     let written = ndarray_io::npy::format(&header, version_to_force(facts)).unwrap();
     same("header written again", text(&written), text(&bytes[..facts.data_offset()]))
 }

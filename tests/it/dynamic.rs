@@ -1,9 +1,11 @@
 //! Arrays whose type is known only when the program runs. That every dtype is read and written so is in `corpus.rs`.
 
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, arr1, arr2};
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, Casting, DType, DynArray, ErrorKind, Kind, Order, ReadNpyExt, Scalar, ViewMutElement,
-    WriteNpyExt, WriteOptions, read_npy, with_numbers,
+    Casting, DType, DynArray, ReadNpyExt, ViewMutElement, WriteNpyExt, WriteOptions, read_npy, with_numbers,
 };
 
 use crate::support::manifest::{self, with_type};

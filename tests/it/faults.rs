@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write};
 
 use ndarray::{Array2, ArrayD, ArrayView2, Axis, arr2};
-use ndarray_io::{ErrorKind, Part, ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
+use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::{ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
 
 use crate::support::routes::{Aligned, Chunks, temporary};
 

@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["error"],
     &["limits", "progress"],
     &["header"],
-    &["npy", "ra", "zip", "codec", "pickle"],
+    &["npy_format", "ra_format", "zip", "codec", "pickle"],
     &["options"],
     &["element"],
     &["transfer"],

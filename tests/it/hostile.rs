@@ -1,7 +1,8 @@
 //! What `HOSTILE.md` asks for and no file of `testdata` shows: messages, places, and what must not take long.
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView1};
-use ndarray_io::{ErrorKind, Limited, Limits, NpyReader, ReadNpyExt, ReadOptions, ViewNpyExt, WriteNpyExt};
+use ndarray_io::error::{ErrorKind, Limited};
+use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadOptions, ViewNpyExt, WriteNpyExt};
 
 use crate::support::manifest::class;
 use crate::support::routes::Aligned;
@@ -170,9 +171,9 @@ fn views_say_what_to_do_instead() {
     assert!(error.is_mismatch());
 
     let mut foreign = Vec::new();
-    let other = match ndarray_io::ByteOrder::NATIVE {
-        ndarray_io::ByteOrder::Little => ndarray_io::ByteOrder::Big,
-        ndarray_io::ByteOrder::Big => ndarray_io::ByteOrder::Little,
+    let other = match ndarray_io::dtype::ByteOrder::NATIVE {
+        ndarray_io::dtype::ByteOrder::Little => ndarray_io::dtype::ByteOrder::Big,
+        ndarray_io::dtype::ByteOrder::Big => ndarray_io::dtype::ByteOrder::Little,
     };
     let options = ndarray_io::WriteOptions::new().byte_order(other);
     ndarray::arr1(&[1.0, 2.0]).write_npy_with(&mut foreign, &options).unwrap();

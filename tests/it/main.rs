@@ -12,6 +12,8 @@ mod dynamic;
 mod faults;
 mod floors;
 mod hostile;
+#[cfg(all(feature = "derive", feature = "mmap", feature = "npz"))]
+mod names;
 #[cfg(feature = "object")]
 mod object_values;
 #[cfg(feature = "object")]

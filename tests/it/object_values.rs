@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 
 use ndarray::{Array1, ArrayD, arr1};
+use ndarray_io::error::{ErrorKind, Limited};
 use ndarray_io::object::{CallBuilder, Int, Object, Pickle, View, Zone};
-use ndarray_io::{
-    DynArray, ErrorKind, Limited, Limits, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
-};
+use ndarray_io::{DynArray, Limits, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 use num_complex::Complex;
 
 use crate::support::manifest;

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1};
+use ndarray_io::error::{ErrorKind, Limited};
+use ndarray_io::header::Order;
 use ndarray_io::object::{Date, Int, Object, Time, Timedelta, View};
+use ndarray_io::options::OldText;
 use ndarray_io::{
-    Casting, DType, DynArray, Error, ErrorKind, Limited, Limits, NpyWriter, OldText, Order, ReadNpyExt,
-    ReadOptions, WriteNpyExt, WriteOptions, read_npy, read_npy_with,
+    Casting, DType, DynArray, Error, Limits, NpyWriter, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
+    read_npy, read_npy_with,
 };
 use num_complex::Complex;
 use serde_json::Value;

@@ -1,9 +1,12 @@
 //! Options: casting, versions, orders, byte orders.
 
 use ndarray::{Array1, Array2, ArrayD, ShapeBuilder, arr1, arr2};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
+use ndarray_io::npy::Version;
 use ndarray_io::{
-    ByteOrder, Casting, ErrorKind, NpyReader, Order, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Version,
-    WritableElement, WriteNpyExt, WriteOptions,
+    Casting, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WritableElement, WriteNpyExt, WriteOptions,
 };
 use num_complex::Complex;
 
@@ -91,10 +94,11 @@ fn versions_are_forced() {
 #[test]
 fn a_version_may_be_too_low() {
     let header = |name: String| {
-        let mut record = ndarray_io::Record::default();
-        let byte = ndarray_io::Scalar::new(ndarray_io::Kind::Uint, 1, ByteOrder::Little).unwrap();
+        let mut record = ndarray_io::dtype::Record::default();
+        let byte =
+            ndarray_io::dtype::Scalar::new(ndarray_io::dtype::Kind::Uint, 1, ByteOrder::Little).unwrap();
         record.push(name, None, byte.into()).unwrap();
-        ndarray_io::Header::new(record.into(), Order::C, [1].into()).unwrap()
+        ndarray_io::header::Header::new(record.into(), Order::C, [1].into()).unwrap()
     };
     // The longest name that NumPy writes in version 1.0 has 65,439 letters.
     let long = header("n".repeat(65_440));

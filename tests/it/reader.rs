@@ -3,9 +3,10 @@
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
-use ndarray_io::{
-    ErrorKind, Limits, NpyReader, Order, Part, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Version, WriteNpyExt,
-};
+use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::header::Order;
+use ndarray_io::npy::Version;
+use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 
 use crate::support::manifest;
 use crate::support::routes::Chunks;

@@ -1,10 +1,13 @@
 //! Structs as elements, against what NumPy says of its records, and against what it writes.
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, Bytes, Casting, Chars, DType, Datetime64, DynArray, ErrorKind, NpyReader, Order, ReadNpyExt,
-    ReadNpyIntoExt, ReadOptions, ReadableElement, Record, Timedelta64, ViewElement, ViewMutElement,
-    ViewMutNpyExt, ViewNpyExt, Void, WritableElement, WriteNpyExt, WriteOptions, units,
+    Bytes, Casting, Chars, DType, Datetime64, DynArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
+    ReadableElement, Record, Timedelta64, ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyExt, Void,
+    WritableElement, WriteNpyExt, WriteOptions, units,
 };
 use num_complex::Complex;
 use serde_json::Value;
@@ -596,7 +599,7 @@ fn many_fields_compile() {
     .unwrap()
     .dtype()
     .clone();
-    let header = ndarray_io::Header::new(record, Order::C, [1].into()).unwrap();
+    let header = ndarray_io::header::Header::new(record, Order::C, [1].into()).unwrap();
     let file = [ndarray_io::npy::format(&header, None).unwrap(), bytes].concat();
     assert_eq!(Array1::<Many>::read_npy(&file[..]).unwrap()[0].f149, last);
 }

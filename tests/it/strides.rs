@@ -1,7 +1,8 @@
 //! Arrays of any strides are written as NumPy writes the same views.
 
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
-use ndarray_io::{ByteOrder, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::{ReadNpyIntoExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
 
@@ -85,12 +86,15 @@ fn large_views_are_gathered_in_order() {
         ];
         for (number, view) in views.iter().enumerate() {
             for threads in [1, 2, 3] {
-                for order in [ndarray_io::Order::C, ndarray_io::Order::Fortran] {
+                for order in [ndarray_io::header::Order::C, ndarray_io::header::Order::Fortran] {
                     let options = WriteOptions::new().threads(threads).order(order);
                     let mut written = Vec::new();
                     view.write_npy_with(&mut written, &options).unwrap();
-                    let logical =
-                        if order == ndarray_io::Order::C { view.view() } else { view.view().reversed_axes() };
+                    let logical = if order == ndarray_io::header::Order::C {
+                        view.view()
+                    } else {
+                        view.view().reversed_axes()
+                    };
                     let start = written.len() - view.len() * size_of::<A>();
                     let items = written[start..].chunks_exact(size_of::<A>());
                     let wrong = items.zip(logical.iter()).position(|(bytes, item)| {
@@ -117,7 +121,7 @@ fn strange_shapes_are_gathered() {
         view.slice_axis_inplace(Axis(0), ndarray::Slice::new(0, None, step));
         let view = view.reversed_axes();
         let mut written = Vec::new();
-        view.write_npy_with(&mut written, &WriteOptions::new().order(ndarray_io::Order::C)).unwrap();
+        view.write_npy_with(&mut written, &WriteOptions::new().order(ndarray_io::header::Order::C)).unwrap();
         let expected: Vec<u8> = view.iter().flat_map(|item| item.to_ne_bytes()).collect();
         assert!(written[written.len() - expected.len()..] == expected);
     }

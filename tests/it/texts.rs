@@ -3,9 +3,11 @@
 use std::time::{Duration, SystemTime};
 
 use ndarray::{Array1, ArrayD, arr1};
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{
-    ByteOrder, Bytes, Chars, Datetime64, ErrorKind, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64,
-    ViewNpyExt, Void, WriteNpyExt, WriteOptions, read_npy, units,
+    Bytes, Chars, Datetime64, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64, ViewNpyExt, Void,
+    WriteNpyExt, WriteOptions, read_npy, units,
 };
 
 use crate::support::file;

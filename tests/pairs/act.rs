@@ -7,9 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use ndarray::{Array2, Ix2, arr1, arr2, s};
+use ndarray_io::convert::{Conversion, concatenate_npy};
+use ndarray_io::file::{Surplus, make_room};
+use ndarray_io::header::Order;
+use ndarray_io::npz::NpzUpdate;
 use ndarray_io::{
-    Conversion, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzUpdate, Order, Record, Result, Surplus,
-    WriteOptions, concatenate_npy, create_new_npy, make_room, read_npy, read_npz, write_npy, write_npz,
+    DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, Record, Result, WriteOptions, create_new_npy,
+    read_npy, read_npz, write_npy, write_npz,
 };
 
 /// What is done to a file of three rows of two numbers.
@@ -111,7 +115,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             writer.finish()?;
         }
         "create new synced" => {
-            ndarray_io::create_new_npy_with(
+            ndarray_io::npy::create_new_npy_with(
                 path,
                 &arr2(&[[number, number]]),
                 &WriteOptions::new().sync(true),

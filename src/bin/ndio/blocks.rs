@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use ndarray::SliceInfoElem;
-use ndarray_io::{
-    Compression, DType, DynArray, NpyFile, NpzFile, Order, RaFile, ReadNpyExt, ReadOptions, WriteNpyExt,
-    WriteOptions,
-};
+use ndarray_io::header::Order;
+use ndarray_io::npz::Compression;
+use ndarray_io::ra::RaFile;
+use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 
 use super::Failure;
 use super::open::{Format, format_of, member_index, read};
@@ -233,7 +233,7 @@ impl Iterator for Blocks {
 #[cfg(test)]
 mod tests {
     use ndarray::Array;
-    use ndarray_io::Order;
+    use ndarray_io::header::Order;
 
     use super::Blocks;
 

@@ -6,11 +6,10 @@ use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Writer};
 use ndarray::SliceInfoElem;
+use ndarray_io::convert::{Conversion, convert_npy};
+use ndarray_io::dtype::{ByteOrder, Kind};
 use ndarray_io::object::{Object, View};
-use ndarray_io::{
-    ByteOrder, Casting, Conversion, DType, DynArray, Kind, NpyWriter, ReadOptions, WritableElement,
-    WriteOptions, convert_npy,
-};
+use ndarray_io::{Casting, DType, DynArray, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 
 use super::Failure;
 use super::blocks::Source;
@@ -23,7 +22,7 @@ pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = Writer::from_writer(out);
     let names = columns(source.dtype());
     if names.len() > 1 && source.shape().len() != 1 || source.shape().len() > 2 {
-        let shape = ndarray_io::Shape::from(source.shape().to_vec());
+        let shape = ndarray_io::header::Shape::from(source.shape().to_vec());
         return Err(format!(
             "CSV has rows and columns, and the array the shape {shape}; ndio show --slice shows a part"
         )
@@ -91,7 +90,7 @@ fn texts_of(array: &DynArray) -> Result<Vec<String>, Failure> {
     if let Some(objects) = array.objects() {
         return objects.iter().map(text_of).collect();
     }
-    let kind = array.dtype().as_scalar().map(ndarray_io::Scalar::kind);
+    let kind = array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind);
     let flat = |texts: ndarray::ArrayD<String>| texts.iter().cloned().collect();
     Ok(match kind {
         Some(Kind::Bool) => flat(array.cast::<bool, _>(Casting::Unsafe)?.mapv(|bool| bool.to_string())),

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray::IxDyn;
-use ndarray_io::{Casting, DType, DynArray, Kind, NpzFile, Order, ReadOptions};
+use ndarray_io::dtype::Kind;
+use ndarray_io::header::Order;
+use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions};
 
 use super::Failure;
 use super::blocks::{Source, in_order};
@@ -103,14 +105,14 @@ fn arrays(
     arguments: &Arguments,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    let shape = |source: &Source| ndarray_io::Shape::from(source.shape().to_vec());
+    let shape = |source: &Source| ndarray_io::header::Shape::from(source.shape().to_vec());
     if one.shape() != two.shape() {
         writeln!(out, "{name}shape {} and {}", shape(one), shape(two))?;
         return Ok(false);
     }
     let (a, b) = (one.dtype(), two.dtype());
     // The byte order is a matter of the file and not of the array.
-    let same = |dtype: &DType| dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE);
+    let same = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
     let has_other_dtype = same(a) != same(b);
     if has_other_dtype {
         writeln!(out, "{name}dtype {a} and {b}")?;
@@ -211,7 +213,7 @@ fn compare(
         return Ok(());
     }
     // All else is equal if its bytes are, in one byte order and one order of the elements.
-    let native = one.dtype().with_byte_order(ndarray_io::ByteOrder::NATIVE);
+    let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
     let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
     let size = native.item_size().max(1);
     for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {

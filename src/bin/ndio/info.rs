@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::Args;
+use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
-use ndarray_io::{Compression, DType, NpyReader, NpzFile, NpzMember, Order, ReadOptions, Shape};
+use ndarray_io::npz::{Compression, NpzMember};
+use ndarray_io::{DType, NpyReader, NpzFile, ReadOptions};
 use serde_json::{Value, json};
 
 use super::blocks::Source;
@@ -253,14 +255,14 @@ fn array(dtype: &DType, order: Order, shape: &Shape) -> Value {
         "bytes": shape.byte_len(dtype.item_size()),
     });
     if let DType::Record(record) = dtype {
-        let field = |field: &ndarray_io::Field| json!({"name": field.name(), "dtype": field.dtype().to_string(), "offset": field.offset()});
+        let field = |field: &ndarray_io::dtype::Field| json!({"name": field.name(), "dtype": field.dtype().to_string(), "offset": field.offset()});
         facts["fields"] = record.fields().iter().map(field).collect();
     }
     facts
 }
 
 fn is_native(dtype: &DType) -> bool {
-    dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE) == *dtype
+    dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE) == *dtype
 }
 
 fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray::SliceInfoElem;
-use ndarray_io::{Conversion, NpyReader, ReadOptions, Shape, concatenate_npy, stack_npy};
+use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
+use ndarray_io::header::Shape;
+use ndarray_io::{NpyReader, ReadOptions};
 
 use super::Failure;
 use super::blocks::Source;

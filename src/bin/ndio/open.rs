@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use ndarray_io::{DynArray, NpyReader, NpzFile, RaReader, ReadOptions};
+use ndarray_io::ra::RaReader;
+use ndarray_io::{DynArray, NpyReader, NpzFile, ReadOptions};
 
 use super::Failure;
 
@@ -67,7 +68,7 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
             Err(format!("{}: it is no archive with members", path.display()).into())
         }
         Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
-        Format::Ra => Ok(ndarray_io::read_ra_with(path, options)?),
+        Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
         Format::Npz => {
             let archive = NpzFile::open_with(path, options)?;
             Ok(archive.read_index(member_index(&archive, path, member)?)?)

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::{Compression, NpyReader, NpzFile, NpzOptions, NpzWriter};
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::{NpyReader, NpzFile, NpzWriter};
 
 use super::Failure;
 use super::convert::{folder_of, replace};
@@ -75,7 +76,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
 
 pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
     let archive = NpzFile::open(&arguments.archive)?;
-    let all: u64 = archive.members().iter().map(ndarray_io::NpzMember::size).sum();
+    let all: u64 = archive.members().iter().map(ndarray_io::npz::NpzMember::size).sum();
     let mut progress = Progress::new();
     for wanted in &arguments.members {
         if !archive.members().iter().any(|member| is_named(member, wanted)) {
@@ -106,7 +107,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
     Ok(0)
 }
 
-fn is_named(member: &ndarray_io::NpzMember, wanted: &str) -> bool {
+fn is_named(member: &ndarray_io::npz::NpzMember, wanted: &str) -> bool {
     member.name() == wanted || member.file_name() == wanted
 }
 

@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use ndarray_io::{ByteOrder, DType, Kind, NpyReader, Order, ReadOptions, ra as format};
+use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::header::Order;
+use ndarray_io::{DType, NpyReader, ReadOptions, ra as format};
 
 use super::open::{Format, format_of, ra};
 use super::{Failure, at};
@@ -48,12 +50,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 }
 
 fn order(dtype: &DType) -> Option<ByteOrder> {
-    dtype.as_scalar().and_then(ndarray_io::Scalar::byte_order)
+    dtype.as_scalar().and_then(ndarray_io::dtype::Scalar::byte_order)
 }
 
 /// The type as RA names it.
 fn kind(dtype: &DType) -> String {
-    let name = match dtype.as_scalar().map(ndarray_io::Scalar::kind) {
+    let name = match dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Bool) => "bool",
         Some(Kind::Int) => "int",
         Some(Kind::Uint) => "uint",

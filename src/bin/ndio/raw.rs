@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use ndarray_io::{DType, DynArray, Order, ReadOptions, Shape};
+use ndarray_io::header::{Order, Shape};
+use ndarray_io::{DType, DynArray, ReadOptions};
 
 use super::Failure;
 use super::blocks::{Source, in_order};

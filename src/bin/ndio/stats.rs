@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use ndarray_io::{ByteOrder, Casting, DType, DynArray, Kind, Scalar, with_numbers};
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::{Casting, DType, DynArray, with_numbers};
 use serde_json::{Value, json};
 
 use super::Failure;

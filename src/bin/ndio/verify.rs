@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::{DType, DynArray, Kind, NpyFile, NpzFile, RaFile, ReadOptions};
+use ndarray_io::dtype::Kind;
+use ndarray_io::ra::RaFile;
+use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadOptions};
 
 use super::blocks::Source;
 use super::open::{Format, format_of, ra};
@@ -117,7 +119,7 @@ fn check_item(dtype: &DType, bytes: &[u8]) -> Result<(), String> {
             Err(format!("a bool is 0 or 1, but the file has {}", bytes[0]))
         }
         DType::Scalar(scalar) if scalar.kind() == Kind::Text => {
-            let is_big = scalar.byte_order() == Some(ndarray_io::ByteOrder::Big);
+            let is_big = scalar.byte_order() == Some(ndarray_io::dtype::ByteOrder::Big);
             let code =
                 |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
             match bytes.as_chunks::<4>().0.iter().map(code).find(|code| char::from_u32(*code).is_none()) {

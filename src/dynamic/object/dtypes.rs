@@ -10,7 +10,7 @@ use super::known::Look;
 use super::machine::Machine;
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, TimeUnit, Title};
 use crate::error::Result;
-use crate::npy;
+use crate::npy_format as npy;
 
 /// A dtype as it is in the pickle, and in this machine's byte order, by their numbers in the graph's table.
 #[derive(Clone, Copy)]

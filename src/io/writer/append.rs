@@ -11,7 +11,7 @@ use super::{End, NpyWriter};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::npy::{self, NpyHeader};
+use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
@@ -20,7 +20,7 @@ use crate::transfer::{self, Source};
 /// counted any more.
 ///
 /// ```
-/// use ndarray_io::Surplus;
+/// use ndarray_io::file::Surplus;
 /// assert_eq!(Surplus::default(), Surplus::Refuse);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,7 +49,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// ```
     /// use ndarray::{arr1, Array1};
-    /// use ndarray_io::{NpyWriter, Surplus, WriteOptions};
+    /// use ndarray_io::file::Surplus;
+    /// use ndarray_io::{NpyWriter, WriteOptions};
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
     /// ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
@@ -239,7 +240,7 @@ fn digits_at(head: &[u8]) -> usize {
 /// # use ndarray::arr1;
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// # ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
-/// ndarray_io::make_room(&path)?;
+/// ndarray_io::file::make_room(&path)?;
 /// # assert_eq!(ndarray_io::read_npy::<_, ndarray::Array1<u8>>(&path)?, arr1(&[1, 2]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -250,7 +251,8 @@ pub fn make_room<P: AsRef<Path>>(path: P) -> Result<()> {
 /// The same with options: of them, `sync` and `wait_for_lock` have an effect.
 ///
 /// ```
-/// use ndarray_io::{WriteOptions, make_room_with};
+/// use ndarray_io::file::make_room_with;
+/// use ndarray_io::WriteOptions;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// # ndarray_io::write_npy(&path, &ndarray::arr1(&[1u8, 2]))?;

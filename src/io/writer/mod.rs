@@ -20,7 +20,7 @@ use crate::dtype::DType;
 use crate::element::{Emit, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::npy::{self, Version};
+use crate::npy_format::{self as npy, Version};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Items, Sink, os};
@@ -431,7 +431,8 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// [`WriteOptions::text_width`].
     ///
     /// ```
-    /// use ndarray_io::{NpyWriter, Order, WriteOptions};
+    /// use ndarray_io::header::Order;
+    /// use ndarray_io::{NpyWriter, WriteOptions};
     /// use std::io::Cursor;
     ///
     /// let options = WriteOptions::new().text_width(5);

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
+use ndarray_io::error::{ErrorKind, Limited, Part};
 use ndarray_io::units::Unit;
-use ndarray_io::{
-    ByteOrder, Bytes, Chars, DType, Datetime64, Error, ErrorKind, Kind, Limited, LongDouble, Part, Scalar,
-    Timedelta64, Title, Void,
-};
+use ndarray_io::{Bytes, Chars, DType, Datetime64, Error, LongDouble, Timedelta64, Void};
 use num_complex::Complex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -329,7 +328,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 /// Calls a generic function with the Rust type of a dtype; `None` if there is none.
 macro_rules! with_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {{
-        use ndarray_io::Kind;
+        use ndarray_io::dtype::Kind;
         match $dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
             Some((Kind::Bool, 1)) => Some($function::<bool>($($argument),*)),
             Some((Kind::Int, 1)) => Some($function::<i8>($($argument),*)),
@@ -373,7 +372,7 @@ macro_rules! with_type {
             Times<100, Nanosecond>, Times<1000, Attosecond>, Times<3, Hour>, Times<100, Millisecond>)
     }};
     (@unit $step:expr, $type:ident, $function:ident $arguments:tt; $($unit:ty),*) => {{
-        let step: ndarray_io::TimeStep = $step;
+        let step: ndarray_io::dtype::TimeStep = $step;
         $(if step == <$unit as ndarray_io::units::Unit>::STEP {
             Some(with_type!(@call $type<$unit>, $function $arguments))
         } else)* {

@@ -3,8 +3,9 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
+use ndarray_io::dtype::ByteOrder;
 use ndarray_io::{
-    ByteOrder, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, Result, ViewMutElement,
+    NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, Result, ViewMutElement,
     ViewMutNpyExt, ViewNpyExt,
 };
 

@@ -8,10 +8,11 @@ use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ndarray_io::{
-    Conversion, DType, NpyReader, NpzFile, NpzOptions, NpzWriter, Order, RaOptions, ReadOptions,
-    WriteOptions, convert_npy, convert_npy_to_ra, convert_ra_to_npy, npy,
-};
+use ndarray_io::convert::{Conversion, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
+use ndarray_io::header::Order;
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::ra::RaOptions;
+use ndarray_io::{DType, NpyReader, NpzFile, NpzWriter, ReadOptions, WriteOptions, npy};
 use tempfile::TempPath;
 
 use super::Failure;
@@ -103,7 +104,7 @@ fn finish(
             let is_packed = arguments.compression == Some(CompressionName::Lz4);
             if is_packed {
                 let array: ndarray_io::DynArray = ndarray_io::read_npy(npy)?;
-                ndarray_io::write_ra_with(output, &array, &RaOptions::new().compressed(true))?;
+                ndarray_io::ra::write_ra_with(output, &array, &RaOptions::new().compressed(true))?;
             } else {
                 convert_npy_to_ra(npy, output, arguments.conversion(&mut progress)?)?;
             }
@@ -256,7 +257,7 @@ pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut &File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    ndarray_io::replace_file_with(path, &WriteOptions::new(), |mut file| write(&mut file))
+    ndarray_io::file::replace_file_with(path, &WriteOptions::new(), |mut file| write(&mut file))
 }
 
 fn with_input<T>(path: &Path, read: impl FnOnce(&mut dyn Read) -> Result<T, Failure>) -> Result<T, Failure> {
@@ -290,7 +291,7 @@ pub(crate) fn write_header(
     shape: Vec<usize>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let header = ndarray_io::Header::new(dtype, order, shape.into())?;
+    let header = ndarray_io::header::Header::new(dtype, order, shape.into())?;
     out.write_all(&npy::format(&header, None)?)?;
     Ok(())
 }

@@ -4,7 +4,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ndarray_io::{ByteOrder, Casting, Compression, Conversion, DType, Order, Version, WriteOptions, npy};
+use ndarray_io::convert::Conversion;
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::header::Order;
+use ndarray_io::npy::Version;
+use ndarray_io::npz::Compression;
+use ndarray_io::{Casting, DType, WriteOptions, npy};
 
 use super::super::Failure;
 use super::super::progress::Progress;

@@ -7,9 +7,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::{
-    DynArray, Error, ErrorKind, Limited, NpyHeader, NpyReader, NpzFile, Part, RaHeader, ReadOptions, npy,
-};
+use ndarray_io::error::{ErrorKind, Limited, Part};
+use ndarray_io::npy::NpyHeader;
+use ndarray_io::ra::RaHeader;
+use ndarray_io::{DynArray, Error, NpyReader, NpzFile, ReadOptions, npy};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -161,8 +162,8 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
             continue;
         }
         let method = match member.compression() {
-            Some(ndarray_io::Compression::Stored) => "stored",
-            Some(ndarray_io::Compression::Deflated(_)) => "deflated",
+            Some(ndarray_io::npz::Compression::Stored) => "stored",
+            Some(ndarray_io::npz::Compression::Deflated(_)) => "deflated",
             _ => "other",
         };
         let show = || -> Result<Value, Fault> {

@@ -2,8 +2,10 @@
 
 use std::cell::Cell;
 
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
+use ndarray_io::header::Order;
 use ndarray_io::object::{Items, ObjectRef, View};
-use ndarray_io::{ByteOrder, DType, DynArray, Kind, Order, Scalar, Title};
+use ndarray_io::{DType, DynArray};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -65,7 +67,7 @@ fn value(dtype: &DType, bytes: &[u8]) -> Result<Value, Fault> {
     match dtype {
         DType::Scalar(scalar) => scalar_value(scalar, bytes),
         DType::Record(record) => {
-            let field = |field: &ndarray_io::Field| {
+            let field = |field: &ndarray_io::dtype::Field| {
                 value(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()])
             };
             record.fields().iter().map(field).collect::<Result<Vec<_>, _>>().map(Value::Array)

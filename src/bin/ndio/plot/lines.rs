@@ -97,7 +97,7 @@ pub(super) fn histogram(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> 
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = &plane.source;
     let is_complex =
-        source.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == ndarray_io::Kind::Complex);
+        source.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == ndarray_io::dtype::Kind::Complex);
     let (low, high) = if is_complex {
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
         plane.each(|block, _| {

@@ -9,7 +9,8 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ndarray_io::{Kind, ReadOptions};
+use ndarray_io::ReadOptions;
+use ndarray_io::dtype::Kind;
 
 use super::Failure;
 use super::blocks::Source;
@@ -94,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         None => Source::open_all(&which.file, which.member.as_deref(), &options)?,
     };
     if source.len() == 0 {
-        let shape = ndarray_io::Shape::from(source.shape().to_vec());
+        let shape = ndarray_io::header::Shape::from(source.shape().to_vec());
         return Err(
             format!("{}: an array of shape {shape} has nothing to be drawn", which.file.display()).into()
         );

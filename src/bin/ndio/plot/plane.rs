@@ -1,7 +1,8 @@
 //! What is to be seen of an array, made smaller while it is read, so that its size does not matter.
 
 use ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
-use ndarray_io::{Casting, DynArray, Kind};
+use ndarray_io::dtype::Kind;
+use ndarray_io::{Casting, DynArray};
 use num_complex::Complex;
 
 use super::super::Failure;
@@ -97,7 +98,7 @@ impl Grid {
 
 /// Numbers of whatever type; of complex ones their magnitudes.
 fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
-    match array.dtype().as_scalar().map(ndarray_io::Scalar::kind) {
+    match array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Complex) => {
             Ok(array.cast::<Complex<f64>, IxDyn>(Casting::Unsafe)?.mapv(num_complex::Complex::norm))
         }

@@ -137,7 +137,9 @@ impl RaHeader {
 /// same bytes. An error if RA has no type for the elements.
 ///
 /// ```
-/// use ndarray_io::{ra, ByteOrder, Header, Kind, Order, Scalar, Shape};
+/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::header::{Header, Order, Shape};
+/// use ndarray_io::ra;
 ///
 /// let float = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
 /// let header = Header::new(float.into(), Order::Fortran, Shape::from([3]))?;

@@ -29,7 +29,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The version of the format.
 ///
 /// ```
-/// use ndarray_io::Version;
+/// use ndarray_io::npy::Version;
 /// assert!(Version::V1 < Version::V3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,7 +47,7 @@ impl Version {
     /// The two numbers of the version.
     ///
     /// ```
-    /// assert_eq!(ndarray_io::Version::V2.numbers(), (2, 0));
+    /// assert_eq!(ndarray_io::npy::Version::V2.numbers(), (2, 0));
     /// ```
     pub fn numbers(self) -> (u8, u8) {
         match self {
@@ -208,7 +208,7 @@ mod tests {
             dims in proptest::collection::vec(0usize..200, 0..7),
         ) {
             let dtype = alias::dtype(&descr).unwrap();
-            let order = if fortran { crate::Order::Fortran } else { crate::Order::C };
+            let order = if fortran { crate::header::Order::Fortran } else { crate::header::Order::C };
             let header = Header::new(dtype, order, dims.into()).unwrap();
             let bytes = format(&header, None).unwrap();
             prop_assert!(direct::parse(&bytes[10..]).is_some());

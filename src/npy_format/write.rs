@@ -20,7 +20,10 @@ const SPARE: usize = 128;
 /// for.
 ///
 /// ```
-/// use ndarray_io::{npy, ByteOrder, Header, Kind, Order, Scalar, Shape, Version};
+/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::header::{Header, Order, Shape};
+/// use ndarray_io::npy::Version;
+/// use ndarray_io::npy;
 ///
 /// let float = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
 /// let header = Header::new(float.into(), Order::C, Shape::from([3]))?;

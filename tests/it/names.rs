@@ -1,0 +1,66 @@
+//! The names at the root of the crate: few enough to be read on one page, and none that `ndarray` has as well.
+
+#[allow(unused_imports)]
+mod both {
+    pub(super) use ndarray::*;
+    pub(super) use ndarray_io::*;
+}
+
+/// Each name is found, and is only one: a name that both have would be an error where it is used.
+macro_rules! names {
+    ($($name:ident)*) => {
+        #[allow(unused_imports)]
+        use both::{$($name),*};
+
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+names! {
+    // Reading, writing, viewing.
+    ReadNpyExt ReadNpyIntoExt ViewMutNpyExt ViewNpyExt WriteNpyExt
+    create_new_npy read_npy read_npy_with write_npy write_npy_with write_zeroed_npy
+    NpyFile NpyMmap NpyMmapMut NpyReader NpyWriter
+    NpzFile NpzReader NpzWriter read_npz write_npz
+    DynArray
+    // How.
+    Casting Limits ReadOptions WriteOptions
+    Error Result
+    // Elements.
+    ReadableElement ViewElement ViewMutElement WritableElement
+    Bytes Chars DType Datetime64 LongDouble Record Timedelta64 Void
+}
+
+/// What `lib.rs` exports outside of its modules. (The aliases of `Error` that `ndarray-npy` has names for are not counted.)
+#[test]
+fn the_front_page_has_these_names() {
+    let lib = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
+    let mut exported = Vec::new();
+    for part in lib.split("\npub use ").skip(1) {
+        let list = &part[..part.find(';').unwrap()];
+        let list = list.rsplit("::").next().unwrap();
+        let names = list.trim_matches(['{', '}']).split(',').map(str::trim).filter(|name| !name.is_empty());
+        exported.extend(names.filter(|name| !matches!(*name, "units" | "object")).map(str::to_owned));
+    }
+    exported.sort();
+    let mut wanted: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    wanted.sort();
+    assert_eq!(exported, wanted);
+    assert!(wanted.len() <= 40, "{} names", wanted.len());
+}
+
+/// A struct may have the name of the derive.
+#[test]
+fn a_struct_may_be_called_record() {
+    use ndarray_io::*;
+
+    #[derive(Record, Clone, Debug, PartialEq)]
+    struct Record {
+        x: f64,
+    }
+
+    let mut file = Vec::new();
+    ndarray::arr1(&[Record { x: 1.5 }]).write_npy(&mut file).unwrap();
+    let read = ndarray::Array1::<Record>::read_npy(&file[..]).unwrap();
+    assert_eq!(read[0], Record { x: 1.5 });
+}
