@@ -52,7 +52,7 @@ pub struct Conversion<'a> {
 }
 
 /// Is told how many bytes are done, and of how many.
-type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
+type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + Send + 'a;
 
 impl<'a> Conversion<'a> {
     /// Changes nothing.
@@ -91,7 +91,7 @@ impl<'a> Conversion<'a> {
     /// Calls with the bytes done and those in all, again and again; if the call breaks off, the conversion is cancelled, and
     /// the new file never appears.
     #[must_use]
-    pub fn progress(mut self, call: impl FnMut(u64, u64) -> ControlFlow<()> + 'a) -> Self {
+    pub fn progress(mut self, call: impl FnMut(u64, u64) -> ControlFlow<()> + Send + 'a) -> Self {
         self.progress = Some(Box::new(call));
         self
     }

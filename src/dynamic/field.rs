@@ -27,7 +27,7 @@ impl DynArray {
     /// # let text = "{'descr': [('id', '|u1'), ('x', '<f4')], 'fortran_order': False, 'shape': (2,), }";
     /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &payload[..]].concat();
     /// let points = DynArray::read_npy(&file[..])?; // of dtype [('id', '|u1'), ('x', '<f4')]
-    /// let x: Array1<f32> = points.field("x")?.into_array().map_err(|(_, error)| error)?;
+    /// let x: Array1<f32> = points.field("x")?.into_array()?;
     /// assert_eq!(x, arr1(&[1.0, 2.0]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
@@ -114,7 +114,7 @@ impl DynArray {
             Ok(view) => Ok(view.into()),
             Err(error) if needs_copy(&error) => match self.field(path)?.into_array() {
                 Ok(array) => Ok(array.into()),
-                Err((_, error)) => Err(error.at_field(path)),
+                Err(returned) => Err(Error::from(returned).at_field(path)),
             },
             Err(error) => Err(error),
         }

@@ -27,11 +27,11 @@ use crate::element::cast::{self, Plain};
 use crate::element::{
     ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words, viewable,
 };
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result, Returned};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
 use crate::options::{ReadOptions, WriteOptions};
-use crate::shape::Order;
+use crate::shape::{Order, Shape};
 use crate::transfer;
 
 /// An array whose type is known only when the program runs: dtype, order, shape, and the bytes as the file had them.
@@ -137,9 +137,33 @@ impl DynArray {
         NpyReader::new(&file[..])?.read()
     }
 
+    /// The array with these bytes, which are a copy of what a file would have.
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_io::header::{Order, Shape};
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::from_bytes(">i2".parse()?, Shape::from([2, 1]), Order::C, &[0, 1, 0, 2])?;
+    /// assert_eq!(array.into_array()?, ndarray::arr2(&[[1i16], [2]]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Just so many bytes as the elements have are wanted; and objects have none.
+    pub fn from_bytes(dtype: DType, shape: Shape, order: Order, bytes: &[u8]) -> Result<Self> {
+        let header = Header::new(dtype, order, shape)?;
+        if header.payload_len() != Some(bytes.len()) {
+            let (shape, dtype) = (header.shape(), header.dtype());
+            let reason = format!("{} bytes are no array of shape {shape} and dtype {dtype}", bytes.len());
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Self::of_bytes(header, bytes)
+    }
+
     /// The array with this header and just its bytes.
-    #[cfg_attr(not(any(feature = "object", feature = "npz")), allow(dead_code))]
-    pub(crate) fn from_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn of_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
         let mut data = Data::new(bytes.len())?;
         data.bytes_mut().copy_from_slice(bytes);
         Ok(Self::of_data(header, data))
@@ -173,10 +197,19 @@ impl DynArray {
         self.header.order()
     }
 
+    /// How many axes there are.
+    pub fn ndim(&self) -> usize {
+        self.shape().len()
+    }
+
     /// How many elements there are.
-    #[expect(clippy::len_without_is_empty, reason = "as of ndarray's arrays, the shape tells")]
     pub fn len(&self) -> usize {
         self.header.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The bytes of the elements, as the file had them.
@@ -225,22 +258,13 @@ impl DynArray {
         Ok((dim.set_f(self.order() == Order::Fortran), plain))
     }
 
-    /// The elements as an array of its own. If they are of another type, the array comes back with the error.
+    /// The elements as an array of its own.
     ///
-    /// ```
-    /// use ndarray::{arr1, Array1};
-    /// use ndarray_io::DynArray;
+    /// # Errors
     ///
-    /// let array = DynArray::new(&arr1(&[1.5, 2.5]))?;
-    /// let Err((array, error)) = array.into_array::<i32, ndarray::Ix1>() else { panic!("they are floats") };
-    /// assert!(error.is_mismatch());
-    /// let floats: Array1<f64> = array.into_array().map_err(|(_, error)| error)?;
-    /// # assert_eq!(floats, arr1(&[1.5, 2.5]));
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    #[expect(clippy::result_large_err, reason = "an error gives the whole array back")]
-    pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, (Self, Error)> {
-        self.to_array_with(&ReadOptions::new()).map_err(|error| (self, error))
+    /// They are of another type, or the array has another number of axes: the error gives the array back.
+    pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, Returned<Self>> {
+        self.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(self, error))
     }
 
     /// The elements, if they are Python objects, in the order of the file.

@@ -88,7 +88,7 @@ impl DynArray {
         let mut dims = joined.shape().to_vec();
         dims.pop();
         let header = Header::new(parts[0].dtype().clone(), Order::C, dims.into())?;
-        DynArray::from_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>())
+        DynArray::of_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>())
     }
 
     /// Writes the elements in an order, without a header.

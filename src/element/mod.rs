@@ -230,6 +230,24 @@ pub(crate) fn raw_words() -> Plain<u128> {
     Plain::pod(1, false)
 }
 
+impl DType {
+    /// The dtype that elements of a type are written as; texts, whose length depends on the elements, as the shortest.
+    ///
+    /// ```
+    /// use ndarray_io::DType;
+    ///
+    /// assert_eq!(DType::of::<f32>()?, "<f4".parse()?);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A struct that no record can be.
+    pub fn of<T: WritableElement>() -> Result<Self> {
+        T::dtype_for(&mut std::iter::empty(), &WriteOptions::new())
+    }
+}
+
 /// The gate for views: an error if elements of this dtype are not those of the type as they lie.
 pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Plain<A>> {
     match A::accept(dtype, options)? {

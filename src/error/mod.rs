@@ -14,6 +14,61 @@ pub use kind::{ErrorKind, Limited, Part};
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// An error, and what could not be made into something else because of it. `?` takes the error and drops the rest.
+///
+/// ```
+/// use ndarray::{Array1, Ix1, arr1};
+/// use ndarray_io::DynArray;
+///
+/// let array = DynArray::new(&arr1(&[1.5, 2.5]))?;
+/// let failed = array.into_array::<i32, Ix1>().unwrap_err();
+/// assert!(failed.error().is_mismatch());
+/// let floats: Array1<f64> = failed.into_inner().into_array()?;
+/// assert_eq!(floats[1], 2.5);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub struct Returned<T>(Box<(T, Error)>);
+
+impl<T> Returned<T> {
+    pub(crate) fn new(inner: T, error: Error) -> Self {
+        Self(Box::new((inner, error)))
+    }
+
+    /// What went wrong.
+    pub fn error(&self) -> &Error {
+        &self.0.1
+    }
+
+    /// What could not be made into something else, as it was.
+    pub fn into_inner(self) -> T {
+        self.0.0
+    }
+}
+
+impl<T> From<Returned<T>> for Error {
+    fn from(returned: Returned<T>) -> Self {
+        returned.0.1
+    }
+}
+
+impl<T> fmt::Debug for Returned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.error(), f)
+    }
+}
+
+impl<T> fmt::Display for Returned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.error(), f)
+    }
+}
+
+impl<T> std::error::Error for Returned<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error().source()
+    }
+}
+
 /// What went wrong, and where.
 ///
 /// Match on [`kind`](Error::kind), or ask who has to act: [`is_io`](Error::is_io), [`is_format`](Error::is_format),

@@ -41,7 +41,7 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// /// Reads the second array of a stream, as whatever the caller wants.
 /// fn second<T: FromPayload>(stream: &[u8]) -> ndarray_io::Result<Option<T>> {
 ///     let mut reader = NpyReader::new(stream)?;
-///     if reader.next()? { reader.read().map(Some) } else { Ok(None) }
+///     if reader.next_array()? { reader.read().map(Some) } else { Ok(None) }
 /// }
 /// # assert!(second::<ndarray::Array1<u8>>(b"").is_err());
 /// ```

@@ -57,10 +57,10 @@ pub type RaReader<R> = ArrayReader<R, Ra>;
 /// let matrix: Array2<f64> = reader.read()?;
 /// assert_eq!(matrix[[1, 0]], 3.0);
 ///
-/// assert!(reader.next()?);
+/// assert!(reader.next_array()?);
 /// let flags: Array1<bool> = reader.read()?;
 /// assert_eq!(flags, arr1(&[true, false]));
-/// assert!(!reader.next()?); // the stream has ended, and cleanly
+/// assert!(!reader.next_array()?); // the stream has ended, and cleanly
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// let mut reader = NpyReader::new(&stream[..])?;
     /// reader.skip()?;
-    /// assert!(reader.next()?);
+    /// assert!(reader.next_array()?);
     /// assert_eq!(reader.read::<Array0<u8>>()?, arr0(7));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
@@ -265,11 +265,7 @@ impl<R: Read> NpyReader<R> {
 
     /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
     /// stream has ended here, as it should: right behind an array.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an iterator could not be asked to read what it has yielded"
-    )]
-    pub fn next(&mut self) -> Result<bool> {
+    pub fn next_array(&mut self) -> Result<bool> {
         if self.state == State::AtPayload {
             self.skip()?;
         }

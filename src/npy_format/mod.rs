@@ -20,6 +20,7 @@ use std::borrow::Cow;
 pub use write::format;
 pub(crate) use write::{SECTOR, format_growing, format_in_place};
 
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::header::Header;
 use crate::limits::Limits;
@@ -142,6 +143,36 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
 #[cfg(feature = "object")]
 pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
     alias::dtype(name).ok()
+}
+
+/// As NumPy spells a dtype: a name as `f8`, `>i2`, `int32`, `M8[ns]`, or what a header says, as `[('x', '<f4'), ('y', '|u1', (3,))]`.
+///
+/// ```
+/// use ndarray_io::DType;
+///
+/// let dtype: DType = ">i2".parse()?;
+/// assert_eq!(dtype.to_string(), "'>i2'");
+/// let record: DType = "[('x', '<f4'), ('n', '|u1')]".parse()?;
+/// assert_eq!(record.item_size(), 5);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+impl std::str::FromStr for DType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if let Some(dtype) = named(text) {
+            return Ok(dtype);
+        }
+        // A header's own rules say what it is, and what is wrong with it.
+        let header = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (), }}\n");
+        let is_literal = text.starts_with(['\'', '"', '[', '(', '{']);
+        let reason = "it is no name of a type, and nothing that a header says".to_owned();
+        match is_literal {
+            true => parse_text(header.as_bytes(), Version::V3, 0).map(|found| found.header.dtype().clone()),
+            false => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
+        }
+    }
 }
 
 /// The error for a source that ends where [`parse`] still needs `need` bytes.

@@ -109,16 +109,16 @@ const NPY: &[(&str, Work)] = &[
     ("in a row", |file| {
         let mut reader = NpyReader::new(file)?;
         let first: Array2<f64> = reader.read()?;
-        if !reader.next()? {
+        if !reader.next_array()? {
             return Ok("one array".into());
         }
         let second: Array1<String> = reader.read()?;
-        Ok(format!("{first:?} {second:?} {}", reader.next()?))
+        Ok(format!("{first:?} {second:?} {}", reader.next_array()?))
     }),
     ("skip", |file| {
         let mut reader = NpyReader::new(file)?;
         reader.skip()?;
-        if !reader.next()? {
+        if !reader.next_array()? {
             return Ok("one array".into());
         }
         Ok(format!("{:?}", reader.read_bytes()?))

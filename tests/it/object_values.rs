@@ -245,7 +245,7 @@ fn objects_become_rusts_own_types() {
     objects.write_npy(&mut file).unwrap();
     let dynamic = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap();
     let list = dynamic.objects().unwrap()[1].clone();
-    let back: Array1<Object> = dynamic.into_array().map_err(|(_, error)| error).unwrap();
+    let back: Array1<Object> = dynamic.into_array().unwrap();
     assert!(back == objects && back[1].is_same(&list), "no copies are made");
 }
 

@@ -267,7 +267,7 @@ fn an_array_of_any_dtype_wants_the_option() {
     assert_eq!(array.to_string(), "[[ 'a',    1, None],\n [ 2.5, b'b', (1,)]]");
     // What has no meaning for objects is an error, and nothing worse.
     assert!(array.view::<f64, IxDyn>().unwrap_err().is_mismatch());
-    assert!(array.clone().into_array::<f64, IxDyn>().unwrap_err().1.is_mismatch());
+    assert!(array.clone().into_array::<f64, IxDyn>().unwrap_err().error().is_mismatch());
     assert!(array.cast::<f64, IxDyn>(Casting::Unsafe).is_err());
     let numbers = DynArray::new(&arr1(&[0.0])).unwrap();
     assert!(array.cast_to(numbers.dtype(), Casting::Unsafe).is_err());

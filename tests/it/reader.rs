@@ -36,11 +36,11 @@ fn arrays_in_a_row() {
         if read_first {
             assert_eq!(reader.read::<Array2<f32>>().unwrap().shape(), [2, 3]);
         }
-        assert!(reader.next().unwrap());
+        assert!(reader.next_array().unwrap());
         assert_eq!(reader.dtype().to_string(), "'>i2'");
         assert_eq!(reader.read::<Array1<i16>>().unwrap(), arr1(&[0, 0, 0]));
-        assert!(!reader.next().unwrap());
-        assert!(!reader.next().unwrap());
+        assert!(!reader.next_array().unwrap());
+        assert!(!reader.next_array().unwrap());
         assert!(reader.read_bytes().unwrap_err().is_usage());
     }
 }
@@ -85,7 +85,7 @@ fn an_error_loses_the_place() {
         matches!(error.kind(), ErrorKind::Truncated { part: Part::Payload { .. }, need: 24, have: 12, .. }),
         "{error}"
     );
-    assert!(reader.next().unwrap_err().is_usage());
+    assert!(reader.next_array().unwrap_err().is_usage());
     assert!(NpyReader::new(&bytes[..140]).unwrap().skip().is_err());
 }
 
@@ -95,7 +95,7 @@ fn what_follows_has_to_be_an_array() {
     bytes.truncate(152);
     bytes.extend(b"\x93NUM");
     let mut reader = NpyReader::new(Cursor::new(bytes)).unwrap();
-    let error = reader.next().unwrap_err();
+    let error = reader.next_array().unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::Truncated { part: Part::Preamble, need: 10, have: 4, .. }),
         "{error}"
@@ -111,7 +111,7 @@ fn bytes_are_given_for_every_dtype() {
     let pickle = reader.read_bytes().unwrap();
     assert_eq!(pickle, bytes[reader.data_offset()..]);
     assert!(pickle.starts_with(b"\x80\x04") && pickle.ends_with(b"."));
-    assert!(!reader.next().unwrap());
+    assert!(!reader.next_array().unwrap());
     let error = ndarray_io::read_npy::<_, ArrayD<f64>>(folder.join("dtype-object.npy")).unwrap_err();
     assert!(error.to_string().contains("Python objects"), "{error}");
 }
@@ -131,7 +131,7 @@ fn what_is_over_a_limit_can_be_passed_over() {
     let options = ReadOptions::new().limits(Limits::default().payload(10));
     let mut reader = NpyReader::with_options(&bytes[..], &options).unwrap();
     assert!(reader.read::<Array2<f32>>().unwrap_err().is_limit());
-    assert!(reader.next().unwrap());
+    assert!(reader.next_array().unwrap());
     assert_eq!(reader.read::<Array1<i16>>().unwrap().len(), 3);
 }
 

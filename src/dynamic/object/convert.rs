@@ -237,7 +237,7 @@ impl<T: ReadableElement> TryFrom<ObjectRef<'_>> for ArrayD<T> {
                 .as_array()
                 .ok_or_else(|| object.is_no("an array"))?
                 .into_array()
-                .map_err(|(_, error)| error),
+                .map_err(Error::from),
         }
     }
 }

@@ -325,7 +325,7 @@ impl Machine<'_> {
         }
         let (stored, native) = (self.dtype(dtype.stored).clone(), self.dtype(dtype.native).clone());
         let header = Header::new(stored, Order::C, dims.to_vec().into())?;
-        let array = DynArray::from_bytes(header, self.graph.data(self.pickle, span))?;
+        let array = DynArray::of_bytes(header, self.graph.data(self.pickle, span))?;
         let swapped = array.cast_to(&native, Casting::Safe)?;
         Ok(self.data(swapped.bytes()))
     }
@@ -422,5 +422,5 @@ pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynA
     let header = Header::new(dtype, order, dims.into()).ok()?;
     let bytes = look.latin1(data)?;
     check_len(bytes.len(), &header).ok()?;
-    DynArray::from_bytes(header, &bytes).ok()
+    DynArray::of_bytes(header, &bytes).ok()
 }

@@ -216,7 +216,7 @@ impl<'a> Scalar<'a> {
     /// There may be no memory for it.
     pub fn to_dyn(self) -> Result<DynArray> {
         let header = Header::new(self.dtype().clone(), Order::C, Vec::new().into())?;
-        DynArray::from_bytes(header, self.bytes)
+        DynArray::of_bytes(header, self.bytes)
     }
 
     /// The value as another type, if no value of its dtype could be lost by it.
@@ -299,7 +299,7 @@ impl<'a> Array<'a> {
     pub fn to_dyn(self) -> Result<DynArray> {
         let header = self.header()?;
         match self.objects() {
-            None => DynArray::from_bytes(header, self.bytes()),
+            None => DynArray::of_bytes(header, self.bytes()),
             Some(items) => {
                 let in_c = Header::new(header.dtype().clone(), Order::C, header.shape().clone())?;
                 let items = Arc::new(items.iter().map(ObjectRef::to_object).collect());
@@ -315,7 +315,7 @@ impl<'a> Array<'a> {
     ///
     /// They are of another type.
     pub fn to_array<A: ReadableElement, D: Dimension>(self) -> Result<ndarray::Array<A, D>> {
-        self.to_dyn()?.into_array().map_err(|(_, error)| error)
+        Ok(self.to_dyn()?.into_array()?)
     }
 }
 

@@ -125,7 +125,7 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
         array["data_start"] = json!(offset + data_start);
         arrays.push(array);
         let left = reader.trailing_len().unwrap_or(0);
-        match reader.next() {
+        match reader.next_array() {
             Ok(true) => {
                 // What is left now is that without the header that has just been read.
                 let all =
