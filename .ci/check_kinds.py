@@ -184,6 +184,8 @@ def make(folder):
             (folder / f"{number:03}-p{protocol}.npy").write_bytes(header() + payload)
             count += 1
     assert number >= 201, number
+    # An array whose class derives from NumPy's: its elements are read like any other's.
+    np.save(folder / "derived.npy", np.rec.array([("a", 1)], dtype=[("x", "O"), ("y", "i4")]), allow_pickle=True)
     print(f"{number + 1} kinds, {count} files")
 
 

@@ -50,6 +50,10 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
         at += width as usize;
         if is_length {
             let len = u64::from_le_bytes(number);
+            // A length that is negative: whoever makes sense of it will say so.
+            if matches!(opcode, LONG4 | BINSTRING) && len > i32::MAX as u64 {
+                return Ok(bytes);
+            }
             if fill(&mut bytes, at, len, &mut more)? {
                 return Ok(bytes);
             }

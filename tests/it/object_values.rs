@@ -277,3 +277,94 @@ fn days_and_times_become_those_of_others() {
     assert_eq!(Timedelta::try_from(duration).unwrap(), less);
     assert_eq!(jiff_0_2::SignedDuration::try_from(less).unwrap(), duration);
 }
+
+/// What Python says of each: `{float("nan"): 1, float("nan"): 2}` has two keys; `datetime(…, fold=1)` is the key without it; sets of
+/// instances are equal in any order; a frozenset that is read with an item twice is the one with it once.
+#[test]
+fn keys_that_are_odd() {
+    let nans = pickle(b"\x80\x04}(G\x7f\xf8\0\0\0\0\0\0K\x01G\x7f\xf8\0\0\0\0\0\0K\x02u.");
+    assert_eq!(nans.to_string(), "{nan: 1, nan: 2}");
+    assert_eq!(nans, nans.detach());
+    let time = ndarray_io::object::Time::new(1, 2, 3, 4).unwrap();
+    let times = Object::dict([(Object::from(time), 1)]).unwrap();
+    assert!(times.get(time.fold(true)).is_some());
+    let ids = |order: [&str; 2]| Object::set(order.map(|id| Object::call("uuid", "UUID", [id]))).unwrap();
+    assert_eq!(ids(["a", "b"]), ids(["b", "a"]));
+    assert_ne!(ids(["a", "b"]), ids(["b", "c"]));
+    assert_eq!(pickle(b"\x80\x04}((K\x01K\x01\x91N(K\x01\x91Nu.").to_string(), "{frozenset({1}): None}");
+}
+
+#[test]
+fn what_is_thrown_away_is_looked_up_nevertheless() {
+    let pickle = Pickle::read(&b"cposix\nsystem\n(S\"true\"\ntR0N."[..]).unwrap();
+    assert!(pickle.object().is_none());
+    assert_eq!(pickle.globals().map(|global| global.to_string()).collect::<Vec<_>>(), ["posix.system"]);
+    // Two names that look alike with a line end between.
+    let names = self::pickle(b"\x80\x04(\x8c\x01a\x8c\x03b\nc\x93\x8c\x03a\nb\x8c\x01c\x93l.");
+    let View::Global(second) = names.items().unwrap().get(1).unwrap().view() else { panic!() };
+    assert_eq!((second.module(), second.name()), ("a\nb", "c"));
+}
+
+/// `datetime.timezone.utc` in protocols 2 and 3 is `getattr(datetime.timezone, 'utc')`, as `pickle.dumps` writes it.
+#[test]
+fn names_within_classes_are_got_from_them() {
+    let utc = Object::global("datetime", "timezone.utc");
+    let shown = |protocol| {
+        pickle(&Pickle::write(&utc, &WriteOptions::new().pickle_protocol(protocol)).unwrap()).to_string()
+    };
+    assert_eq!(shown(2), "getattr(datetime.timezone, 'utc')");
+    assert_eq!(shown(3), "getattr(datetime.timezone, 'utc')");
+    assert_eq!(shown(4), "datetime.timezone.utc");
+    // An instance of Python 2 that is made without arguments is not initialised: `A.__new__(A)`.
+    let instance = pickle(b"(i__main__\nA\n(dX\x01\0\0\0xK\x05sb.");
+    assert!(matches!(instance.view(), View::Call(call) if call.is_new()));
+}
+
+/// Many circles that have nothing to do with one another are no depth; many dicts with one large key are compared in a moment.
+#[test]
+fn what_is_many_is_not_deep() {
+    // l = []; t = (l,); l.append(t)
+    let mut bytes = b"\x80\x04](".to_vec();
+    for number in 0..70_000u32 {
+        let number = (2 * number).to_le_bytes();
+        let next = (u32::from_le_bytes(number) + 1).to_le_bytes();
+        for (opcodes, index) in [(&b"]r"[..], number), (b"j", number), (b"\x85r", next)] {
+            bytes.extend_from_slice(opcodes);
+            bytes.extend_from_slice(&index);
+        }
+        bytes.extend_from_slice(b"a0j");
+        bytes.extend_from_slice(&next);
+    }
+    bytes.extend_from_slice(b"e.");
+    let many = pickle(&bytes);
+    let again = pickle(&Pickle::write(&many, &WriteOptions::new()).unwrap());
+    assert!(many == again && again.items().unwrap().len() == 70_000);
+
+    let key = Object::tuple((0..4000).map(|number| Object::tuple([number])));
+    let dicts = || Object::list((0..400).map(|_| Object::dict([(key.clone(), 0)]).unwrap()));
+    let (one, two) = (pickle(&Pickle::write(&dicts(), &WriteOptions::new()).unwrap()), dicts());
+    assert!(one == two);
+}
+
+/// `json.dumps(np.zeros((2, 0)).tolist())` and so on.
+#[cfg(feature = "serde-1")]
+#[test]
+fn serde_sees_what_tolist_makes() {
+    let array = |dims: &[usize]| Object::from(&DynArray::new(&ArrayD::<f64>::zeros(dims)).unwrap());
+    for (dims, json) in [(&[2, 0][..], "[[],[]]"), (&[0, 2], "[]"), (&[2, 1], "[[0.0],[0.0]]"), (&[], "0.0")]
+    {
+        assert_eq!(serde_json::to_string(&array(dims)).unwrap(), json);
+    }
+    let time = ndarray_io::object::Timedelta::new(-1, 86_399, 999_999).unwrap();
+    assert_eq!(serde_json::to_string(&Object::from(time)).unwrap(), "\"-PT0.000001S\"");
+    let bytes: Vec<u8> = ndarray_io::object::from_object(&Object::from(&b"ab"[..])).unwrap();
+    assert_eq!(bytes, b"ab");
+    let circle = pickle(b"]q\x00h\x00a.");
+    assert!(serde_json::to_string(&circle).unwrap_err().to_string().contains("part of itself"));
+    // A long text that many refer to is told so often and no more.
+    let many = Object::list(vec![Object::from("x".repeat(1 << 20)); 2000]);
+    let told = ndarray_io::object::from_object::<serde_1::de::IgnoredAny>(&many);
+    assert!(told.unwrap_err().to_string().contains("more than"));
+    let back: Object = serde_json::from_str(r#"{"a": [1, 2.5, null, true, "x"]}"#).unwrap();
+    assert_eq!(back.to_string(), "{'a': [1, 2.5, None, True, 'x']}");
+}

@@ -169,6 +169,10 @@ fn all_kinds_are_written_again() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let array: Array1<Object> = read_npy(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(array, array.mapv(|object| object.detach()), "{name}");
+        if name == "derived" {
+            assert_eq!(array[0].to_string(), "('a', 1)");
+            continue;
+        }
         for protocol in [2, 3, 4] {
             let mut file = Vec::new();
             let options = WriteOptions::new().pickle_protocol(protocol);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, ShapeBuilder};
 
+use super::known::{self, Objects, bad};
 use super::write::Pickler;
 use super::{Object, View, finish};
 use crate::dtype::DType;
@@ -12,8 +13,6 @@ use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer::make_each;
-
-use super::known::bad;
 
 /// The elements of the array that is pickled, in the order that the header says; and how many bytes the pickle takes, with the
 /// white space that some writers leave behind it. It has to be the array that the header says. In the pickle the elements are in
@@ -24,26 +23,33 @@ pub(in super::super) fn decode(
     options: &ReadOptions,
 ) -> Result<(Vec<Object>, usize)> {
     let (object, used) = finish::read(payload, options.the_limits(), options.the_old_text())?;
-    let View::Array(array) = object.view() else {
+    let found = match object.view() {
+        View::Array(array) => array.objects().map(|items| Objects {
+            dtype: array.dtype().clone(),
+            dims: array.shape().to_vec(),
+            order: array.order(),
+            items: items.slots(),
+        }),
+        // A matrix of objects, or records with some.
+        _ => known::objects_of_state(object.as_ref()),
+    };
+    let Some(Objects { dtype, dims, order, items: slots }) = found else {
         let reason =
             "it is no array of objects that is pickled, or one of a dtype that is not known here".into();
         return Err(ErrorKind::UnsupportedPickle { reason }.into());
     };
     // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
-    let (promised, found) = (header.dtype(), array.dtype());
-    if promised != found {
-        return Err(bad(format!("the header says the dtype {promised}, and the pickle {found}")));
+    if header.dtype() != &dtype {
+        return Err(bad(format!("the header says the dtype {}, and the pickle {dtype}", header.dtype())));
     }
-    if header.shape().dims() != array.shape() {
-        let shape = Shape::from(array.shape().to_vec());
+    if header.shape().dims() != dims {
+        let shape = Shape::from(dims);
         return Err(bad(format!("the header says the shape {}, and the pickle {shape}", header.shape())));
     }
     let is_same_both_ways = dims_above_one(header) < 2;
-    if array.order() != header.order() && !is_same_both_ways {
+    if order != header.order() && !is_same_both_ways {
         return Err(bad("header and pickle say different orders"));
     }
-    let Some(items) = array.objects() else { return Err(bad("the array has no objects")) };
-    let slots = items.slots();
     // Where all are in their slots, nobody needs the graph, and several can make them.
     let has_nodes = slots.iter().any(|slot| slot.node().is_some());
     let threads = || if has_nodes { 1 } else { options.thread_count() };

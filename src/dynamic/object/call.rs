@@ -185,7 +185,10 @@ impl<'a> ObjectRef<'a> {
     /// assert_eq!(dtype.as_ref().as_dtype().unwrap().to_string(), "'<f8'");
     /// ```
     pub fn as_dtype(self) -> Option<DType> {
-        self.as_call()?;
+        let global = self.as_call()?.global()?;
+        if !global.is("numpy", "dtype") && global.name() != "_convert_to_stringdtype_kwargs" {
+            return None;
+        }
         let whole = self.to_object().detach();
         dtypes::of_object(whole.as_ref())
     }

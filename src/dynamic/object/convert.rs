@@ -233,11 +233,7 @@ impl<T: ReadableElement> TryFrom<ObjectRef<'_>> for ArrayD<T> {
     fn try_from(object: ObjectRef<'_>) -> Result<Self> {
         match object.view() {
             View::Array(array) => Array::to_array(array),
-            _ => object
-                .as_array()
-                .ok_or_else(|| object.is_no("an array"))?
-                .into_array()
-                .map_err(Error::from),
+            _ => object.as_array().ok_or_else(|| object.is_no("an array"))?.into_array().map_err(Error::from),
         }
     }
 }

@@ -136,6 +136,7 @@ impl Decoder<'_, '_> {
             let mut all = Vec::with_capacity(names.len());
             for name in names {
                 let Some(name) = look.text(*name).map(std::borrow::Cow::into_owned) else { return Ok(None) };
+                self.budget.spend(name.len())?;
                 let field = places.get(&name).and_then(|field| look.tuple(*field));
                 let Some([dtype, offset, rest @ ..]) = field else { return Ok(None) };
                 let (Some(dtype), Some(offset)) = (self.within(*dtype, depth + 1)?, look.int(*offset)) else {
@@ -212,12 +213,16 @@ impl Decoder<'_, '_> {
             let (Some(name), Some(dtype), Some(offset)) = (look.text(*name), dtype, look.int(*offset)) else {
                 return Ok(None);
             };
+            self.budget.spend(name.len())?;
             all.push((name.into_owned(), (*dtype).clone(), offset, title));
         }
         let size = part("itemsize").and_then(|size| length(look, size));
         Ok(size.and_then(|size| record(look, all, size)))
     }
 }
+
+/// A title is copied for each field that has it.
+const MOST_TITLE: usize = 1024;
 
 /// Records within records, as in headers.
 const MOST: usize = 32;
@@ -245,7 +250,9 @@ fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
         record.pad(gap)?;
         let title = match title {
             None | Some(Slot::NONE) => None,
-            Some(title) => Some(Title::Text(look.text(title)?.into_owned())),
+            Some(title) => {
+                Some(Title::Text(look.text(title).filter(|title| title.len() <= MOST_TITLE)?.into_owned()))
+            }
         };
         record.push(name, title, dtype)?;
     }

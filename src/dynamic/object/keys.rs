@@ -1,8 +1,8 @@
 //! Keys of dicts and sets: which of them are one, as Python has it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use num_bigint::BigInt;
@@ -39,6 +39,18 @@ enum Leaf<'a> {
     Itself(Id),
 }
 
+impl Leaf<'_> {
+    fn is_nan(&self) -> bool {
+        let is_nan = |bits: u64| f64::from_bits(bits).is_nan();
+        match self {
+            Self::Float(bits) => is_nan(*bits),
+            Self::Complex(re, im) => is_nan(*re) || is_nan(*im),
+            Self::Digits(_, digits, _) => digits.to_ascii_lowercase().contains("nan"),
+            _ => false,
+        }
+    }
+}
+
 /// What a key is.
 enum KeyKind<'a> {
     Leaf(Leaf<'a>),
@@ -68,8 +80,9 @@ fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
         View::Bytes(bytes) => Leaf::Bytes(bytes),
         View::Decimal(digits) => decimal(digits),
         View::Date(date) => Leaf::Date(date),
-        View::Time(time) => Leaf::Time(time),
-        View::Datetime(date, time) => Leaf::Datetime(date, time),
+        // Python looks at clocks, which do not show the fold.
+        View::Time(time) => Leaf::Time(time.fold(false)),
+        View::Datetime(date, time) => Leaf::Datetime(date, time.fold(false)),
         View::Timedelta(length) => Leaf::Timedelta(length),
         View::Scalar(scalar) => {
             let kind = scalar.dtype().as_scalar().map(|scalar| scalar.kind());
@@ -206,6 +219,8 @@ pub(super) struct Keys {
     /// Of those with nodes, each is gone through once.
     made: HashMap<Id, Hashed>,
     equal: Sets,
+    /// Whether no NaN is equal to another, as among the keys of one dict; to look one up, its bits count.
+    nans_differ: bool,
 }
 
 impl Keys {
@@ -258,18 +273,16 @@ impl Keys {
                 },
             });
         let is_set = matches!(object.view(), View::FrozenSet(_));
-        let mut hasher = self.state.build_hasher();
-        (is_set, object.part_count()).hash(&mut hasher);
-        let (mut is_known, mut sum) = (true, 0u64);
-        for part in parts {
-            is_known &= part.is_known;
-            match is_set {
-                true => sum = sum.wrapping_add(part.hash), // whatever their order
-                false => part.hash.hash(&mut hasher),
-            }
+        let mut parts: Vec<Hashed> = parts.collect();
+        if is_set {
+            // Whatever their order; and one that was just read may have an item twice.
+            parts.sort_unstable_by_key(|part| part.hash);
+            parts.dedup_by_key(|part| part.hash);
         }
-        sum.hash(&mut hasher);
-        Hashed { hash: hasher.finish(), is_known }
+        let mut hasher = self.state.build_hasher();
+        (is_set, parts.len()).hash(&mut hasher);
+        parts.iter().for_each(|part| part.hash.hash(&mut hasher));
+        Hashed { hash: hasher.finish(), is_known: parts.iter().all(|part| part.is_known) }
     }
 
     /// Whether Python takes two keys for one.
@@ -280,9 +293,10 @@ impl Keys {
                 continue;
             }
             match (kind(one), kind(two)) {
-                (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two => {}
+                (KeyKind::Leaf(one), KeyKind::Leaf(two))
+                    if one == two && !(self.nans_differ && one.is_nan()) => {}
                 (KeyKind::Tuple, KeyKind::Tuple) | (KeyKind::FrozenSet, KeyKind::FrozenSet)
-                    if one.part_count() == two.part_count() =>
+                    if one.part_count() == two.part_count() || matches!(one.view(), View::FrozenSet(_)) =>
                 {
                     if !self.equal.join(one.id(), two.id()) {
                         continue; // they have been compared
@@ -290,6 +304,10 @@ impl Keys {
                     if matches!(one.view(), View::FrozenSet(_)) {
                         let Some(of_one) = self.sorted(one) else { return false };
                         let Some(of_two) = self.sorted(two) else { return false };
+                        if of_one.len() != of_two.len() {
+                            self.equal = Sets::default();
+                            return false;
+                        }
                         open.extend(of_one.into_iter().zip(of_two));
                         continue;
                     }
@@ -311,6 +329,7 @@ impl Keys {
         let parts = (0..set.part_count()).filter_map(|index| set.part(index));
         let mut parts = parts.map(|part| Some((self.hash(part)?, part))).collect::<Option<Vec<_>>>()?;
         parts.sort_by_key(|(hash, _)| *hash);
+        parts.dedup_by_key(|(hash, _)| *hash); // a set that was just read may have an item twice
         Some(parts.into_iter().map(|(_, part)| part).collect())
     }
 
@@ -324,6 +343,7 @@ impl Keys {
         if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
             return Some(None);
         }
+        self.nans_differ = true;
         let mut places = Places::default();
         let mut kept: Vec<[usize; 2]> = Vec::with_capacity(count);
         for index in 0..count {
@@ -437,8 +457,8 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// Which part of `two` is the key that each part of `one` is, if each has one. What is equal to itself alone is matched as it
-    /// comes.
+    /// Which part of `two` is the key that each part of `one` is, if each has one. What is equal to itself alone is matched
+    /// with what looks the same.
     pub(super) fn pairs(
         &mut self,
         one: ObjectRef<'_>,
@@ -447,28 +467,39 @@ impl Matcher {
     ) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
         let mut places = Places::default();
-        let mut unknown = Vec::new();
+        // What is equal to itself alone is matched with what looks the same.
+        let mut unknown: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for number in 0..count {
-            let hashed = self.keys.hashed(two.part(number * step)?)?;
+            let part = two.part(number * step)?;
+            let hashed = self.keys.hashed(part)?;
             match hashed.is_known {
                 true => places.insert(hashed.hash, number as u32),
-                false => unknown.push(number),
+                false => unknown.entry(looks(part)).or_default().push_back(number),
             }
         }
-        let mut unknown = unknown.into_iter();
+        let mut is_taken = vec![false; count];
         let mut matched = Vec::with_capacity(count);
         for number in 0..count {
             let part = one.part(number * step)?;
             let hashed = self.keys.hashed(part)?;
             let mut is_it = |place: &u32| {
-                two.part(*place as usize * step).is_some_and(|other| self.keys.same(part, other))
+                let place = *place as usize;
+                !is_taken[place] && two.part(place * step).is_some_and(|other| self.keys.same(part, other))
             };
             let place = match hashed.is_known {
                 true => places.all(hashed.hash).find(&mut is_it)? as usize,
-                false => unknown.next()?,
+                false => unknown.get_mut(&looks(part))?.pop_front()?,
             };
+            is_taken[place] = true;
             matched.push(place);
         }
         Some(matched)
     }
+}
+
+/// A number that objects have in common which are equal.
+fn looks(object: ObjectRef<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    object.hash(&mut hasher);
+    hasher.finish()
 }

@@ -273,7 +273,11 @@ impl Machine<'_> {
             (Known::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
             (Known::FromBuffer, [buffer, dtype, dims, order]) => {
                 let is_bytes = matches!(look.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
-                let order = if look.text(*order).as_deref() == Some("F") { Order::Fortran } else { Order::C };
+                let order = match look.text(*order).as_deref() {
+                    Some("F") => Order::Fortran,
+                    Some("C") => Order::C,
+                    _ => return Ok(None),
+                };
                 let dims = look.dims(*dims);
                 let dtype = dtypes::of(self, *dtype)?;
                 match (dims, dtype) {
@@ -364,7 +368,8 @@ impl Machine<'_> {
             return Ok(());
         }
         let Some(state) = look.tuple(state) else { return Ok(()) };
-        let [_, dims, dtype, is_fortran, data] = *state else {
+        // Before there was a version, there were four.
+        let ([_, dims, dtype, is_fortran, data] | [dims, dtype, is_fortran, data]) = *state else {
             return Err(bad("the state of an array has not its five parts"));
         };
         let (dims, order) = shape_and_order(look, dims, is_fortran)?;
@@ -392,6 +397,27 @@ impl Machine<'_> {
         self.graph.nodes[number as usize] = node;
         Ok(())
     }
+}
+
+/// What the state of an array of objects says, if an object is one of a class that is derived from NumPy's.
+pub(super) struct Objects<'a> {
+    pub(super) dtype: DType,
+    pub(super) dims: Vec<usize>,
+    pub(super) order: Order,
+    pub(super) items: &'a [Slot],
+}
+
+/// See [`Objects`].
+pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
+    let look = Look::new(object.graph?, &[]);
+    let call = look.call(*object.slot)?;
+    look.name(call.callable).filter(|name| is_reconstruct(*name))?;
+    let [_, dims, dtype, is_fortran, data] = *look.tuple(call.state)? else { return None };
+    let (dims, order) = shape_and_order(look, dims, is_fortran).ok()?;
+    let items = look.list(data)?;
+    let dtype = dtypes::in_graph(look, dtype)?;
+    let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim))?;
+    (count == items.len()).then_some(Objects { dtype, dims, order, items })
 }
 
 /// The array in the state of an object of a class that is derived from NumPy's: its data, or further bytes of as many elements, of

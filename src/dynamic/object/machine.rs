@@ -58,6 +58,9 @@ pub(super) struct Read {
     pub(super) used: usize,
 }
 
+/// Nodes have numbers of 32 bits, and an opcode makes three of them at most.
+const MOST_NODES: u64 = u32::MAX as u64 - 4;
+
 /// Reads one pickle. What follows it is left.
 pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<Read> {
     let mut machine = Machine {
@@ -83,6 +86,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
     };
     loop {
         machine.opcode = machine.at;
+        limits::check(Limited::Objects, machine.graph.nodes.len() as u64, MOST_NODES)?;
         match atom(&pickle[machine.at..]) {
             Ok(Some((atom, used))) => {
                 machine.at += used;
@@ -182,7 +186,6 @@ impl<'a> Machine<'a> {
     fn push_counted(&mut self, node: Node) -> Result<()> {
         self.count += 1;
         limits::check(Limited::Objects, self.count, self.most)?;
-        limits::check(Limited::Objects, self.graph.nodes.len() as u64, u32::MAX.into())?;
         self.push(node);
         Ok(())
     }
@@ -456,6 +459,9 @@ impl<'a> Machine<'a> {
     fn extend(&mut self, from: usize, how: Extend) -> Result<()> {
         let below = from.checked_sub(1).filter(|below| *below >= self.floor());
         let target = below.and_then(|below| self.stack[below].node());
+        if below.is_some() && from == self.stack.len() {
+            return Ok(()); // nothing is done to whatever it is
+        }
         let Some(target) = target else {
             return Err(self.fault("it works on an object, and there is none on the stack"));
         };
@@ -608,19 +614,22 @@ impl<'a> Machine<'a> {
     fn instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {
         let args = self.taken(from);
         self.stack.truncate(mark);
+        // Without arguments, `__init__` is not called.
+        let is_new = args.len == 0;
         let args = self.graph.add(Node::Tuple(args));
-        self.call(class, args, Slot::ABSENT, false)
+        self.call(class, args, Slot::ABSENT, is_new)
     }
 
     /// A class or function, which is the same object each time.
     fn global(&mut self, module: &str, name: &str) -> Result<Slot> {
         self.budget.spend(module.len() + name.len())?;
-        let key = format!("{module}\n{name}");
+        let is_old = self.protocol < 3;
+        let key = format!("{is_old} {} {module} {name}", module.len());
         if let Some(slot) = self.names.get(&key) {
             return Ok(*slot);
         }
         let stored = (module, name);
-        let (module, name) = if self.protocol < 3 { python_3(module, name) } else { stored };
+        let (module, name) = if is_old { python_3(module, name) } else { stored };
         if (module, name) == ("joblib.numpy_pickle", "NumpyArrayWrapper") {
             let reason =
                 "joblib.dump has written it, which puts the bytes of arrays between those of the pickle"

@@ -40,7 +40,10 @@
 //! # What differs from Python
 //!
 //! A `str` that Python 2 wrote is text if it is ASCII, else bytes; [`ReadOptions::old_text`](crate::ReadOptions::old_text) takes
-//! it as NumPy's `encoding` does. Equal texts and numbers may become one object when they are written; lists, dicts and others that
+//! it as NumPy's `encoding` does. NaNs are found by their bits, numbers of `decimal` with more than 400 digits by how they are
+//! written, NumPy's times only by those of the same unit. A class that sets the state of its objects by a function of its own
+//! (`cloudpickle` writes such) loses it: Python calls the function and throws away what it returns. An array of protocol 5 that is in
+//! neither order is a call. An array that has itself as an element is another array when it is read as one of a file. Equal texts and numbers may become one object when they are written; lists, dicts and others that
 //! can be changed never do.
 
 mod array;

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::graph::Name;
 use super::write::Pickler;
 use super::{Global, Object, ObjectRef, View, finish, walk};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,6 +24,8 @@ use crate::pickle::read_one;
 #[derive(Clone, Debug)]
 pub struct Pickle {
     object: Object,
+    /// Of all that is looked up, be it a part of the object or not.
+    names: Vec<Name>,
 }
 
 impl Pickle {
@@ -57,8 +60,9 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`].
     pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        let (object, _) = finish::read(bytes, options.the_limits(), options.the_old_text())?;
-        Ok(Self { object })
+        let read = super::machine::read(bytes, options.the_limits(), options.the_old_text())?;
+        let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
+        Ok(Self { object: finish::finish(read, bytes, options.the_limits())?, names })
     }
 
     /// What it is a pickle of.
@@ -83,11 +87,11 @@ impl Pickle {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> + '_ {
-        let rest = self.object.graph.as_ref().and_then(|graph| graph.rest.as_ref());
-        rest.into_iter().flat_map(|rest| rest.names.iter().map(Global::new))
+        self.names.iter().map(Global::new)
     }
 
-    /// Every call that Python would make for the object: those whose meaning is known here (as `complex`) are not among them.
+    /// Every call that Python would make for what is a part of the object. Not among them are calls whose meaning is known here (as
+    /// `complex`), and those of what is thrown away on the way: what these could be is among the [`globals`](Self::globals).
     pub fn calls(&self) -> Vec<ObjectRef<'_>> {
         walk::all(self.object.as_ref())
             .into_iter()

@@ -38,7 +38,7 @@ impl<'a> Told<'a> {
     fn enter(self) -> std::result::Result<Within<'a>, String> {
         let depth = self.within.map_or(0, |within| within.depth + 1);
         let id = self.object.id();
-        let mut above = self.within;
+        let mut above = self.within.filter(|_| self.object.part_count() > 0);
         while let Some(within) = above {
             if id.is_some() && within.id == id {
                 return Err("an object is a part of itself".to_owned());
@@ -54,6 +54,13 @@ impl<'a> Told<'a> {
             Some(_) => Err(format!("objects are nested deeper than {DEEPEST}")),
             None => Err(format!("told without sharing, the objects are more than {MOST}")),
         }
+    }
+
+    /// What a text or bytes count for.
+    fn spend(self, bytes: usize) -> std::result::Result<(), String> {
+        let left = self.left.get().checked_sub(bytes / 16);
+        self.left.set(left.ok_or_else(|| format!("told without sharing, the objects are more than {MOST}"))?);
+        Ok(())
     }
 
     fn part<'b>(self, object: ObjectRef<'b>, within: &'b Within<'b>) -> Told<'b>
@@ -148,6 +155,7 @@ impl Serial<'_> {
 impl Serialize for Serial<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let object = self.told.object;
+        self.told.spend(weight(object)).map_err(ser::Error::custom)?;
         match object.view() {
             View::None => serializer.serialize_unit(),
             View::Bool(value) => serializer.serialize_bool(value),
@@ -195,6 +203,15 @@ impl Serialize for Serial<'_> {
                 None => Err(ser::Error::custom("of an object nothing is known but how Python would make it")),
             },
         }
+    }
+}
+
+/// How many bytes an object has in itself.
+fn weight(object: ObjectRef<'_>) -> usize {
+    match object.view() {
+        View::Array(array) => array.bytes().len(),
+        View::Scalar(scalar) => scalar.bytes().len(),
+        _ => object.as_str().map_or(0, str::len) + object.as_bytes().map_or(0, <[u8]>::len),
     }
 }
 
@@ -258,9 +275,13 @@ fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
 /// Items in C order as lists of lists.
 fn nested(mut items: Vec<Object>, dims: &[usize]) -> Object {
     let Some((_, within)) = dims.split_first() else { return items.pop().unwrap_or_default() };
-    for dim in within.iter().rev() {
-        // Where an axis has no length, there is nothing.
-        items = items.chunks((*dim).max(1)).map(|row| Object::list(row.to_vec())).collect();
+    // Where an axis has no length there are rows without anything, of which a shape may promise any number.
+    const MOST_EMPTY: usize = 1 << 16;
+    for (index, dim) in within.iter().enumerate().rev() {
+        let rows =
+            dims[..=index].iter().try_fold(1usize, |rows, dim| rows.checked_mul(*dim)).unwrap_or(usize::MAX);
+        let rows = if items.is_empty() { rows.min(MOST_EMPTY) } else { rows };
+        items = (0..rows).map(|row| Object::list(items[row * dim..][..*dim].to_vec())).collect();
     }
     Object::list(items)
 }
@@ -444,6 +465,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
     type Error = Failed;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+        self.spend(weight(self.object)).map_err(Failed)?;
         let within = self.enter().map_err(Failed)?;
         let seq = |items: Vec<ObjectRef<'_>>, visitor: V| {
             let parts = items.into_iter().map(|item| self.part(item, &within));
@@ -508,6 +530,14 @@ impl<'de> Deserializer<'de> for Told<'_> {
         }
     }
 
+    /// Bytes are a sequence as well.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+        match self.object.as_bytes() {
+            Some(bytes) => visitor.visit_seq(SeqDeserializer::<_, Failed>::new(bytes.iter().copied())),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -538,7 +568,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct tuple
         tuple_struct map struct identifier ignored_any
     }
 }

@@ -12,7 +12,7 @@ use crate::element::{spelled_complex, spelled_double};
 /// left away: objects that are shared may be more, to look at, than there are.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown { left: 16 << 20, out: f }.whole(*self)
+        Shown { left: 16 << 20, copies: COPIES, out: f }.whole(*self)
     }
 }
 
@@ -37,14 +37,19 @@ impl fmt::Debug for Object {
 /// A value as an element of an array that is shown: of a long one the beginning.
 pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
-    let done = Shown { left: 1000, out: &mut shown }.whole(value.as_ref());
+    let done = Shown { left: 1000, copies: COPIES, out: &mut shown }.whole(value.as_ref());
     done.expect("a text takes all that it is given");
     shown
 }
 
+/// How many bytes of arrays are copied to be shown.
+const COPIES: usize = 256 << 20;
+
 /// Writes so many bytes and no more.
 struct Shown<'a> {
     left: usize,
+    /// So many bytes of arrays may still be copied: one that many refer to is copied each time.
+    copies: usize,
     out: &'a mut dyn Write,
 }
 
@@ -145,6 +150,9 @@ impl Shown<'_> {
             View::FrozenSet(_) => ("frozenset({", Style::of(Between::Items, "})"), "frozenset({...})"),
             View::Array(array) => {
                 if array.objects().is_none() {
+                    if !self.may_copy(array.bytes().len()) {
+                        return self.write_str("array(…)");
+                    }
                     let Ok(array) = array.to_dyn() else { return self.write_str("array(…)") };
                     return write!(self, "array({array}, dtype={})", array.dtype());
                 }
@@ -247,6 +255,16 @@ impl Shown<'_> {
         write!(self, ", dtype={dtype})")
     }
 
+    /// Whether so many bytes may be copied to be shown: the first time in any case.
+    fn may_copy(&mut self, bytes: usize) -> bool {
+        let is_first = self.copies == COPIES;
+        match self.copies.checked_sub(bytes) {
+            Some(left) => self.copies = left,
+            None => self.copies = 0,
+        }
+        is_first || self.copies > 0
+    }
+
     fn leaf(&mut self, view: &View<'_>) -> fmt::Result {
         match view {
             View::Bool(value) => self.write_str(if *value { "True" } else { "False" }),
@@ -260,6 +278,7 @@ impl Shown<'_> {
                 self::bytes(bytes, self)?;
                 self.write_char(')')
             }
+            View::Scalar(scalar) if !self.may_copy(scalar.bytes().len()) => self.write_str("numpy.scalar(…)"),
             View::Scalar(scalar) => match scalar.to_dyn() {
                 Ok(array) => write!(self, "numpy.scalar({array}, dtype={})", array.dtype()),
                 Err(_) => self.write_str("numpy.scalar(…)"),

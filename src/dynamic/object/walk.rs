@@ -48,10 +48,6 @@ impl<'a, T> Walk<'a, T> {
         is_first
     }
 
-    pub(super) fn depth(&self) -> usize {
-        self.frames.len()
-    }
-
     pub(super) fn step(&mut self) -> Option<Step<'a, '_, T>> {
         let frame = self.frames.last()?;
         if frame.next == frame.count {

@@ -24,8 +24,17 @@ pub(super) struct Pickler<'a> {
     names: HashMap<String, HashMap<String, u32>>,
     dtypes: HashMap<DType, u32>,
     texts: Texts<'a>,
-    /// How often an object has been begun that was begun already.
+    /// How many objects are begun once more within themselves.
     circles: u64,
+}
+
+/// What is noted of an object that is being written.
+#[derive(Clone, Copy, Default)]
+struct Note {
+    /// It has been written as a whole within itself, so that no parts are wanted.
+    is_there: bool,
+    /// It has been begun once more within itself.
+    is_again: bool,
 }
 
 const NOT_WRITTEN: u32 = u32::MAX;
@@ -89,10 +98,10 @@ impl<'a> Pickler<'a> {
         self.begin(object, &mut walk)?;
         while let Some(step) = walk.step() {
             match step {
-                Step::Part(_, CALLED.., _, true) => {}
-                Step::Part(owner, number, part, is_there) => {
-                    *is_there = self.before(owner, number)?;
-                    if *is_there {
+                Step::Part(_, CALLED.., _, Note { is_there: true, .. }) => {}
+                Step::Part(owner, number, part, note) => {
+                    note.is_there = self.before(owner, number)?;
+                    if note.is_there {
                         continue;
                     }
                     let Some(part) = part else {
@@ -103,8 +112,12 @@ impl<'a> Pickler<'a> {
                         self.begin(part, &mut walk)?;
                     }
                 }
-                Step::End(_, true) => {}
-                Step::End(owner, false) => self.end(owner)?,
+                Step::End(owner, note) => {
+                    self.circles -= u64::from(note.is_again);
+                    if !note.is_there {
+                        self.end(owner)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -158,7 +171,7 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes an object, or its beginning.
-    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, bool>) -> Result<()> {
+    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, Note>) -> Result<()> {
         if self.written(object) {
             return Ok(());
         }
@@ -166,12 +179,12 @@ impl<'a> Pickler<'a> {
             View::List(_) => {
                 self.out.empty_list();
                 self.memoize(object);
-                walk.enter(object, false);
+                walk.enter(object, Note::default());
             }
             View::Dict(_) => {
                 self.out.empty_dict();
                 self.memoize(object);
-                walk.enter(object, false);
+                walk.enter(object, Note::default());
             }
             View::Tuple(items) if items.is_empty() => self.out.tuple_of(0),
             View::Tuple(_)
@@ -181,12 +194,12 @@ impl<'a> Pickler<'a> {
             | View::Array(_)
             | View::Scalar(_) => {
                 // What refers to itself by way of another is begun once more within itself. That ends, since the other has its number.
-                let is_first = walk.enter_once(object, false);
+                let is_first = walk.enter_once(object, Note::default());
                 if !is_first {
                     const MOST: u64 = 1 << 16;
                     self.circles += 1;
-                    limits::check(Limited::ObjectNesting, self.circles.max(walk.depth() as u64), MOST)?;
-                    walk.enter(object, false);
+                    limits::check(Limited::ObjectNesting, self.circles, MOST)?;
+                    walk.enter(object, Note { is_again: true, ..Note::default() });
                 }
                 self.begin_further(object)?;
             }
@@ -505,7 +518,23 @@ impl<'a> Pickler<'a> {
                 format!("the name {module:?}.{name:?} has a line end, which protocol 4 alone can write");
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        self.out.global(module, name);
+        match name.split_once('.') {
+            // In older protocols a name is that of a module's own: what is within it is got from there.
+            Some((first, rest)) if self.out.protocol() < 4 => {
+                let (builtins, getattr) = match self.out.protocol() {
+                    2 => python_2("builtins", "getattr"),
+                    _ => ("builtins", "getattr"),
+                };
+                rest.split('.').for_each(|_| self.out.global(builtins, getattr));
+                self.out.global(module, first);
+                for part in rest.split('.') {
+                    self.out.str(part);
+                    self.out.tuple_of(2);
+                    self.out.reduce();
+                }
+            }
+            _ => self.out.global(module, name),
+        }
         let number = self.out.memoize();
         self.names.entry(module.to_owned()).or_default().insert(name.to_owned(), number);
         Ok(())
