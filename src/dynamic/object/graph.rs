@@ -114,7 +114,13 @@ impl Slot {
         }
     }
 
-    fn text(&self) -> &str {
+    /// A number for finding a slot among others.
+    pub(super) fn hash(self) -> u64 {
+        (self.0[0] ^ self.0[1].rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// The text that stands in the slot.
+    pub(super) fn text(&self) -> &str {
         let bytes: &[u8] = bytemuck::cast_slice(&self.0);
         // Whoever made it has looked.
         std::str::from_utf8(&bytes[2..][..usize::from(bytes[1])])

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::compat::python_2;
-use super::graph::{Held, Id, Node};
+use super::graph::{Held, Id, Node, Slot};
 use super::walk::{Step, Walk};
 use super::{Array, Global, Object, ObjectRef, View, times};
 use crate::dtype::{DType, Title};
@@ -23,7 +23,9 @@ pub(super) struct Pickler<'a> {
     last: (usize, usize),
     names: HashMap<String, HashMap<String, u32>>,
     dtypes: HashMap<DType, u32>,
-    texts: Texts<'a>,
+    /// Texts that stand in their slots, and longer ones.
+    shorts: Lately<Slot>,
+    texts: Lately<&'a str>,
     /// How many objects are begun once more within themselves.
     circles: u64,
 }
@@ -54,7 +56,8 @@ impl<'a> Pickler<'a> {
             last: (0, 0),
             names: HashMap::new(),
             dtypes: HashMap::new(),
-            texts: Texts::new(),
+            shorts: Lately::new(),
+            texts: Lately::new(),
             circles: 0,
         }
     }
@@ -132,7 +135,7 @@ impl<'a> Pickler<'a> {
             Held::Bool(value) => self.out.bool(value),
             Held::Int(number) => self.out.int(number),
             Held::Float(number) => self.out.float(number),
-            Held::Short(text) => self.text(text),
+            Held::Short(_) => self.short(object.slot),
             Held::Node => return Ok(false),
         }
         Ok(true)
@@ -406,7 +409,7 @@ impl<'a> Pickler<'a> {
                 Some(text) => {
                     self.text(text);
                     // Long ones are known by who they are, and not by what they say.
-                    if text.len() > Texts::LONGEST {
+                    if text.len() > LONGEST {
                         self.memoize(object);
                     }
                     return Ok(());
@@ -469,14 +472,35 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    fn text(&mut self, text: &'a str) {
-        match self.texts.place(text) {
-            None => self.out.str(text),
-            Some((known, number)) if *number != NOT_WRITTEN && *known == text => self.out.get(*number),
-            Some(place) => {
-                self.out.str(text);
-                *place = (text, self.out.memoize());
+    /// A text that stands in its slot: it is looked for as the two words that it is.
+    fn short(&mut self, slot: &'a Slot) {
+        match self.shorts.find(slot.hash(), slot) {
+            Found::At(number) => self.out.get(number),
+            Found::Place(place) => {
+                self.out.str(slot.text());
+                *place = self.out.memoize();
             }
+            Found::Nowhere => self.out.str(slot.text()),
+        }
+    }
+
+    fn text(&mut self, text: &'a str) {
+        if text.len() > LONGEST {
+            return self.out.str(text);
+        }
+        let mut hash = text.len() as u64;
+        for chunk in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
+        }
+        match self.texts.find(hash, &text) {
+            Found::At(number) => self.out.get(number),
+            Found::Place(place) => {
+                self.out.str(text);
+                *place = self.out.memoize();
+            }
+            Found::Nowhere => self.out.str(text),
         }
     }
 
@@ -639,33 +663,51 @@ fn is_fortran(array: Array<'_>) -> bool {
     array.order() == Order::Fortran && array.shape().len() > 1
 }
 
+/// Texts that are longer are known by who they are, and not by what they say.
+const LONGEST: usize = 64;
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Texts that have been written lately, of a few thousand kinds: as dicts have the same keys again and again.
-struct Texts<'a> {
-    places: Vec<(&'a str, u32)>,
+struct Lately<T> {
+    places: Vec<Place<T>>,
 }
 
-impl<'a> Texts<'a> {
+#[derive(Clone)]
+struct Place<T> {
+    text: T,
+    number: u32,
+    /// How often it has been found; then it stays, when others come that would have its place.
+    hits: u8,
+}
+
+/// Where a text is, or would be; those that are found more often may have its place.
+enum Found<'a> {
+    At(u32),
+    Place(&'a mut u32),
+    Nowhere,
+}
+
+impl<T: Copy + PartialEq> Lately<T> {
     const BITS: u32 = 12;
-    const LONGEST: usize = 64;
 
     fn new() -> Self {
         Self { places: Vec::new() }
     }
 
-    /// Where a text would be; `None` if it is too long.
-    fn place(&mut self, text: &str) -> Option<&mut (&'a str, u32)> {
-        if text.len() > Self::LONGEST {
-            return None;
-        }
+    fn find(&mut self, hash: u64, text: &T) -> Found<'_> {
         if self.places.is_empty() {
-            self.places.resize(1 << Self::BITS, ("", NOT_WRITTEN));
+            self.places.resize(1 << Self::BITS, Place { text: *text, number: NOT_WRITTEN, hits: 0 });
         }
-        let mut hash = text.len() as u64;
-        for chunk in text.as_bytes().chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let place = &mut self.places[(hash >> (64 - Self::BITS)) as usize];
+        if place.text == *text && place.number != NOT_WRITTEN {
+            place.hits = place.hits.saturating_add(1);
+            return Found::At(place.number);
         }
-        Some(&mut self.places[(hash >> (64 - Self::BITS)) as usize])
+        if place.hits > 0 {
+            place.hits -= 1;
+            return Found::Nowhere;
+        }
+        place.text = *text;
+        Found::Place(&mut place.number)
     }
 }
