@@ -140,12 +140,13 @@ impl DynArray {
     /// The array with these bytes, which are a copy of what a file would have.
     ///
     /// ```
-    /// use ndarray::Array2;
-    /// use ndarray_io::header::{Order, Shape};
+    /// use ndarray::{Array2, arr2};
     /// use ndarray_io::DynArray;
+    /// use ndarray_io::header::{Order, Shape};
     ///
     /// let array = DynArray::from_bytes(">i2".parse()?, Shape::from([2, 1]), Order::C, &[0, 1, 0, 2])?;
-    /// assert_eq!(array.into_array()?, ndarray::arr2(&[[1i16], [2]]));
+    /// let numbers: Array2<i16> = array.into_array()?;
+    /// assert_eq!(numbers, arr2(&[[1], [2]]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     ///
