@@ -140,7 +140,6 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
 }
 
 /// The dtype of a name, as NumPy understands it.
-#[cfg(feature = "object")]
 pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
     alias::dtype(name).ok()
 }
