@@ -115,7 +115,7 @@ fn progress_is_told_and_cancels() {
     });
     convert_npy(&from, &to, conversion).unwrap();
     assert_eq!(told.last(), Some(&(8000, 8000)));
-    assert!(told.len() > 5 && told.is_sorted());
+    assert!(told.is_sorted()); // how often depends on who of the threads is there first
     fs::remove_file(&to).unwrap();
     let conversion = Conversion::new()
         .memory(3000)
