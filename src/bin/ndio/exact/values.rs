@@ -233,7 +233,7 @@ fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
         }
         View::Scalar(scalar) => {
             let values = values(&scalar.to_dyn()?)?;
-            json!({"t": "npscalar", "descr": scalar.dtype().to_string(), "v": values.first()})
+            json!({"t": "npscalar", "descr": neutral_descr(scalar.dtype()), "v": values.first()})
         }
         View::Array(array) => {
             left.take(array.bytes().len())?;
@@ -244,7 +244,7 @@ fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
                     .collect::<Result<Vec<_>, _>>()?,
                 None => values(&*in_order(&array.to_dyn()?, Order::C)?)?,
             };
-            json!({"t": "ndarray", "descr": array.dtype().to_string(), "shape": array.shape(), "v": values})
+            json!({"t": "ndarray", "descr": neutral_descr(array.dtype()), "shape": array.shape(), "v": values})
         }
         _ => {
             let shown: String = object.to_string().chars().take(200).collect();
@@ -258,6 +258,12 @@ fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
 fn sort_key(value: &Value) -> (Option<i128>, String) {
     let number = value["v"].as_str().filter(|_| value["t"] == "int").and_then(|digits| digits.parse().ok());
     (number, value.to_string())
+}
+
+/// The text of an object's dtype. The manifest gives all of them as little-endian, since NumPy turns the bytes of most
+/// arrays when it unpickles them, though not of records.
+fn neutral_descr(dtype: &DType) -> String {
+    dtype.with_byte_order(ByteOrder::Little).to_string()
 }
 
 /// A dtype in the manifest's form.
