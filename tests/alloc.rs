@@ -21,6 +21,9 @@ mod bombs;
 #[cfg(feature = "object")]
 #[path = "it/support/pickles.rs"]
 mod pickles;
+#[cfg(feature = "object")]
+#[path = "it/support/random.rs"]
+mod random;
 
 struct Counting;
 

@@ -109,13 +109,15 @@ fn progress_is_told_and_cancels() {
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     write_npy(&from, &Array2::<f64>::zeros((100, 10))).unwrap();
     let mut told = Vec::new();
-    let conversion = Conversion::new().memory(3000).progress(|done, all| {
-        told.push((done, all));
-        ControlFlow::Continue(())
-    });
+    // On one thread, since what the other threads have moved is told with what this one has.
+    let conversion =
+        Conversion::new().write(WriteOptions::new().threads(1)).memory(3000).progress(|done, all| {
+            told.push((done, all));
+            ControlFlow::Continue(())
+        });
     convert_npy(&from, &to, conversion).unwrap();
     assert_eq!(told.last(), Some(&(8000, 8000)));
-    assert!(told.is_sorted()); // how often depends on who of the threads is there first
+    assert!(told.len() > 5 && told.is_sorted(), "{told:?}");
     fs::remove_file(&to).unwrap();
     let conversion = Conversion::new()
         .memory(3000)

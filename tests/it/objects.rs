@@ -15,6 +15,7 @@ use num_complex::Complex;
 use serde_json::Value;
 
 use crate::support::manifest;
+use crate::support::random::Random;
 
 fn folder() -> PathBuf {
     manifest::testdata().join("objects")
@@ -522,7 +523,7 @@ fn mutated_pickles_are_values_or_errors() {
     let files = &files;
     let (values, errors) = std::thread::scope(|scope| {
         let mutate =
-            |seed: usize| scope.spawn(move || mutations(files, rounds.div_ceil(threads), seed as u64 + 1));
+            |seed: usize| scope.spawn(move || mutations(files, rounds.div_ceil(threads), seed as u64));
         let parts: Vec<_> = (0..threads).map(mutate).collect();
         parts
             .into_iter()
@@ -534,13 +535,8 @@ fn mutated_pickles_are_values_or_errors() {
 
 /// How many of so many mutations are values, and how many errors.
 fn mutations(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
-    let mut state = 0x9E37_79B9_7F4A_7C15u64.wrapping_mul(seed);
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = Random::new(seed);
+    let mut random = move |below: usize| random.below(below);
     let limits = Limits::default().objects(100_000).payload(1 << 20);
     let options = ReadOptions::new().limits(limits);
     let (mut values, mut errors) = (0, 0);

@@ -20,6 +20,9 @@ mod pairs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod power;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../it/support/random.rs"]
+mod random;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stop;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use crate::act::{CHECKPOINT, MARK, prepare};
 use crate::faults::{broken_off, committed};
+use crate::random::Random;
 use crate::stop::{Stopped, registers, step};
 
 const SECTOR: u64 = 512;
@@ -173,17 +174,8 @@ fn subsets(count: usize) -> Vec<Vec<bool>> {
     let omitted = (0..count).flat_map(|one| {
         (one..count).map(move |two| (0..count).map(|index| index == one || index == two).collect())
     });
-    let mut state = 0x9E37_79B9_7F4A_7C15u64;
-    let sample = (0..1000).map(move |_| {
-        (0..count)
-            .map(|_| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state.is_multiple_of(2)
-            })
-            .collect()
-    });
+    let mut random = Random::new(0);
+    let sample = (0..1000).map(move |_| (0..count).map(|_| random.below(2) == 0).collect());
     prefixes.chain(omitted).chain(sample).collect()
 }
 

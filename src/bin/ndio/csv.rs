@@ -127,7 +127,7 @@ fn text_of(object: &Object) -> Result<String, Failure> {
         View::Str(text) if text.as_str().is_some() => Ok(text.as_str().unwrap_or_default().to_owned()),
         View::Bool(_) | View::Int(_) | View::Float(_) => Ok(object.to_string()),
         View::Decimal(digits) => Ok(digits.to_owned()),
-        View::Date(date) => Ok(format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())),
+        View::Date(date) => Ok(date.to_string()),
         _ => Err("tables have texts and numbers, and among the objects are others".into()),
     }
 }

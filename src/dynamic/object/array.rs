@@ -76,18 +76,13 @@ pub(in super::super) fn encode(
     header: &Header,
     options: &WriteOptions,
 ) -> Result<Vec<u8>> {
-    let protocol = options.the_pickle_protocol();
-    if !(2..=4).contains(&protocol) {
-        let reason = format!("pickles are written in the protocols 2, 3 and 4, and not in {protocol}");
-        return Err(ErrorKind::BadOption { reason }.into());
-    }
     if header.dtype() != &DType::Object && !header.dtype().has_object() {
         return Err(bad("the array has no objects"));
     }
     let items: Vec<&Object> = items.collect();
     let is_fortran = header.order() == Order::Fortran && dims_above_one(header) > 1;
     let items = if is_fortran { turned(&items, header.shape(), Order::Fortran) } else { items };
-    Pickler::new(protocol).array(&items, header, is_fortran)
+    Pickler::new(options)?.array(&items, header, is_fortran)
 }
 
 /// Objects that stand in one order in the other.

@@ -1,11 +1,10 @@
 //! Objects that are made by hand.
 
-use std::collections::{BTreeMap, HashMap};
+mod from;
+
 use std::sync::Arc;
 
-use num_complex::Complex;
-
-use super::graph::{ArrayParts, CallParts, Graph, Name, Node, Shared, Slot, Span, StoredDType};
+use super::graph::{CallParts, Graph, Name, Node, Shared, Slot, Span, StoredDType};
 use super::times::{Date, Time, Timedelta};
 use super::{Int, Object, keys};
 use crate::dtype::DType;
@@ -136,7 +135,7 @@ impl Object {
         let mut build = Build::default();
         let span = build.take_pairs(pairs);
         let object = finish_keyed(build, span, Node::Dict, 2);
-        object.ok_or(()).or_else(|()| cannot(NO_KEY))
+        object.ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
     }
 
     /// A set.
@@ -147,7 +146,7 @@ impl Object {
     pub fn set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = Build::default();
         let span = build.take_all(items.into_iter().map(Into::into));
-        finish_keyed(build, span, Node::Set, 1).ok_or(()).or_else(|()| cannot(NO_KEY))
+        finish_keyed(build, span, Node::Set, 1).ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
     }
 
     /// A frozenset.
@@ -158,7 +157,7 @@ impl Object {
     pub fn frozen_set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = Build::default();
         let span = build.take_all(items.into_iter().map(Into::into));
-        finish_keyed(build, span, Node::FrozenSet, 1).ok_or(()).or_else(|()| cannot(NO_KEY))
+        finish_keyed(build, span, Node::FrozenSet, 1).ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
     }
 
     /// A `bytearray`.
@@ -248,23 +247,18 @@ impl Object {
     }
 }
 
-const NO_KEY: &str = "a list, dict, set, bytearray or array cannot be a key of a dict or in a set";
-
 /// A dict or set, if all of its keys can be some. Of equal ones the last counts, at the place of the first.
 fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usize) -> Option<Object> {
     let slot = build.graph.add(node(span));
-    let object = build.finish(slot);
-    let Some(kept) = keys::Keys::default().distinct(object.as_ref(), step)? else { return Some(object) };
-    let part = |number: usize| object.as_ref().part(number).map(super::ObjectRef::to_object);
-    let parts: Vec<Object> = kept
-        .into_iter()
-        .flat_map(|[key, value]| match step {
-            2 => [part(2 * key), part(2 * value + 1)],
-            _ => [part(key), None],
-        })
-        .flatten()
-        .collect();
-    Some(one(|build| node(build.take_all(parts))))
+    let mut object = build.finish(slot);
+    let kept = keys::Keys::default().distinct(object.as_ref(), step)?;
+    let number = object.slot.node()?;
+    if let Some(kept) = kept
+        && let Some(shared) = object.graph.as_mut().and_then(Arc::get_mut)
+    {
+        shared.keep(number, &kept);
+    }
+    Some(object)
 }
 
 /// An object that nothing is known of but how Python would make it.
@@ -344,160 +338,5 @@ impl CallBuilder {
             });
             Node::Call(0)
         })
-    }
-}
-
-macro_rules! from {
-    ($($type:ty => |$value:ident| $made:expr;)*) => {$(
-        impl From<$type> for Object {
-            fn from($value: $type) -> Self {
-                $made
-            }
-        }
-    )*};
-}
-
-fn slot(slot: Slot) -> Object {
-    Object { slot, graph: None }
-}
-
-from! {
-    bool => |value| slot(Slot::bool(value));
-    i8 => |number| slot(Slot::int(number.into()));
-    i16 => |number| slot(Slot::int(number.into()));
-    i32 => |number| slot(Slot::int(number.into()));
-    i64 => |number| slot(Slot::int(number));
-    u8 => |number| slot(Slot::int(number.into()));
-    u16 => |number| slot(Slot::int(number.into()));
-    u32 => |number| slot(Slot::int(number.into()));
-    isize => |number| Int::from(number as i64).into();
-    usize => |number| Int::from(number as u64).into();
-    u64 => |number| Int::from(number).into();
-    i128 => |number| Int::from(number).into();
-    u128 => |number| Int::from(number).into();
-    f32 => |number| slot(Slot::float(number.into()));
-    f64 => |number| slot(Slot::float(number));
-    Complex<f32> => |number| Complex::new(f64::from(number.re), f64::from(number.im)).into();
-    Complex<f64> => |number| one(|_| Node::Complex(number));
-    char => |char| Object::from(&*char.encode_utf8(&mut [0; 4]));
-    &String => |text| text.as_str().into();
-    String => |text| text.as_str().into();
-    &[u8] => |bytes| one(|build| Node::Bytes(build.data(bytes)));
-    Date => |date| one(|_| Node::Date(date));
-    Time => |time| one(|_| Node::Time(time));
-    Timedelta => |length| one(|_| Node::Timedelta(length));
-    DynArray => |array| (&array).into();
-}
-
-impl From<&str> for Object {
-    fn from(text: &str) -> Self {
-        match Slot::short(text.as_bytes()) {
-            Some(text) => slot(text),
-            None => one(|build| Node::Text(build.graph.add_text(text))),
-        }
-    }
-}
-
-impl From<Int> for Object {
-    fn from(number: Int) -> Self {
-        match number.small_or_large() {
-            Ok(number) => slot(Slot::int(number)),
-            Err(number) => one(|build| {
-                build.graph.rest_mut().bigs.push(Arc::clone(number));
-                Node::Big(0)
-            }),
-        }
-    }
-}
-
-/// A `numpy.ndarray`.
-impl From<&DynArray> for Object {
-    fn from(array: &DynArray) -> Self {
-        one(|build| {
-            let dtype = build.dtype(array.dtype());
-            let objects = array.objects.as_ref();
-            let items = match objects {
-                Some(items) => {
-                    let items = super::rearranged(items, &array.header, crate::shape::Order::C);
-                    build.take_all(items.iter().cloned())
-                }
-                None => build.data(array.bytes()),
-            };
-            let rest = build.graph.rest_mut();
-            rest.lengths.extend_from_slice(array.shape());
-            let dims = Span::new(0..rest.lengths.len());
-            let has_objects = objects.is_some();
-            rest.arrays.push(ArrayParts { dtype, order: array.order(), dims, items, has_objects });
-            Node::Array(0)
-        })
-    }
-}
-
-impl From<super::ObjectRef<'_>> for Object {
-    fn from(object: super::ObjectRef<'_>) -> Self {
-        object.to_object()
-    }
-}
-
-impl From<&Object> for Object {
-    fn from(object: &Object) -> Self {
-        object.clone()
-    }
-}
-
-/// A list.
-impl<T: Into<Object>> From<Vec<T>> for Object {
-    fn from(items: Vec<T>) -> Self {
-        Self::list(items)
-    }
-}
-
-/// A list.
-impl<T: Into<Object>, const N: usize> From<[T; N]> for Object {
-    fn from(items: [T; N]) -> Self {
-        Self::list(items)
-    }
-}
-
-/// `None` if there is nothing.
-impl<T: Into<Object>> From<Option<T>> for Object {
-    fn from(value: Option<T>) -> Self {
-        value.map_or_else(Self::none, Into::into)
-    }
-}
-
-macro_rules! tuples {
-    ($(($($name:ident)*))*) => {$(
-        /// A tuple.
-        impl<$($name: Into<Object>),*> From<($($name,)*)> for Object {
-            #[allow(non_snake_case)]
-            fn from(($($name,)*): ($($name,)*)) -> Self {
-                let items: Vec<Self> = vec![$($name.into()),*];
-                Self::tuple(items)
-            }
-        }
-    )*};
-}
-
-tuples! { (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
-
-/// A dict.
-impl<K: Key, V: Into<Object>> FromIterator<(K, V)> for Object {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self::dict(pairs).expect("what is a `Key` can be the key of a dict")
-    }
-}
-
-/// A dict.
-impl<K: Key, V: Into<Object>, S> From<HashMap<K, V, S>> for Object {
-    fn from(pairs: HashMap<K, V, S>) -> Self {
-        pairs.into_iter().collect()
-    }
-}
-
-/// A dict.
-impl<K: Key, V: Into<Object>> From<BTreeMap<K, V>> for Object {
-    fn from(pairs: BTreeMap<K, V>) -> Self {
-        pairs.into_iter().collect()
     }
 }

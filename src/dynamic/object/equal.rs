@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 use super::graph::{Id, Node};
-use super::keys::Matcher;
+use super::keys::Keys;
 use super::{Object, ObjectRef, View};
 
 /// Strict: see [the module](super).
@@ -69,12 +69,12 @@ impl Sets {
 }
 
 fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>) -> bool {
-    let (mut sets, mut matcher) = (Sets::default(), Matcher::default());
+    let (mut sets, mut keys) = (Sets::default(), Keys::default());
     let mut open = Vec::new();
     pairs.into_iter().all(|(one, two)| {
         open.push((one, two));
         while let Some((one, two)) = open.pop() {
-            if !compare(one, two, &mut sets, &mut matcher, &mut open) {
+            if !compare(one, two, &mut sets, &mut keys, &mut open) {
                 return false;
             }
         }
@@ -87,7 +87,7 @@ fn compare<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
     sets: &mut Sets,
-    matcher: &mut Matcher,
+    keys: &mut Keys,
     open: &mut Vec<(ObjectRef<'a>, ObjectRef<'a>)>,
 ) -> bool {
     if one.is_same(two) {
@@ -150,7 +150,7 @@ fn compare<'a>(
     if is_order_same(one, two, step) {
         return push_parts(one, two, 0, open);
     }
-    let Some(places) = matcher.pairs(one, two, step) else { return false };
+    let Some(places) = keys.pairs(one, two, step) else { return false };
     for (number, place) in places.into_iter().enumerate() {
         let parts = (0..step).map(|part| one.part(number * step + part).zip(two.part(place * step + part)));
         open.extend(parts.flatten());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::graph::{Graph, Node, Shared, Slot, Span};
-use super::keys::{Keys, room_for_indexes};
+use super::keys::{Keys, UNHASHABLE, room_for_indexes};
 use super::known::bad;
 use super::machine::Read;
 use super::{Object, ObjectRef};
@@ -121,8 +121,7 @@ fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize;
         };
         let slot = Slot::of_node(number);
         let kept = keys.distinct(ObjectRef::new(&slot, Some(graph)), step);
-        let kept =
-            kept.ok_or_else(|| bad("a list, dict, set, bytearray or array is a key of a dict or in a set"))?;
+        let kept = kept.ok_or_else(|| bad(UNHASHABLE))?;
         doubles.extend(kept.map(|kept| (number, kept)));
     }
     Ok(doubles)
@@ -130,7 +129,7 @@ fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize;
 
 impl Shared {
     /// Leaves so many keys to a dict or set, each with the number of the value that it has in the end.
-    fn keep(&mut self, number: u32, kept: &[[usize; 2]]) {
+    pub(super) fn keep(&mut self, number: u32, kept: &[[usize; 2]]) {
         let graph = self.graph_mut();
         let start = graph.slots.len();
         let (span, is_dict) = match graph.nodes[number as usize] {

@@ -116,7 +116,7 @@ impl Slot {
 
     /// A number for finding a slot among others.
     pub(super) fn hash(self) -> u64 {
-        (self.0[0] ^ self.0[1].rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        mixed(self.0[0] ^ self.0[1].rotate_left(32))
     }
 
     /// The text that stands in the slot.
@@ -479,4 +479,9 @@ impl<'a> ObjectRef<'a> {
     pub(super) fn part_count(self) -> usize {
         self.place().map_or(0, |(graph, number)| graph.part_count(number))
     }
+}
+
+/// Spreads a word over its upper bits: they are the place in a table.
+pub(super) fn mixed(word: u64) -> u64 {
+    word.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

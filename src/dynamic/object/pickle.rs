@@ -5,7 +5,7 @@ use std::io::Read;
 use super::graph::Name;
 use super::write::Pickler;
 use super::{Global, Object, ObjectRef, View, finish, walk};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pickle::read_one;
 
@@ -105,11 +105,6 @@ impl Pickle {
     ///
     /// An object that needs a later protocol, or that nobody else could load: a persistent id, a buffer.
     pub fn write(object: &Object, options: &WriteOptions) -> Result<Vec<u8>> {
-        let protocol = options.the_pickle_protocol();
-        if !(2..=4).contains(&protocol) {
-            let reason = format!("pickles are written in the protocols 2, 3 and 4, and not in {protocol}");
-            return Err(ErrorKind::BadOption { reason }.into());
-        }
-        Pickler::new(protocol).object(object.as_ref())
+        Pickler::new(options)?.object(object.as_ref())
     }
 }

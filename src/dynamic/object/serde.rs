@@ -1,17 +1,17 @@
 //! Objects as `serde` knows values.
 
-use std::cell::Cell;
-use std::fmt;
+mod de;
 
-use serde_1::de::value::{MapDeserializer, SeqDeserializer};
-use serde_1::de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use std::cell::Cell;
+
+pub use de::from_object;
 use serde_1::ser::{self, SerializeMap, SerializeSeq, SerializeStruct};
-use serde_1::{Deserialize, Deserializer, Serialize, Serializer, forward_to_deserialize_any};
+use serde_1::{Serialize, Serializer};
 
 use super::graph::Id;
-use super::{Date, Int, Object, ObjectRef, Time, Timedelta, View};
+use super::{Dict, Int, Object, ObjectRef, View};
 use crate::dtype::Kind;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// So much is told and no more: parts that several refer to are told each time, which may be more often than a file that means harm
 /// has bytes.
@@ -68,6 +68,17 @@ impl<'a> Told<'a> {
         'a: 'b,
     {
         Told { object, left: self.left, within: Some(within) }
+    }
+
+    fn pairs<'b>(
+        self,
+        dict: Dict<'b>,
+        within: &'b Within<'b>,
+    ) -> impl ExactSizeIterator<Item = (Told<'b>, Told<'b>)>
+    where
+        'a: 'b,
+    {
+        dict.iter().map(move |(key, value)| (self.part(key, within), self.part(value, within)))
     }
 }
 
@@ -159,7 +170,13 @@ impl Serialize for Serial<'_> {
         match object.view() {
             View::None => serializer.serialize_unit(),
             View::Bool(value) => serializer.serialize_bool(value),
-            View::Int(number) => self::int(&number, serializer),
+            View::Int(number) => match Sized::from(number) {
+                Sized::I64(number) => serializer.serialize_i64(number),
+                Sized::U64(number) => serializer.serialize_u64(number),
+                Sized::I128(number) => serializer.serialize_i128(number),
+                Sized::U128(number) => serializer.serialize_u128(number),
+                Sized::Text(digits) => serializer.serialize_str(&digits),
+            },
             View::Float(number) => serializer.serialize_f64(number),
             View::Complex(number) => (number.re, number.im).serialize(serializer),
             View::Str(text) => match text.as_str() {
@@ -173,10 +190,8 @@ impl Serialize for Serial<'_> {
             View::Dict(dict) => {
                 let within = self.told.enter().map_err(ser::Error::custom)?;
                 let mut map = serializer.serialize_map(Some(dict.len()))?;
-                for (key, value) in dict.iter() {
-                    let [key, value] =
-                        [key, value].map(|part| Serial { told: self.told.part(part, &within), ..*self });
-                    map.serialize_entry(&key, &value)?;
+                for (key, value) in self.told.pairs(dict, &within) {
+                    map.serialize_entry(&Serial { told: key, ..*self }, &Serial { told: value, ..*self })?;
                 }
                 map.end()
             }
@@ -215,17 +230,21 @@ fn weight(object: ObjectRef<'_>) -> usize {
     }
 }
 
-fn int<S: Serializer>(number: &Int, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    if let Ok(number) = i64::try_from(number) {
-        return serializer.serialize_i64(number);
-    }
-    if let Ok(number) = u64::try_from(number) {
-        return serializer.serialize_u64(number);
-    }
-    match (i128::try_from(number), u128::try_from(number)) {
-        (Ok(number), _) => serializer.serialize_i128(number),
-        (_, Ok(number)) => serializer.serialize_u128(number),
-        _ => serializer.collect_str(number),
+/// An integer in the smallest of the types that `serde` has, or as text.
+enum Sized {
+    I64(i64),
+    U64(u64),
+    I128(i128),
+    U128(u128),
+    Text(String),
+}
+
+impl From<Int> for Sized {
+    fn from(number: Int) -> Self {
+        let small = i64::try_from(&number).map(Self::I64).or_else(|_| u64::try_from(&number).map(Self::U64));
+        let large =
+            || i128::try_from(&number).map(Self::I128).or_else(|_| u128::try_from(&number).map(Self::U128));
+        small.or_else(|_| large()).unwrap_or_else(|_| Self::Text(number.to_string()))
     }
 }
 
@@ -287,288 +306,11 @@ fn nested(mut items: Vec<Object>, dims: &[usize]) -> Object {
 }
 
 fn iso(object: ObjectRef<'_>) -> Option<String> {
-    fn day(date: Date) -> String {
-        format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
-    }
-    fn at(time: Time) -> String {
-        let seconds = format!("{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second());
-        match time.microsecond() {
-            0 => seconds,
-            microsecond => format!("{seconds}.{microsecond:06}"),
-        }
-    }
-    fn length(length: Timedelta) -> String {
-        let total = length.total_microseconds();
-        let sign = if total < 0 { "-" } else { "" };
-        let (seconds, micro) = (total.unsigned_abs() / 1_000_000, total.unsigned_abs() % 1_000_000);
-        match micro {
-            0 => format!("{sign}PT{seconds}S"),
-            micro => format!("{sign}PT{seconds}.{micro:06}S"),
-        }
-    }
     match object.view() {
-        View::Date(date) => Some(day(date)),
-        View::Time(time) => Some(at(time)),
-        View::Datetime(date, time) => Some(format!("{}T{}", day(date), at(time))),
-        View::Timedelta(time) => Some(length(time)),
+        View::Date(date) => Some(date.to_string()),
+        View::Time(time) => Some(time.to_string()),
+        View::Datetime(date, time) => Some(format!("{date}T{time}")),
+        View::Timedelta(length) => Some(length.to_string()),
         _ => None,
-    }
-}
-
-/// Whatever `serde` has: a unit becomes `None`, a map a dict, a sequence a list, an enum's variant its name, alone or as the key of a
-/// dict. (Tuples, sets, dates and the rest do not come back: nothing says what they were.)
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(Make)
-    }
-}
-
-struct Make;
-
-impl<'de> Visitor<'de> for Make {
-    type Value = Object;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> std::result::Result<Object, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Object, E> {
-        Ok(number.into())
-    }
-
-    fn visit_u64<E>(self, number: u64) -> std::result::Result<Object, E> {
-        Ok(number.into())
-    }
-
-    fn visit_i128<E>(self, number: i128) -> std::result::Result<Object, E> {
-        Ok(number.into())
-    }
-
-    fn visit_u128<E>(self, number: u128) -> std::result::Result<Object, E> {
-        Ok(number.into())
-    }
-
-    fn visit_f64<E>(self, number: f64) -> std::result::Result<Object, E> {
-        Ok(number.into())
-    }
-
-    fn visit_str<E>(self, text: &str) -> std::result::Result<Object, E> {
-        Ok(text.into())
-    }
-
-    fn visit_bytes<E>(self, bytes: &[u8]) -> std::result::Result<Object, E> {
-        Ok(bytes.into())
-    }
-
-    fn visit_unit<E>(self) -> std::result::Result<Object, E> {
-        Ok(Object::none())
-    }
-
-    fn visit_none<E>(self) -> std::result::Result<Object, E> {
-        Ok(Object::none())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Object, D::Error> {
-        Object::deserialize(deserializer)
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> std::result::Result<Object, D::Error> {
-        Object::deserialize(deserializer)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Object, A::Error> {
-        let mut items = Vec::<Object>::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(items.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Object, A::Error> {
-        let mut pairs = Vec::<(Object, Object)>::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
-        }
-        Object::dict(pairs).map_err(de::Error::custom)
-    }
-}
-
-/// An object as whatever `serde` can make: so an array of dicts becomes structs in one line.
-///
-/// ```
-/// # use serde_1 as serde;
-/// use ndarray::arr1;
-/// use ndarray_io::object::{Object, from_object};
-///
-/// #[derive(serde::Deserialize, Debug, PartialEq)]
-/// # #[serde(crate = "serde_1")]
-/// struct Row {
-///     name: String,
-///     size: u32,
-/// }
-///
-/// let rows = arr1(&[[("name", Object::from("a")), ("size", 1.into())].into_iter().collect::<Object>()]);
-/// let rows: Vec<Row> = rows.iter().map(from_object).collect::<Result<_, _>>()?;
-/// assert_eq!(rows, [Row { name: "a".into(), size: 1 }]);
-/// # Ok::<(), ndarray_io::Error>(())
-/// ```
-///
-/// # Errors
-///
-/// What `serde` cannot make of the object, and objects that it could not be told (see the implementation of `Serialize`).
-pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
-    let left = Cell::new(MOST);
-    let told = Told { object: object.as_ref(), left: &left, within: None };
-    T::deserialize(told).map_err(|Failed(reason)| ErrorKind::BadOption { reason }.into())
-}
-
-/// Why an object cannot be what was asked for.
-#[derive(Debug)]
-struct Failed(String);
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Failed {}
-
-impl de::Error for Failed {
-    fn custom<T: fmt::Display>(reason: T) -> Self {
-        Self(reason.to_string())
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl<'de> IntoDeserializer<'de, Failed> for Told<'_> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Told<'_> {
-    type Error = Failed;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
-        self.spend(weight(self.object)).map_err(Failed)?;
-        let within = self.enter().map_err(Failed)?;
-        let seq = |items: Vec<ObjectRef<'_>>, visitor: V| {
-            let parts = items.into_iter().map(|item| self.part(item, &within));
-            let mut seq = SeqDeserializer::new(parts);
-            let value = visitor.visit_seq(&mut seq)?;
-            seq.end()?;
-            Ok(value)
-        };
-        match self.object.view() {
-            View::None => visitor.visit_unit(),
-            View::Bool(value) => visitor.visit_bool(value),
-            View::Int(number) => {
-                if let Ok(number) = i64::try_from(&number) {
-                    return visitor.visit_i64(number);
-                }
-                if let Ok(number) = u64::try_from(&number) {
-                    return visitor.visit_u64(number);
-                }
-                match (i128::try_from(&number), u128::try_from(&number)) {
-                    (Ok(number), _) => visitor.visit_i128(number),
-                    (_, Ok(number)) => visitor.visit_u128(number),
-                    _ => visitor.visit_string(number.to_string()),
-                }
-            }
-            View::Float(number) => visitor.visit_f64(number),
-            View::Complex(number) => {
-                let mut seq = SeqDeserializer::<_, Failed>::new([number.re, number.im].into_iter());
-                visitor.visit_seq(&mut seq)
-            }
-            View::Str(text) => match text.as_str() {
-                Some(text) => visitor.visit_str(text),
-                None => Err(Failed("a text has a lone surrogate".to_owned())),
-            },
-            View::Bytes(bytes) | View::ByteArray(bytes) => visitor.visit_bytes(bytes),
-            View::List(items) | View::Tuple(items) | View::Set(items) | View::FrozenSet(items) => {
-                seq(items.iter().collect(), visitor)
-            }
-            View::Dict(dict) => {
-                let pairs =
-                    dict.iter().map(|(key, value)| (self.part(key, &within), self.part(value, &within)));
-                let mut map = MapDeserializer::new(pairs);
-                let value = visitor.visit_map(&mut map)?;
-                map.end()?;
-                Ok(value)
-            }
-            View::Scalar(_) | View::Array(_) => {
-                let plain = plain(self.object)?;
-                Told { object: plain.as_ref(), left: self.left, within: self.within }.deserialize_any(visitor)
-            }
-            View::Decimal(digits) => visitor.visit_str(digits),
-            _ => match iso(self.object) {
-                Some(text) => visitor.visit_string(text),
-                None => Err(Failed("of an object nothing is known but how Python would make it".to_owned())),
-            },
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
-        match self.object.is_none() {
-            true => visitor.visit_none(),
-            false => visitor.visit_some(self),
-        }
-    }
-
-    /// Bytes are a sequence as well.
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
-        match self.object.as_bytes() {
-            Some(bytes) => visitor.visit_seq(SeqDeserializer::<_, Failed>::new(bytes.iter().copied())),
-            None => self.deserialize_any(visitor),
-        }
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failed> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    /// A text is a variant by its name, and a dict of one key one with what it has.
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failed> {
-        match self.object.view() {
-            View::Dict(dict) if dict.len() == 1 => {
-                let within = self.enter().map_err(Failed)?;
-                let pairs =
-                    dict.iter().map(|(key, value)| (self.part(key, &within), self.part(value, &within)));
-                visitor.visit_enum(de::value::MapAccessDeserializer::new(MapDeserializer::new(pairs)))
-            }
-            _ => match self.object.as_str() {
-                Some(name) => visitor.visit_enum(name.into_deserializer()),
-                None => Err(Failed("an enum is a text, or a dict of one key".to_owned())),
-            },
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct tuple
-        tuple_struct map struct identifier ignored_any
     }
 }

@@ -1,5 +1,7 @@
 //! Days, times and lengths of time as Python has them, which cannot be others.
 
+use std::fmt;
+
 /// A day from the beginning of year 1 to the end of year 9999.
 ///
 /// ```
@@ -44,6 +46,13 @@ impl Date {
     /// From 1.
     pub fn day(self) -> u8 {
         self.day
+    }
+}
+
+/// As in ISO 8601.
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 }
 
@@ -104,6 +113,17 @@ impl Time {
     }
 }
 
+/// As in ISO 8601, with six decimal places of the second if it is not a whole one.
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}:{:02}", self.hour, self.minute, self.second)?;
+        match self.microsecond {
+            0 => Ok(()),
+            microsecond => write!(f, ".{microsecond:06}"),
+        }
+    }
+}
+
 /// A length of time.
 ///
 /// ```
@@ -146,6 +166,19 @@ impl Timedelta {
     pub fn total_microseconds(self) -> i128 {
         (i128::from(self.days) * 86_400 + i128::from(self.seconds)) * 1_000_000
             + i128::from(self.microseconds)
+    }
+}
+
+/// As in ISO 8601: a number of seconds.
+impl fmt::Display for Timedelta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = self.total_microseconds();
+        let sign = if total < 0 { "-" } else { "" };
+        let (seconds, micro) = (total.unsigned_abs() / 1_000_000, total.unsigned_abs() % 1_000_000);
+        match micro {
+            0 => write!(f, "{sign}PT{seconds}S"),
+            micro => write!(f, "{sign}PT{seconds}.{micro:06}S"),
+        }
     }
 }
 

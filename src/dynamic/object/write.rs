@@ -1,17 +1,22 @@
 //! From objects to a pickle that NumPy loads.
 
+mod lately;
+mod numpy;
+
 use std::collections::HashMap;
 
-use super::compat::python_2;
+use lately::{Found, LONGEST, Lately, hash_of};
+use numpy::is_fortran;
+
 use super::graph::{Held, Id, Node, Slot};
 use super::walk::{Step, Walk};
-use super::{Array, Global, Object, ObjectRef, View, times};
-use crate::dtype::{DType, Title};
+use super::{Object, ObjectRef, View, times};
+use crate::dtype::DType;
 use crate::error::{ErrorKind, Limited, Result};
 use crate::header::Header;
 use crate::limits;
+use crate::options::WriteOptions;
 use crate::pickle::Writer;
-use crate::shape::Order;
 
 /// Writes objects, each once, and from then on by its number.
 pub(super) struct Pickler<'a> {
@@ -48,8 +53,16 @@ const CALLED: usize = 3;
 const BATCH: usize = 1000;
 
 impl<'a> Pickler<'a> {
-    pub(super) fn new(protocol: u8) -> Self {
-        Self {
+    /// # Errors
+    ///
+    /// A protocol that is not written.
+    pub(super) fn new(options: &WriteOptions) -> Result<Self> {
+        let protocol = options.the_pickle_protocol();
+        if !(2..=4).contains(&protocol) {
+            let reason = format!("pickles are written in the protocols 2, 3 and 4, and not in {protocol}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Ok(Self {
             out: Writer::new(protocol),
             memo: Vec::new(),
             graphs: HashMap::new(),
@@ -59,7 +72,7 @@ impl<'a> Pickler<'a> {
             shorts: Lately::new(),
             texts: Lately::new(),
             circles: 0,
-        }
+        })
     }
 
     /// The pickle of one object.
@@ -472,242 +485,28 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// A text that stands in its slot: it is looked for as the two words that it is.
+    /// A text that is in its slot: it is looked up as the two words that it is.
     fn short(&mut self, slot: &'a Slot) {
-        match self.shorts.find(slot.hash(), slot) {
-            Found::At(number) => self.out.get(number),
-            Found::Place(place) => {
-                self.out.str(slot.text());
-                *place = self.out.memoize();
-            }
-            Found::Nowhere => self.out.str(slot.text()),
-        }
+        let found = self.shorts.find(slot.hash(), slot);
+        str_or_number(&mut self.out, found, slot.text());
     }
 
     fn text(&mut self, text: &'a str) {
         if text.len() > LONGEST {
             return self.out.str(text);
         }
-        let mut hash = text.len() as u64;
-        for chunk in text.as_bytes().chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
-        }
-        match self.texts.find(hash, &text) {
-            Found::At(number) => self.out.get(number),
-            Found::Place(place) => {
-                self.out.str(text);
-                *place = self.out.memoize();
-            }
-            Found::Nowhere => self.out.str(text),
-        }
-    }
-
-    /// Bytes, which protocol 2 has no word for: there it is text that Python would encode.
-    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.out.protocol() >= 3 {
-            self.out.bytes(bytes);
-            return Ok(());
-        }
-        if bytes.is_empty() {
-            self.named("builtins", "bytes")?;
-            self.out.tuple_of(0);
-            self.out.reduce();
-            return Ok(());
-        }
-        self.named("_codecs", "encode")?;
-        let text: String = bytes.iter().copied().map(char::from).collect();
-        self.out.str(&text);
-        self.text("latin1");
-        self.out.tuple_of(2);
-        self.out.reduce();
-        Ok(())
-    }
-
-    fn global(&mut self, global: Global<'a>) -> Result<()> {
-        self.named(global.module(), global.name())
-    }
-
-    /// A class or function by its name in Python 3.
-    fn named(&mut self, module: &str, name: &str) -> Result<()> {
-        let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
-        if let Some(number) = self.names.get(module).and_then(|names| names.get(name)) {
-            self.out.get(*number);
-            return Ok(());
-        }
-        // In older protocols a name ends with its line: what followed would be taken for opcodes.
-        if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
-            let reason =
-                format!("the name {module:?}.{name:?} has a line end, which protocol 4 alone can write");
-            return Err(ErrorKind::BadOption { reason }.into());
-        }
-        match name.split_once('.') {
-            // In older protocols a name is that of a module's own: what is within it is got from there.
-            Some((first, rest)) if self.out.protocol() < 4 => {
-                let (builtins, getattr) = match self.out.protocol() {
-                    2 => python_2("builtins", "getattr"),
-                    _ => ("builtins", "getattr"),
-                };
-                rest.split('.').for_each(|_| self.out.global(builtins, getattr));
-                self.out.global(module, first);
-                for part in rest.split('.') {
-                    self.out.str(part);
-                    self.out.tuple_of(2);
-                    self.out.reduce();
-                }
-            }
-            _ => self.out.global(module, name),
-        }
-        let number = self.out.memoize();
-        self.names.entry(module.to_owned()).or_default().insert(name.to_owned(), number);
-        Ok(())
-    }
-
-    fn multiarray(&self) -> &'static str {
-        // NumPy 2 has given the module another name; the old one is what every version loads.
-        if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
-    }
-
-    /// An array that has nothing yet.
-    fn begin_array(&mut self) -> Result<()> {
-        self.named(self.multiarray(), "_reconstruct")?;
-        self.named("numpy", "ndarray")?;
-        self.out.int(0);
-        self.out.tuple_of(1);
-        self.bytes(b"b")?;
-        self.out.tuple_of(3);
-        self.out.reduce();
-        Ok(())
-    }
-
-    /// The beginning of an array's state, which the dtype follows.
-    fn array_state(&mut self, dims: &[usize]) -> Result<()> {
-        self.out.mark();
-        self.out.int(1);
-        self.dims(dims);
-        Ok(())
-    }
-
-    fn dims(&mut self, dims: &[usize]) {
-        let few = u8::try_from(dims.len()).ok().filter(|count| *count <= 3);
-        if few.is_none() {
-            self.out.mark();
-        }
-        dims.iter().for_each(|dim| self.out.int(*dim as i64)); // no axis is as long as half the address space
-        match few {
-            Some(count) => self.out.tuple_of(count),
-            None => self.out.tuple(),
-        }
-    }
-
-    fn dtype(&mut self, dtype: &DType) -> Result<()> {
-        if dtype.is_foreign_to_numpy() {
-            let advice = "NumPy has no complex numbers of 2 × 16 bits".into();
-            return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), advice }.into());
-        }
-        if let Some(number) = self.dtypes.get(dtype) {
-            self.out.get(*number);
-            return Ok(());
-        }
-        self.named("numpy", "dtype")?;
-        self.format(dtype);
-        self.out.tuple_of(1);
-        self.out.reduce();
-        let number = self.out.memoize();
-        self.dtypes.insert(dtype.clone(), number);
-        Ok(())
-    }
-
-    /// What `numpy.dtype` takes.
-    fn format(&mut self, dtype: &DType) {
-        match dtype {
-            DType::Object => self.out.str("O"),
-            DType::Scalar(_) => self.out.str(dtype.to_string().trim_matches('\'')),
-            DType::Subarray(subarray) => {
-                self.format(subarray.base());
-                self.dims(subarray.shape().dims());
-                self.out.tuple_of(2);
-            }
-            DType::Record(record) => {
-                let fields = record.fields();
-                self.out.empty_dict();
-                self.out.mark();
-                self.list_of("names", fields, |writer, field| writer.out.str(field.name()));
-                self.list_of("formats", fields, |writer, field| writer.format(field.dtype()));
-                self.list_of("offsets", fields, |writer, field| writer.out.int(field.offset() as i64));
-                if fields.iter().any(|field| field.title().is_some()) {
-                    self.list_of("titles", fields, |writer, field| match field.title() {
-                        Some(Title::Text(title)) => writer.out.str(title),
-                        Some(Title::Int(title)) => writer.out.int(*title),
-                        _ => writer.out.none(),
-                    });
-                }
-                self.out.str("itemsize");
-                self.out.int(record.size() as i64);
-                self.out.set_items();
-            }
-        }
-    }
-
-    fn list_of<T>(&mut self, name: &str, parts: &[T], write: impl Fn(&mut Self, &T)) {
-        self.out.str(name);
-        self.out.empty_list();
-        self.out.mark();
-        parts.iter().for_each(|part| write(self, part));
-        self.out.appends();
+        let found = self.texts.find(hash_of(text), &text);
+        str_or_number(&mut self.out, found, text);
     }
 }
 
-fn is_fortran(array: Array<'_>) -> bool {
-    array.order() == Order::Fortran && array.shape().len() > 1
-}
-
-/// Texts that are longer are known by who they are, and not by what they say.
-const LONGEST: usize = 64;
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Texts that have been written lately, of a few thousand kinds: as dicts have the same keys again and again.
-struct Lately<T> {
-    places: Vec<Place<T>>,
-}
-
-#[derive(Clone)]
-struct Place<T> {
-    text: T,
-    number: u32,
-    /// How often it has been found; then it stays, when others come that would have its place.
-    hits: u8,
-}
-
-/// Where a text is, or would be; those that are found more often may have its place.
-enum Found<'a> {
-    At(u32),
-    Place(&'a mut u32),
-    Nowhere,
-}
-
-impl<T: Copy + PartialEq> Lately<T> {
-    const BITS: u32 = 12;
-
-    fn new() -> Self {
-        Self { places: Vec::new() }
-    }
-
-    fn find(&mut self, hash: u64, text: &T) -> Found<'_> {
-        if self.places.is_empty() {
-            self.places.resize(1 << Self::BITS, Place { text: *text, number: NOT_WRITTEN, hits: 0 });
+fn str_or_number(out: &mut Writer, found: Found<'_>, text: &str) {
+    match found {
+        Found::At(number) => out.get(number),
+        Found::Place(place) => {
+            out.str(text);
+            *place = out.memoize();
         }
-        let place = &mut self.places[(hash >> (64 - Self::BITS)) as usize];
-        if place.text == *text && place.number != NOT_WRITTEN {
-            place.hits = place.hits.saturating_add(1);
-            return Found::At(place.number);
-        }
-        if place.hits > 0 {
-            place.hits -= 1;
-            return Found::Nowhere;
-        }
-        place.text = *text;
-        Found::Place(&mut place.number)
+        Found::Nowhere => out.str(text),
     }
 }

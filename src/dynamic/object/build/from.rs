@@ -1,0 +1,167 @@
+//! Rust's values as objects.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use num_complex::Complex;
+
+use super::super::graph::{ArrayParts, Node, Slot, Span};
+use super::super::times::{Date, Time, Timedelta};
+use super::super::{Int, Object};
+use super::{Key, one};
+use crate::dynamic::DynArray;
+
+macro_rules! from {
+    ($($type:ty => |$value:ident| $made:expr;)*) => {$(
+        impl From<$type> for Object {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        }
+    )*};
+}
+
+fn slot(slot: Slot) -> Object {
+    Object { slot, graph: None }
+}
+
+from! {
+    bool => |value| slot(Slot::bool(value));
+    i8 => |number| slot(Slot::int(number.into()));
+    i16 => |number| slot(Slot::int(number.into()));
+    i32 => |number| slot(Slot::int(number.into()));
+    i64 => |number| slot(Slot::int(number));
+    u8 => |number| slot(Slot::int(number.into()));
+    u16 => |number| slot(Slot::int(number.into()));
+    u32 => |number| slot(Slot::int(number.into()));
+    isize => |number| Int::from(number as i64).into();
+    usize => |number| Int::from(number as u64).into();
+    u64 => |number| Int::from(number).into();
+    i128 => |number| Int::from(number).into();
+    u128 => |number| Int::from(number).into();
+    f32 => |number| slot(Slot::float(number.into()));
+    f64 => |number| slot(Slot::float(number));
+    Complex<f32> => |number| Complex::new(f64::from(number.re), f64::from(number.im)).into();
+    Complex<f64> => |number| one(|_| Node::Complex(number));
+    char => |char| Object::from(&*char.encode_utf8(&mut [0; 4]));
+    &String => |text| text.as_str().into();
+    String => |text| text.as_str().into();
+    &[u8] => |bytes| one(|build| Node::Bytes(build.data(bytes)));
+    Date => |date| one(|_| Node::Date(date));
+    Time => |time| one(|_| Node::Time(time));
+    Timedelta => |length| one(|_| Node::Timedelta(length));
+    DynArray => |array| (&array).into();
+}
+
+impl From<&str> for Object {
+    fn from(text: &str) -> Self {
+        match Slot::short(text.as_bytes()) {
+            Some(text) => slot(text),
+            None => one(|build| Node::Text(build.graph.add_text(text))),
+        }
+    }
+}
+
+impl From<Int> for Object {
+    fn from(number: Int) -> Self {
+        match number.small_or_large() {
+            Ok(number) => slot(Slot::int(number)),
+            Err(number) => one(|build| {
+                build.graph.rest_mut().bigs.push(Arc::clone(number));
+                Node::Big(0)
+            }),
+        }
+    }
+}
+
+/// A `numpy.ndarray`.
+impl From<&DynArray> for Object {
+    fn from(array: &DynArray) -> Self {
+        one(|build| {
+            let dtype = build.dtype(array.dtype());
+            let objects = array.objects.as_ref();
+            let items = match objects {
+                Some(items) => {
+                    let items = super::super::rearranged(items, &array.header, crate::shape::Order::C);
+                    build.take_all(items.iter().cloned())
+                }
+                None => build.data(array.bytes()),
+            };
+            let rest = build.graph.rest_mut();
+            rest.lengths.extend_from_slice(array.shape());
+            let dims = Span::new(0..rest.lengths.len());
+            let has_objects = objects.is_some();
+            rest.arrays.push(ArrayParts { dtype, order: array.order(), dims, items, has_objects });
+            Node::Array(0)
+        })
+    }
+}
+
+impl From<super::super::ObjectRef<'_>> for Object {
+    fn from(object: super::super::ObjectRef<'_>) -> Self {
+        object.to_object()
+    }
+}
+
+impl From<&Object> for Object {
+    fn from(object: &Object) -> Self {
+        object.clone()
+    }
+}
+
+/// A list.
+impl<T: Into<Object>> From<Vec<T>> for Object {
+    fn from(items: Vec<T>) -> Self {
+        Self::list(items)
+    }
+}
+
+/// A list.
+impl<T: Into<Object>, const N: usize> From<[T; N]> for Object {
+    fn from(items: [T; N]) -> Self {
+        Self::list(items)
+    }
+}
+
+/// `None` if there is nothing.
+impl<T: Into<Object>> From<Option<T>> for Object {
+    fn from(value: Option<T>) -> Self {
+        value.map_or_else(Self::none, Into::into)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {$(
+        /// A tuple.
+        impl<$($name: Into<Object>),*> From<($($name,)*)> for Object {
+            #[allow(non_snake_case)]
+            fn from(($($name,)*): ($($name,)*)) -> Self {
+                let items: Vec<Self> = vec![$($name.into()),*];
+                Self::tuple(items)
+            }
+        }
+    )*};
+}
+
+tuples! { (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
+
+/// A dict.
+impl<K: Key, V: Into<Object>> FromIterator<(K, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Self::dict(pairs).expect("what is a `Key` can be the key of a dict")
+    }
+}
+
+/// A dict.
+impl<K: Key, V: Into<Object>, S> From<HashMap<K, V, S>> for Object {
+    fn from(pairs: HashMap<K, V, S>) -> Self {
+        pairs.into_iter().collect()
+    }
+}
+
+/// A dict.
+impl<K: Key, V: Into<Object>> From<BTreeMap<K, V>> for Object {
+    fn from(pairs: BTreeMap<K, V>) -> Self {
+        pairs.into_iter().collect()
+    }
+}

@@ -1,0 +1,199 @@
+//! Keys that have no parts, so that those that Python takes for one are equal.
+
+use std::borrow::Cow;
+
+use num_bigint::BigInt;
+use num_complex::Complex;
+use num_traits::FromPrimitive;
+
+use super::super::graph::{Held, Id, Node};
+use super::super::times::{Date, Time, Timedelta};
+use super::super::{ObjectRef, Text, View};
+use crate::dtype::{DType, Kind};
+use crate::element::trimmed;
+
+/// A key that has no parts, so that those that Python takes for one are equal.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Leaf<'a> {
+    None,
+    Int(i64),
+    Big(Cow<'a, BigInt>),
+    Float(u64),
+    Complex(u64, u64),
+    /// A decimal number that is no other: its digits, and the power of ten.
+    Digits(bool, String, i64),
+    Text(Cow<'a, str>),
+    Codes(Vec<u32>),
+    Bytes(&'a [u8]),
+    Date(Date),
+    Time(Time),
+    Datetime(Date, Time),
+    Timedelta(Timedelta),
+    Global(&'a str, &'a str),
+    Scalar(&'a DType, &'a [u8]),
+    Extension(u32),
+    /// What is equal to itself alone, as far as anybody knows.
+    Itself(Id),
+}
+
+impl Leaf<'_> {
+    pub(super) fn is_nan(&self) -> bool {
+        let is_nan = |bits: u64| f64::from_bits(bits).is_nan();
+        match self {
+            Self::Float(bits) => is_nan(*bits),
+            Self::Complex(re, im) => is_nan(*re) || is_nan(*im),
+            Self::Digits(_, digits, _) => digits.to_ascii_lowercase().contains("nan"),
+            _ => false,
+        }
+    }
+}
+
+/// What a key is.
+pub(super) enum KeyKind<'a> {
+    Leaf(Leaf<'a>),
+    Tuple,
+    FrozenSet,
+    /// What cannot be a key.
+    None,
+}
+
+pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
+    let leaf = match key.view() {
+        View::None => Leaf::None,
+        View::Bool(value) => Leaf::Int(value.into()),
+        View::Int(_) => match (key.slot.held(), key.node()) {
+            (Held::Int(number), _) => Leaf::Int(number),
+            (_, Some((graph, Node::Big(number)))) => {
+                Leaf::Big(Cow::Borrowed(&graph.rest().bigs[*number as usize]))
+            }
+            _ => unreachable!("an integer is small or large"),
+        },
+        View::Float(number) => float(number),
+        View::Complex(number) => complex(number),
+        View::Str(text) => match text.as_str() {
+            Some(text) => Leaf::Text(Cow::Borrowed(text)),
+            None => Leaf::Codes(Text::code_points(text).collect()),
+        },
+        View::Bytes(bytes) => Leaf::Bytes(bytes),
+        View::Decimal(digits) => decimal(digits),
+        View::Date(date) => Leaf::Date(date),
+        // Python looks at clocks, which do not show the fold.
+        View::Time(time) => Leaf::Time(time.fold(false)),
+        View::Datetime(date, time) => Leaf::Datetime(date, time.fold(false)),
+        View::Timedelta(length) => Leaf::Timedelta(length),
+        View::Scalar(scalar) => {
+            let kind = scalar.dtype().as_scalar().map(|scalar| scalar.kind());
+            let made = match kind {
+                Some(Kind::Bool | Kind::Int) => scalar.cast::<i64>().ok().map(Leaf::Int),
+                Some(Kind::Uint) => scalar.cast::<u64>().ok().map(|number| match i64::try_from(number) {
+                    Ok(number) => Leaf::Int(number),
+                    Err(_) => Leaf::Big(Cow::Owned(number.into())),
+                }),
+                Some(Kind::Float) => scalar.cast::<f64>().ok().map(float),
+                Some(Kind::Complex) => scalar.cast::<Complex<f64>>().ok().map(complex),
+                Some(Kind::Text) => scalar.cast::<String>().ok().map(|text| Leaf::Text(Cow::Owned(text))),
+                Some(Kind::Bytes) => Some(Leaf::Bytes(trimmed(scalar.bytes()))),
+                _ => None,
+            };
+            made.unwrap_or(Leaf::Scalar(scalar.dtype(), scalar.bytes()))
+        }
+        View::Global(global) => Leaf::Global(global.module(), global.name()),
+        View::Extension(code) => Leaf::Extension(code),
+        View::Tuple(_) => return KeyKind::Tuple,
+        View::FrozenSet(_) => return KeyKind::FrozenSet,
+        View::Call(_) | View::Persistent(_) | View::Buffer(_) => match key.id() {
+            Some(id) => Leaf::Itself(id),
+            None => return KeyKind::None,
+        },
+        View::List(_) | View::Dict(_) | View::Set(_) | View::ByteArray(_) | View::Array(_) => {
+            return KeyKind::None;
+        }
+    };
+    KeyKind::Leaf(leaf)
+}
+
+/// A float, which is one key with the integer that is as large.
+fn float<'a>(number: f64) -> Leaf<'a> {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if number.fract() != 0.0 || !number.is_finite() {
+        return Leaf::Float(number.to_bits());
+    }
+    if (-LIMIT..LIMIT).contains(&number) {
+        return Leaf::Int(number as i64);
+    }
+    BigInt::from_f64(number).map_or(Leaf::Float(number.to_bits()), |number| Leaf::Big(Cow::Owned(number)))
+}
+
+fn complex<'a>(number: Complex<f64>) -> Leaf<'a> {
+    match number.im == 0.0 {
+        true => float(number.re),
+        // Zeros of both signs are equal.
+        false => Leaf::Complex((number.re + 0.0).to_bits(), (number.im + 0.0).to_bits()),
+    }
+}
+
+/// A decimal number: sign, digits, and the power of ten that they are multiplied by.
+fn digits(text: &str) -> Option<(bool, String, i64)> {
+    let (is_negative, unsigned) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (mantissa, power) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()?),
+        None => (unsigned, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [whole, fraction].concat();
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    Some((is_negative, digits, i64::from(power) - fraction.len() as i64))
+}
+
+/// Whether Python's `Decimal` takes a text.
+pub(in super::super) fn is_decimal(text: &str) -> bool {
+    let unsigned = text.trim_start_matches(['-', '+']).to_ascii_lowercase();
+    let nan = unsigned.strip_prefix('s').unwrap_or(&unsigned).strip_prefix("nan");
+    let is_nan = nan.is_some_and(|payload| payload.bytes().all(|digit| digit.is_ascii_digit()));
+    text.len() <= unsigned.len() + 1
+        && (is_nan || matches!(&*unsigned, "inf" | "infinity") || digits(text).is_some())
+}
+
+/// A decimal number, which is one key with the integer or float that is as large. (Of integers with so many digits that it would
+/// take long, only those that are written out.)
+fn decimal<'a>(text: &str) -> Leaf<'a> {
+    const MANY: usize = 400;
+    let Some((is_negative, digits, power)) = digits(text) else {
+        return match text.to_ascii_lowercase().trim_start_matches(['-', '+']) {
+            "inf" | "infinity" if text.starts_with('-') => float(f64::NEG_INFINITY),
+            "inf" | "infinity" => float(f64::INFINITY),
+            _ => Leaf::Digits(false, text.to_owned(), 0), // a NaN
+        };
+    };
+    let kept = digits.trim_start_matches('0').trim_end_matches('0');
+    let power = power + (digits.len() - digits.trim_end_matches('0').len()) as i64;
+    if kept.is_empty() {
+        return Leaf::Int(0);
+    }
+    let sign = if is_negative { "-" } else { "" };
+    if power >= 0 && (kept.len() as i64 + power <= MANY.max(text.len()) as i64) && text.len() <= 10 * MANY {
+        let whole = format!("{sign}{kept}{}", "0".repeat(power as usize));
+        return match (whole.parse::<i64>(), whole.parse::<BigInt>()) {
+            (Ok(number), _) => Leaf::Int(number),
+            (_, Ok(number)) => Leaf::Big(Cow::Owned(number)),
+            _ => unreachable!("these are digits"),
+        };
+    }
+    // A float is a decimal number with as many digits behind the point as it has halvings.
+    if power < 0 && kept.len() < MANY && power > -1100 {
+        let number: f64 = format!("{sign}{kept}e{power}").parse().expect("these are digits");
+        let written = format!("{:.*}", power.unsigned_abs() as usize, number.abs());
+        let is_all = written.replace('.', "").trim_start_matches('0') == kept;
+        let further = format!("{:.1100}", number.abs());
+        if is_all && further.trim_end_matches('0').len() <= written.len() {
+            return float(number);
+        }
+    }
+    Leaf::Digits(is_negative, kept.to_owned(), power)
+}

@@ -1,0 +1,160 @@
+//! The opcodes that name classes and functions, and that call them.
+
+use std::borrow::Cow;
+
+use super::super::compat::python_3;
+use super::super::graph::{CallParts, Name, Node, Slot, Span};
+use super::super::known::Known;
+use super::Machine;
+use crate::error::{ErrorKind, Result};
+use crate::pickle::opcode::*;
+
+impl Machine<'_> {
+    /// The opcodes that name what Python would call, or call it.
+    pub(super) fn step_calls(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            GLOBAL => {
+                let (module, name) = (self.line_text()?, self.line_text()?);
+                let slot = self.global(module, name)?;
+                self.stack.push(slot);
+                Ok(())
+            }
+            STACK_GLOBAL => {
+                let (name, module) = (self.pop()?, self.pop()?);
+                let text = |slot: Slot| self.look().text(slot).map(Cow::into_owned);
+                let names = text(module).zip(text(name));
+                let (module, name) =
+                    names.ok_or_else(|| self.fault("the name of a class or function is no text"))?;
+                let slot = self.global(&module, &name)?;
+                self.stack.push(slot);
+                Ok(())
+            }
+            // What Python 2 made instances by: a class, and what it is called with above the mark.
+            INST => {
+                let (module, name) = (self.line_text()?, self.line_text()?);
+                let class = self.global(module, name)?;
+                let mark = self.mark()?;
+                self.instance(class, mark, mark)
+            }
+            OBJ => {
+                let mark = self.mark()?;
+                match self.stack.get(mark) {
+                    Some(class) => self.instance(*class, mark, mark + 1),
+                    None => Err(self.fault("an instance has no class")),
+                }
+            }
+            REDUCE | NEWOBJ => {
+                let (args, callable) = (self.pop()?, self.pop()?);
+                self.call(callable, args, Slot::ABSENT, opcode == NEWOBJ)
+            }
+            NEWOBJ_EX => {
+                let (kwargs, args, callable) = (self.pop()?, self.pop()?, self.pop()?);
+                self.call(callable, args, kwargs, true)
+            }
+            BUILD => {
+                let state = self.pop()?;
+                let target = self.last()?.node().map(|number| (number, self.graph.nodes[number as usize]));
+                match target {
+                    Some((number, Node::Call(call))) if self.graph.call(call).state.is_absent() => {
+                        self.graph.rest_mut().calls[call as usize].state = state;
+                        self.dtypes.forget(number);
+                        self.built(number)
+                    }
+                    _ => Err(self.fault("it gives a state to what takes none")),
+                }
+            }
+            PERSID => {
+                let name = self.line_text()?;
+                let name = self.text(name.as_bytes())?;
+                self.push_counted(Node::Persistent(name))
+            }
+            BINPERSID => {
+                let name = self.pop()?;
+                self.push_counted(Node::Persistent(name))
+            }
+            EXT1 => {
+                let [code] = self.take()?;
+                self.push_counted(Node::Extension(code.into()))
+            }
+            EXT2 => {
+                let code = u16::from_le_bytes(self.take()?);
+                self.push_counted(Node::Extension(code.into()))
+            }
+            EXT4 => {
+                let code = u32::from_le_bytes(self.take()?);
+                self.push_counted(Node::Extension(code))
+            }
+            NEXT_BUFFER => {
+                let number = self.buffers;
+                self.buffers += 1; // of a byte each
+                self.push_counted(Node::Buffer { number, is_read_only: false })
+            }
+            READONLY_BUFFER => {
+                if let Some(last) = self.last()?.node()
+                    && let Node::Buffer { is_read_only, .. } = &mut self.graph.nodes[last as usize]
+                {
+                    *is_read_only = true;
+                }
+                Ok(())
+            }
+            other => Err(self.fault(format!("the opcode {other:#04x} is not known here"))),
+        }
+    }
+
+    pub(super) fn instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {
+        let args = self.taken(from);
+        self.stack.truncate(mark);
+        // Without arguments, `__init__` is not called.
+        let is_new = args.len == 0;
+        let args = self.graph.add(Node::Tuple(args));
+        self.call(class, args, Slot::ABSENT, is_new)
+    }
+
+    /// A class or function, which is the same object each time.
+    pub(super) fn global(&mut self, module: &str, name: &str) -> Result<Slot> {
+        self.budget.spend(module.len() + name.len())?;
+        let is_old = self.protocol < 3;
+        let key = format!("{is_old} {} {module} {name}", module.len());
+        if let Some(slot) = self.names.get(&key) {
+            return Ok(*slot);
+        }
+        let stored = (module, name);
+        let (module, name) = if is_old { python_3(module, name) } else { stored };
+        if (module, name) == ("joblib.numpy_pickle", "NumpyArrayWrapper") {
+            let reason =
+                "joblib.dump has written it, which puts the bytes of arrays between those of the pickle"
+                    .into();
+            return Err(ErrorKind::UnsupportedPickle { reason }.into());
+        }
+        self.known.push(Known::of(module, name));
+        let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
+        let names = &mut self.graph.rest_mut().names;
+        names.push(Name { module: module.into(), name: name.into(), stored });
+        let number = names.len() as u32 - 1;
+        let slot = self.graph.add(Node::Global(number));
+        self.names.insert(key, slot);
+        Ok(slot)
+    }
+
+    /// What the class or function means that would be called.
+    pub(in super::super) fn known(&self, callable: Slot) -> Known {
+        match callable.node().map(|number| self.graph.nodes[number as usize]) {
+            Some(Node::Global(number)) => self.known[number as usize],
+            _ => Known::Nothing,
+        }
+    }
+
+    pub(super) fn call(&mut self, callable: Slot, args: Slot, kwargs: Slot, is_new: bool) -> Result<()> {
+        if kwargs.is_absent()
+            && !is_new
+            && let Some(node) = self.called(callable, args)?
+        {
+            return self.push_counted(node);
+        }
+        let (items, pairs, state) = (Span::default(), Span::default(), Slot::ABSENT);
+        let calls = &mut self.graph.rest_mut().calls;
+        calls.push(CallParts { callable, args, kwargs, state, items, pairs, is_new });
+        let number = calls.len() as u32 - 1;
+        self.push_counted(Node::Call(number))
+    }
+}

@@ -1,0 +1,149 @@
+//! The opcodes that make objects out of others.
+
+use super::super::graph::{Node, Slot, Span};
+use super::Machine;
+use crate::error::Result;
+use crate::pickle::opcode::*;
+
+/// What the items on the stack are for the object below them.
+#[derive(Clone, Copy)]
+enum Extend {
+    Append,
+    Set,
+    Add,
+}
+
+impl Machine<'_> {
+    /// The opcodes that make objects out of others, or change them.
+    pub(super) fn step_parts(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            EMPTY_LIST => self.push_counted(Node::List(Span::default())),
+            EMPTY_TUPLE => self.push_counted(Node::Tuple(Span::default())),
+            EMPTY_DICT => self.push_counted(Node::Dict(Span::default())),
+            EMPTY_SET => self.push_counted(Node::Set(Span::default())),
+            LIST => {
+                let items = self.above_mark()?;
+                self.push_counted(Node::List(items))
+            }
+            TUPLE => {
+                let items = self.above_mark()?;
+                self.push_counted(Node::Tuple(items))
+            }
+            TUPLE1 | TUPLE2 | TUPLE3 => {
+                let from = self.above(usize::from(opcode - TUPLE1) + 1)?;
+                let items = self.taken(from);
+                self.push_counted(Node::Tuple(items))
+            }
+            DICT => {
+                let mark = self.mark()?;
+                self.check_pairs(mark)?;
+                let pairs = self.taken(mark);
+                self.push_counted(Node::Dict(pairs))
+            }
+            FROZENSET => {
+                let items = self.above_mark()?;
+                self.push_counted(Node::FrozenSet(items))
+            }
+            APPEND => {
+                let from = self.above(1)?;
+                self.extend(from, Extend::Append)
+            }
+            APPENDS => {
+                let mark = self.mark()?;
+                self.extend(mark, Extend::Append)
+            }
+            SETITEM => {
+                let from = self.above(2)?;
+                self.extend(from, Extend::Set)
+            }
+            SETITEMS => {
+                let mark = self.mark()?;
+                self.check_pairs(mark)?;
+                self.extend(mark, Extend::Set)
+            }
+            ADDITEMS => {
+                let mark = self.mark()?;
+                self.extend(mark, Extend::Add)
+            }
+            _ => self.step_calls(opcode),
+        }
+    }
+
+    /// Where the last so many items of the stack begin.
+    fn above(&self, count: usize) -> Result<usize> {
+        let from = self.stack.len().checked_sub(count).filter(|from| *from >= self.floor());
+        from.ok_or_else(|| self.fault("nothing is left on the stack"))
+    }
+
+    fn check_pairs(&self, mark: usize) -> Result<()> {
+        match (self.stack.len() - mark).is_multiple_of(2) {
+            true => Ok(()),
+            false => Err(self.fault("a key of a dict has no value")),
+        }
+    }
+
+    /// Adds what stands on the stack from there on to the object below it.
+    fn extend(&mut self, from: usize, how: Extend) -> Result<()> {
+        let below = from.checked_sub(1).filter(|below| *below >= self.floor());
+        let target = below.and_then(|below| self.stack[below].node());
+        if below.is_some() && from == self.stack.len() {
+            return Ok(()); // nothing is done to whatever it is
+        }
+        let Some(target) = target else {
+            return Err(self.fault("it works on an object, and there is none on the stack"));
+        };
+        match (self.graph.nodes[target as usize], how) {
+            (Node::List(span), Extend::Append) => {
+                let span = self.extended((target, false), span, from);
+                self.graph.nodes[target as usize] = Node::List(span);
+            }
+            (Node::Dict(span), Extend::Set) => {
+                let span = self.extended((target, false), span, from);
+                self.graph.nodes[target as usize] = Node::Dict(span);
+            }
+            (Node::Set(span), Extend::Add) => {
+                let span = self.extended((target, false), span, from);
+                self.graph.nodes[target as usize] = Node::Set(span);
+            }
+            (Node::Call(call), Extend::Append) => {
+                let span = self.graph.call(call).items;
+                self.graph.rest_mut().calls[call as usize].items = self.extended((target, false), span, from);
+            }
+            (Node::Call(call), Extend::Set) => {
+                let span = self.graph.call(call).pairs;
+                self.graph.rest_mut().calls[call as usize].pairs = self.extended((target, true), span, from);
+            }
+            (_, Extend::Append) => {
+                return Err(self.fault("it appends to a list, and there is none on the stack"));
+            }
+            (_, Extend::Set) => {
+                return Err(self.fault("it sets items of a dict, and there is none on the stack"));
+            }
+            (_, Extend::Add) => return Err(self.fault("it adds to a set, and there is none on the stack")),
+        }
+        self.stack.truncate(from);
+        Ok(())
+    }
+
+    /// Items, and behind them those on the stack from there on. If others stand behind them already, they move, to where there is
+    /// room for as many again.
+    fn extended(&mut self, owner: (u32, bool), span: Span, from: usize) -> Span {
+        let more = &self.stack[from..];
+        let slots = &mut self.graph.slots;
+        let start = if span.len == 0 { slots.len() } else { span.start };
+        let (end, len) = (start + span.len, span.len + more.len());
+        if end == slots.len() {
+            slots.extend_from_slice(more);
+        } else if self.room.get(&owner).is_some_and(|room| *room >= start + len) {
+            slots[end..end + more.len()].copy_from_slice(more);
+        } else {
+            let start = slots.len();
+            slots.extend_from_within(span.range());
+            slots.extend_from_slice(more);
+            slots.resize(start + 2 * len, Slot::ABSENT);
+            self.room.insert(owner, slots.len());
+            return Span { start, len };
+        }
+        Span { start, len }
+    }
+}

@@ -1,0 +1,261 @@
+//! Objects out of what `serde` has, and as what it can make values of.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde_1::de::value::{MapDeserializer, SeqDeserializer};
+use serde_1::de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde_1::{Deserialize, Deserializer, forward_to_deserialize_any};
+
+use super::super::{Object, ObjectRef, View};
+use super::{MOST, Sized, Told, iso, plain, weight};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Whatever `serde` has: a unit becomes `None`, a map a dict, a sequence a list, an enum's variant its name, alone or as the key of a
+/// dict. (Tuples, sets, dates and the rest do not come back: nothing says what they were.)
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(Make)
+    }
+}
+
+struct Make;
+
+impl<'de> Visitor<'de> for Make {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Object, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Object, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Object, E> {
+        Ok(number.into())
+    }
+
+    fn visit_i128<E>(self, number: i128) -> std::result::Result<Object, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u128<E>(self, number: u128) -> std::result::Result<Object, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<Object, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Object, E> {
+        Ok(text.into())
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> std::result::Result<Object, E> {
+        Ok(bytes.into())
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Object, E> {
+        Ok(Object::none())
+    }
+
+    fn visit_none<E>(self) -> std::result::Result<Object, E> {
+        Ok(Object::none())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Object, D::Error> {
+        Object::deserialize(deserializer)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Object, D::Error> {
+        Object::deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Object, A::Error> {
+        let mut items = Vec::<Object>::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(items.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Object, A::Error> {
+        let mut pairs = Vec::<(Object, Object)>::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Object::dict(pairs).map_err(de::Error::custom)
+    }
+}
+
+/// An object as whatever `serde` can make: so an array of dicts becomes structs in one line.
+///
+/// ```
+/// # use serde_1 as serde;
+/// use ndarray::arr1;
+/// use ndarray_io::object::{Object, from_object};
+///
+/// #[derive(serde::Deserialize, Debug, PartialEq)]
+/// # #[serde(crate = "serde_1")]
+/// struct Row {
+///     name: String,
+///     size: u32,
+/// }
+///
+/// let rows = arr1(&[[("name", Object::from("a")), ("size", 1.into())].into_iter().collect::<Object>()]);
+/// let rows: Vec<Row> = rows.iter().map(from_object).collect::<Result<_, _>>()?;
+/// assert_eq!(rows, [Row { name: "a".into(), size: 1 }]);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// What `serde` cannot make of the object, and objects that it could not be told (see the implementation of `Serialize`).
+pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
+    let left = Cell::new(MOST);
+    let told = Told { object: object.as_ref(), left: &left, within: None };
+    T::deserialize(told).map_err(|Failed(reason)| ErrorKind::BadOption { reason }.into())
+}
+
+/// Why an object cannot be what was asked for.
+#[derive(Debug)]
+pub(super) struct Failed(String);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+impl de::Error for Failed {
+    fn custom<T: fmt::Display>(reason: T) -> Self {
+        Self(reason.to_string())
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Failed> for Told<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Told<'_> {
+    type Error = Failed;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+        self.spend(weight(self.object)).map_err(Failed)?;
+        let within = self.enter().map_err(Failed)?;
+        let seq = |items: Vec<ObjectRef<'_>>, visitor: V| {
+            let parts = items.into_iter().map(|item| self.part(item, &within));
+            let mut seq = SeqDeserializer::new(parts);
+            let value = visitor.visit_seq(&mut seq)?;
+            seq.end()?;
+            Ok(value)
+        };
+        match self.object.view() {
+            View::None => visitor.visit_unit(),
+            View::Bool(value) => visitor.visit_bool(value),
+            View::Int(number) => match Sized::from(number) {
+                Sized::I64(number) => visitor.visit_i64(number),
+                Sized::U64(number) => visitor.visit_u64(number),
+                Sized::I128(number) => visitor.visit_i128(number),
+                Sized::U128(number) => visitor.visit_u128(number),
+                Sized::Text(digits) => visitor.visit_string(digits),
+            },
+            View::Float(number) => visitor.visit_f64(number),
+            View::Complex(number) => {
+                let mut seq = SeqDeserializer::<_, Failed>::new([number.re, number.im].into_iter());
+                visitor.visit_seq(&mut seq)
+            }
+            View::Str(text) => match text.as_str() {
+                Some(text) => visitor.visit_str(text),
+                None => Err(Failed("a text has a lone surrogate".to_owned())),
+            },
+            View::Bytes(bytes) | View::ByteArray(bytes) => visitor.visit_bytes(bytes),
+            View::List(items) | View::Tuple(items) | View::Set(items) | View::FrozenSet(items) => {
+                seq(items.iter().collect(), visitor)
+            }
+            View::Dict(dict) => {
+                let mut map = MapDeserializer::new(self.pairs(dict, &within));
+                let value = visitor.visit_map(&mut map)?;
+                map.end()?;
+                Ok(value)
+            }
+            View::Scalar(_) | View::Array(_) => {
+                let plain = plain(self.object)?;
+                Told { object: plain.as_ref(), left: self.left, within: self.within }.deserialize_any(visitor)
+            }
+            View::Decimal(digits) => visitor.visit_str(digits),
+            _ => match iso(self.object) {
+                Some(text) => visitor.visit_string(text),
+                None => Err(Failed("of an object nothing is known but how Python would make it".to_owned())),
+            },
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+        match self.object.is_none() {
+            true => visitor.visit_none(),
+            false => visitor.visit_some(self),
+        }
+    }
+
+    /// Bytes are a sequence as well.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+        match self.object.as_bytes() {
+            Some(bytes) => visitor.visit_seq(SeqDeserializer::<_, Failed>::new(bytes.iter().copied())),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failed> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// A text is a variant by its name, and a dict of one key one with what it has.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failed> {
+        match self.object.view() {
+            View::Dict(dict) if dict.len() == 1 => {
+                let within = self.enter().map_err(Failed)?;
+                let pairs = MapDeserializer::new(self.pairs(dict, &within));
+                visitor.visit_enum(de::value::MapAccessDeserializer::new(pairs))
+            }
+            _ => match self.object.as_str() {
+                Some(name) => visitor.visit_enum(name.into_deserializer()),
+                None => Err(Failed("an enum is a text, or a dict of one key".to_owned())),
+            },
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}

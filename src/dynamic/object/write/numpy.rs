@@ -1,0 +1,167 @@
+//! What NumPy's objects are made of: names, bytes, dtypes and the state of arrays.
+
+use super::super::compat::python_2;
+use super::super::{Array, Global};
+use super::Pickler;
+use crate::dtype::{DType, Title};
+use crate::error::{ErrorKind, Result};
+use crate::shape::Order;
+
+impl<'a> Pickler<'a> {
+    /// Bytes, which protocol 2 has no word for: there it is text that Python would encode.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.out.protocol() >= 3 {
+            self.out.bytes(bytes);
+            return Ok(());
+        }
+        if bytes.is_empty() {
+            self.named("builtins", "bytes")?;
+            self.out.tuple_of(0);
+            self.out.reduce();
+            return Ok(());
+        }
+        self.named("_codecs", "encode")?;
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        self.out.str(&text);
+        self.text("latin1");
+        self.out.tuple_of(2);
+        self.out.reduce();
+        Ok(())
+    }
+
+    pub(super) fn global(&mut self, global: Global<'a>) -> Result<()> {
+        self.named(global.module(), global.name())
+    }
+
+    /// A class or function by its name in Python 3.
+    pub(super) fn named(&mut self, module: &str, name: &str) -> Result<()> {
+        let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
+        if let Some(number) = self.names.get(module).and_then(|names| names.get(name)) {
+            self.out.get(*number);
+            return Ok(());
+        }
+        // In older protocols a name ends with its line: what followed would be taken for opcodes.
+        if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
+            let reason =
+                format!("the name {module:?}.{name:?} has a line end, which protocol 4 alone can write");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        match name.split_once('.') {
+            // In older protocols a name is that of a module's own: what is within it is got from there.
+            Some((first, rest)) if self.out.protocol() < 4 => {
+                let (builtins, getattr) = match self.out.protocol() {
+                    2 => python_2("builtins", "getattr"),
+                    _ => ("builtins", "getattr"),
+                };
+                rest.split('.').for_each(|_| self.out.global(builtins, getattr));
+                self.out.global(module, first);
+                for part in rest.split('.') {
+                    self.out.str(part);
+                    self.out.tuple_of(2);
+                    self.out.reduce();
+                }
+            }
+            _ => self.out.global(module, name),
+        }
+        let number = self.out.memoize();
+        self.names.entry(module.to_owned()).or_default().insert(name.to_owned(), number);
+        Ok(())
+    }
+
+    pub(super) fn multiarray(&self) -> &'static str {
+        // NumPy 2 has given the module another name; the old one is what every version loads.
+        if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
+    }
+
+    /// An array that has nothing yet.
+    pub(super) fn begin_array(&mut self) -> Result<()> {
+        self.named(self.multiarray(), "_reconstruct")?;
+        self.named("numpy", "ndarray")?;
+        self.out.int(0);
+        self.out.tuple_of(1);
+        self.bytes(b"b")?;
+        self.out.tuple_of(3);
+        self.out.reduce();
+        Ok(())
+    }
+
+    /// The beginning of an array's state, which the dtype follows.
+    pub(super) fn array_state(&mut self, dims: &[usize]) -> Result<()> {
+        self.out.mark();
+        self.out.int(1);
+        self.dims(dims);
+        Ok(())
+    }
+
+    pub(super) fn dims(&mut self, dims: &[usize]) {
+        let few = u8::try_from(dims.len()).ok().filter(|count| *count <= 3);
+        if few.is_none() {
+            self.out.mark();
+        }
+        dims.iter().for_each(|dim| self.out.int(*dim as i64)); // no axis is as long as half the address space
+        match few {
+            Some(count) => self.out.tuple_of(count),
+            None => self.out.tuple(),
+        }
+    }
+
+    pub(super) fn dtype(&mut self, dtype: &DType) -> Result<()> {
+        if dtype.is_foreign_to_numpy() {
+            let advice = "NumPy has no complex numbers of 2 × 16 bits".into();
+            return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), advice }.into());
+        }
+        if let Some(number) = self.dtypes.get(dtype) {
+            self.out.get(*number);
+            return Ok(());
+        }
+        self.named("numpy", "dtype")?;
+        self.format(dtype);
+        self.out.tuple_of(1);
+        self.out.reduce();
+        let number = self.out.memoize();
+        self.dtypes.insert(dtype.clone(), number);
+        Ok(())
+    }
+
+    /// What `numpy.dtype` takes.
+    pub(super) fn format(&mut self, dtype: &DType) {
+        match dtype {
+            DType::Object => self.out.str("O"),
+            DType::Scalar(_) => self.out.str(dtype.to_string().trim_matches('\'')),
+            DType::Subarray(subarray) => {
+                self.format(subarray.base());
+                self.dims(subarray.shape().dims());
+                self.out.tuple_of(2);
+            }
+            DType::Record(record) => {
+                let fields = record.fields();
+                self.out.empty_dict();
+                self.out.mark();
+                self.list_of("names", fields, |writer, field| writer.out.str(field.name()));
+                self.list_of("formats", fields, |writer, field| writer.format(field.dtype()));
+                self.list_of("offsets", fields, |writer, field| writer.out.int(field.offset() as i64));
+                if fields.iter().any(|field| field.title().is_some()) {
+                    self.list_of("titles", fields, |writer, field| match field.title() {
+                        Some(Title::Text(title)) => writer.out.str(title),
+                        Some(Title::Int(title)) => writer.out.int(*title),
+                        _ => writer.out.none(),
+                    });
+                }
+                self.out.str("itemsize");
+                self.out.int(record.size() as i64);
+                self.out.set_items();
+            }
+        }
+    }
+
+    pub(super) fn list_of<T>(&mut self, name: &str, parts: &[T], write: impl Fn(&mut Self, &T)) {
+        self.out.str(name);
+        self.out.empty_list();
+        self.out.mark();
+        parts.iter().for_each(|part| write(self, part));
+        self.out.appends();
+    }
+}
+pub(super) fn is_fortran(array: Array<'_>) -> bool {
+    array.order() == Order::Fortran && array.shape().len() > 1
+}
