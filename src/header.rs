@@ -1,7 +1,7 @@
 //! What every format's first bytes come to: dtype, order and shape of what follows.
 
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Limited, Result};
+use crate::error::{ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};
 pub use crate::shape::{Order, Shape};
 
@@ -50,7 +50,7 @@ impl Header {
     /// assert!(Header::new(float, Order::C, Shape::from([usize::MAX])).unwrap_err().is_format());
     /// ```
     pub fn new(dtype: DType, order: Order, shape: Shape) -> Result<Self> {
-        limits::check(Limited::Dimensions, shape.ndim() as u64, Limits::DIMENSIONS as u64)?;
+        limits::check(LimitKind::Dimensions, shape.ndim() as u64, Limits::DIMENSIONS as u64)?;
         let sizes = shape.len().zip(shape.byte_len(dtype.item_size()));
         let Some((len, bytes)) = sizes else {
             return Err(

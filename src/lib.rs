@@ -115,7 +115,7 @@ mod transfer;
 mod zip;
 
 pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
-pub use dtype::DType;
+pub use dtype::{Casting, DType};
 pub use dynamic::DynArray;
 #[cfg(feature = "object")]
 pub use dynamic::object;
@@ -130,7 +130,7 @@ pub use limits::Limits;
 pub use mmap::{NpyMmap, NpyMmapMut};
 #[cfg(feature = "npz")]
 pub use npz::{NpzFile, NpzReader, NpzWriter, read_npz, write_npz};
-pub use options::{Casting, ReadOptions, WriteOptions};
+pub use options::{ReadOptions, WriteOptions};
 pub use parts::NpyFile;
 pub use path::{create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with, write_zeroed_npy};
 
@@ -145,7 +145,9 @@ pub mod file {
     //! called [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and `NpyMmap`; for RA see [`ra`](crate::ra).
 
     pub use crate::array::Store;
-    pub use crate::io::{ArrayFormat, ArrayReader, FromPayload, Npy, Ra, Surplus, make_room, make_room_with};
+    pub use crate::io::{
+        ArrayFormat, ArrayReader, FromPayload, Npy, Ra, UncommittedRows, grow_header, grow_header_with,
+    };
     #[cfg(feature = "mmap")]
     pub use crate::mmap::{ArrayMmap, ArrayMmapMut, MapAdvice};
     pub use crate::parts::{ArrayFile, Chunks};

@@ -2,7 +2,7 @@
 //!
 //! This decides how much; it allocates nothing.
 
-use crate::error::{ErrorKind, Limited, Result};
+use crate::error::{ErrorKind, LimitKind, Result};
 
 /// Limits for files that are not trusted. The defaults suit every file that NumPy writes.
 ///
@@ -72,11 +72,11 @@ impl Limits {
     }
 
     pub(crate) fn check_header(&self, bytes: u64) -> Result<()> {
-        check(Limited::HeaderBytes, bytes, self.header as u64)
+        check(LimitKind::HeaderBytes, bytes, self.header as u64)
     }
 
     pub(crate) fn check_payload(&self, bytes: u64) -> Result<()> {
-        check(Limited::PayloadBytes, bytes, self.payload)
+        check(LimitKind::PayloadBytes, bytes, self.payload)
     }
 }
 
@@ -87,8 +87,8 @@ impl Default for Limits {
 }
 
 /// An error if `found` is over `limit`.
-pub(crate) fn check(limited: Limited, found: u64, limit: u64) -> Result<()> {
-    if found > limit { Err(ErrorKind::Limit { limited, found, limit }.into()) } else { Ok(()) }
+pub(crate) fn check(limit_kind: LimitKind, found: u64, limit: u64) -> Result<()> {
+    if found > limit { Err(ErrorKind::Limit { limit_kind, found, limit }.into()) } else { Ok(()) }
 }
 
 /// How much room to have for a payload of `total` bytes when `arrived` of them are there: 1 MiB to begin with, and never

@@ -8,7 +8,7 @@ use ndarray::ShapeBuilder;
 
 use crate::array::{ReadNpyExt, ReadRaExt, WriteNpyExt, WriteRaExt, store_npy, store_ra};
 use crate::element::WritableElement;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::io::{self, Npy, RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing, WriteOptions};
 use crate::ra_format::MAGIC;
@@ -306,10 +306,8 @@ pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     match trailing_of(old)?.len() {
         0 => Ok(Vec::new()),
         len => {
-            let reason = format!(
-                "{len} bytes follow the array of the existing file; RaOptions::trailing says whether to keep them"
-            );
-            Err(ErrorKind::BadOption { reason }.into())
+            let reason = format!("{len} bytes after its array would be lost");
+            Err(Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing))
         }
     }
 }
@@ -352,11 +350,8 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
 
 /// An old file that cannot be looked at is not replaced by accident.
 fn unread(error: &dyn std::fmt::Display) -> crate::Error {
-    let reason = format!(
-        "what follows the array of the existing file cannot be looked at ({error}); RaOptions::trailing with \
-         Trailing::Write replaces it all the same"
-    );
-    ErrorKind::BadOption { reason }.into()
+    let reason = format!("what follows its array cannot be read ({error}) and would be lost");
+    Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing)
 }
 
 /// The header of an RA file as YAML, as the page of the format shows it, ending in one newline.

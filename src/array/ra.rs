@@ -72,9 +72,7 @@ pub trait WriteRaExt: Store {
             Trailing::Protect => &[],
             Trailing::Write(bytes) => &bytes[..],
             Trailing::Keep => {
-                let reason =
-                    "a writer has nothing to keep; write_ra_with keeps what an old file of its path has"
-                        .into();
+                let reason = "a writer has no existing file whose trailing bytes it could keep".into();
                 return Err(ErrorKind::BadOption { reason }.into());
             }
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Conversion;
 use crate::dynamic::DynArray;
 use crate::element::{Change, change};
-use crate::error::{Error, ErrorKind, Limited, Result};
+use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
 use crate::header::Header;
 use crate::io::ArrayFormat;
 use crate::io::change::{is_same, unnamed};
@@ -71,8 +71,8 @@ impl Input for Closed {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
         let file = NpyFile::open_with(&self.path, &self.options)?;
         if *file.header() != self.header {
-            let reason = "the file holds another array than it did when the work began".into();
-            return Err(self.named(ErrorKind::BadOption { reason }.into()));
+            let reason = "the file holds another array than when the work began".into();
+            return Err(self.named(ErrorKind::ArrayChanged { reason }.into()));
         }
         file.check_complete()?;
         call(file.anywhere())
@@ -162,7 +162,7 @@ impl Inputs {
                 .map_err(|error| source.named(error))?;
             // Elements that take no bytes in their file may be more than there is room for.
             if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
-                limits::check(Limited::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)
+                limits::check(LimitKind::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)
                     .map_err(|error| source.named(error))?;
             }
         }
@@ -179,9 +179,9 @@ impl Inputs {
                 return Err(source.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
             }
             if conversion.target(header.dtype()) != dtype {
-                let advice = "Conversion::dtype makes them the same".into();
                 let found = header.dtype().clone();
-                return Err(source.named(ErrorKind::DTypeMismatch { found, wanted: dtype, advice }.into()));
+                let error = Error::from(ErrorKind::DTypeMismatch { found, wanted: dtype });
+                return Err(source.named(error.with_help(Help::OneDType)));
             }
             if !is_new {
                 dims[axis] = dims[axis].checked_add(others[axis]).ok_or_else(|| {

@@ -9,14 +9,15 @@ use std::path::Path;
 
 use join::{Along, Inputs};
 
+use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::RaReader;
 use crate::io::change::{self, Locked};
 use crate::npy_format as npy;
-use crate::options::{Casting, ReadOptions, WriteOptions};
+use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::{NpyFile, RaFile};
 use crate::path;
 use crate::progress::go_on;
@@ -261,9 +262,9 @@ where
     conversion.order = conversion.order.or(Some(Order::Fortran));
     let header = inputs.header(Along::Alone, &conversion)?;
     if let DType::Record(_) = header.dtype() {
-        let advice = "the names of its fields would be lost".into();
+        let reason = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
-        return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, advice }).at_path(to));
+        return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, reason }).at_path(to));
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
     let heads = (&header, &head[..]);
@@ -292,14 +293,15 @@ where
     if !conversion.drop_trailing
         && let Some(bytes @ 1..) = reader.trailing_len()
     {
-        return Err(Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 }).at_path(from));
+        let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
+        return Err(error.with_help(Help::DropTrailing).at_path(from));
     }
     if matches!(reader.eltype(), 1..=4)
         && reader.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void)
     {
-        let advice = format!("it is a number of {} bytes in the RA file", reader.elbyte());
+        let reason = format!("it is a number of {} bytes in the RA file", reader.elbyte());
         let dtype = reader.dtype().clone();
-        return Err(Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, advice }).at_path(from));
+        return Err(Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, reason }).at_path(from));
     }
     let inputs = match RaFile::open_with(from, &conversion.read) {
         Ok(file) => Inputs::of_file(file)?,

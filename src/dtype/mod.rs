@@ -4,10 +4,12 @@
 //! and `Display` shows it as NumPy spells it in a header. Sizes never exceed NumPy's own limit of 2³¹ − 1 bytes an
 //! element, which the constructors check, so that sizes can be added and compared without care.
 
+mod casting;
 mod descr;
 mod record;
 mod scalar;
 
+pub use casting::Casting;
 pub use record::{Field, Record, Subarray, Title};
 pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 

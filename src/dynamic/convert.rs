@@ -5,13 +5,14 @@ use ndarray::{Array, Dimension};
 use super::{Data, DynArray};
 #[cfg(feature = "object")]
 use crate::dtype::ByteOrder;
+use crate::dtype::Casting;
 use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::mismatch;
 use crate::element::{Change, ReadableElement, change};
 use crate::error::Result;
 use crate::header::Header;
-use crate::options::{Casting, ReadOptions};
+use crate::options::ReadOptions;
 use crate::transfer::tiles::{Work, recode_all};
 
 impl DynArray {

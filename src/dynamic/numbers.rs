@@ -49,7 +49,7 @@ impl DynArray {
     #[doc(hidden)]
     pub fn __no_number(&self) -> Error {
         let reason =
-            format!("the array has {}, which is no integer and no float of 32 or 64 bits", self.dtype());
-        ErrorKind::BadOption { reason }.into()
+            format!("expected elements that are integers or floats of 32 or 64 bits, found {}", self.dtype());
+        ErrorKind::NotConvertible { reason }.into()
     }
 }

@@ -31,7 +31,7 @@ pub use time::{Datetime64, Timedelta64, units};
 pub use void::Void;
 
 use crate::dtype::{DType, Kind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use cast::{Plain, PlainOut};
@@ -274,28 +274,18 @@ fn rust_type(dtype: &DType) -> Option<String> {
     })
 }
 
-/// What to do with Python objects.
-pub(crate) const OBJECTS: &str = if cfg!(feature = "object") {
-    "its Python objects are read as object::Object; DynArray takes them with ReadOptions::allow_objects(true)"
-} else {
-    "Python objects are read with the feature `object`; NpyReader::read_bytes gives the pickle"
-};
-
 /// The error for a dtype that a type does not hold, with what to call instead; `can_convert` says whether an option would
 /// help.
 pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
-    let advice = match (found, rust_type(found)) {
-        (_, Some(name)) if can_convert => {
-            format!("read it as {name}, or let ReadOptions::casting convert it on reading")
-        }
-        (_, Some(name)) => format!("read it as {name}"),
-        (dtype, _) if dtype.has_object() => OBJECTS.into(),
-        (DType::Record(_), _) => {
-            "derive Record on a struct with its fields, or take it as a DynArray, whose `field` gives each column".into()
-        }
-        _ => "no Rust type is there for it; DynArray takes every dtype".into(),
+    if found.has_object() {
+        return ErrorKind::Objects { found: found.clone() }.into();
+    }
+    let help = match (found, rust_type(found)) {
+        (_, Some(rust_type)) => Help::ReadAs { rust_type, can_convert },
+        (DType::Record(_), _) => Help::ReadRecords,
+        _ => Help::ReadDynamic,
     };
-    ErrorKind::DTypeMismatch { found: found.clone(), wanted, advice }.into()
+    Error::from(ErrorKind::DTypeMismatch { found: found.clone(), wanted }).with_help(help)
 }
 
 /// The way to write units of so many bytes, whatever they mean.

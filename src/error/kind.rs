@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::Help;
 use crate::dtype::DType;
 use crate::shape::Shape;
 
@@ -38,7 +39,7 @@ pub enum ErrorKind {
     #[non_exhaustive]
     Truncated {
         /// In which part it ends.
-        part: Part,
+        part: FileSection,
         /// How many bytes the part has to have.
         need: u64,
         /// How many there are.
@@ -163,8 +164,12 @@ pub enum ErrorKind {
         found: DType,
         /// The dtype that the Rust type stands for.
         wanted: DType,
-        /// What can be called instead, in words.
-        advice: String,
+    },
+    /// The array contains Python objects, which this call does not read or change.
+    #[non_exhaustive]
+    Objects {
+        /// The file's dtype.
+        found: DType,
     },
     /// The struct has a field that the file's records have not.
     #[non_exhaustive]
@@ -202,7 +207,14 @@ pub enum ErrorKind {
         /// The file's dtype.
         found: DType,
     },
-    /// The type can hold the elements, but not as they lie in the file.
+    /// A value has no counterpart in the other type: a time beyond its range, text that is not a number, a Python object of another
+    /// class.
+    #[non_exhaustive]
+    NotConvertible {
+        /// Why, in words.
+        reason: String,
+    },
+    /// The type can hold the elements, but their memory layout in the file is another.
     #[non_exhaustive]
     NotViewable {
         /// The file's dtype.
@@ -229,7 +241,7 @@ pub enum ErrorKind {
     #[non_exhaustive]
     Limit {
         /// Which one.
-        limited: Limited,
+        limit_kind: LimitKind,
         /// What the file asks for; at least, where counting stopped early.
         found: u64,
         /// The limit.
@@ -238,15 +250,15 @@ pub enum ErrorKind {
 
     /// The data of an RA file are packed, so that they can be read only as a whole.
     Packed,
-    /// A format has no word for elements of a dtype.
+    /// A format cannot represent elements of a dtype.
     #[non_exhaustive]
     NotExpressible {
         /// The format: `NPY` or `RA`.
         format: &'static str,
         /// The dtype.
         dtype: DType,
-        /// What can be done instead, in words.
-        advice: String,
+        /// Why, in words.
+        reason: String,
     },
 
     /// The header does not fit the format version that was asked for.
@@ -272,12 +284,6 @@ pub enum ErrorKind {
         length: usize,
         /// The width.
         width: usize,
-    },
-    /// A time that the other type cannot hold.
-    #[non_exhaustive]
-    TimeRange {
-        /// Why, in words.
-        reason: String,
     },
     /// The archive has no member of this name.
     #[non_exhaustive]
@@ -321,6 +327,12 @@ pub enum ErrorKind {
         /// How long the writer has made it.
         wanted: u64,
     },
+    /// The file holds another array than when it was opened, or something else has changed it.
+    #[non_exhaustive]
+    ArrayChanged {
+        /// Since when, in words.
+        reason: String,
+    },
     /// What is appended has another shape than a row of the array.
     #[non_exhaustive]
     RowMismatch {
@@ -344,7 +356,7 @@ pub enum ErrorKind {
     },
     /// Bytes follow the array to which something is to be appended: an append was cut off before it counted them.
     #[non_exhaustive]
-    Surplus {
+    UncommittedRows {
         /// How many.
         bytes: u64,
         /// How many whole rows are in them.
@@ -358,10 +370,10 @@ pub enum ErrorKind {
     },
 }
 
-/// The part of a file that was cut.
+/// The part of a file that is truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum FileSection {
     /// The first bytes, up to the length of the header.
     Preamble,
     /// The header.
@@ -379,7 +391,7 @@ pub enum Part {
 /// What a limit limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Limited {
+pub enum LimitKind {
     /// The length of the header in bytes: [`Limits::header`](crate::Limits::header).
     HeaderBytes,
     /// The bytes of the elements: [`Limits::payload`](crate::Limits::payload).
@@ -392,7 +404,7 @@ pub enum Limited {
     Dimensions,
     /// Objects with parts in a pickle: [`Limits::objects`](crate::Limits::objects).
     Objects,
-    /// Objects within objects. It cannot be raised.
+    /// Objects within objects: [`Limits::object_height`](crate::Limits::object_height).
     ObjectNesting,
     /// The bytes that are copied of what a pickle has once and refers to many times, and the fields of dtypes that are made of one
     /// another: in proportion to the pickle. It cannot be raised.
@@ -404,13 +416,16 @@ pub enum Limited {
 }
 
 /// Who has to act on an error.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Io,
     Format,
     Mismatch,
     Limit,
     Usage,
+    NotFound,
+    Conflict,
+    Cancelled,
 }
 
 impl ErrorKind {
@@ -437,34 +452,85 @@ impl ErrorKind {
             | Self::UnsupportedPickle { .. }
             | Self::UnsupportedPacking { .. } => Class::Format,
             Self::DTypeMismatch { .. }
+            | Self::Objects { .. }
             | Self::MissingField { .. }
             | Self::ExtraField { .. }
             | Self::RankMismatch { .. }
             | Self::ShapeMismatch { .. }
+            | Self::RowMismatch { .. }
             | Self::ForeignByteOrder { .. }
+            | Self::NotConvertible { .. }
+            | Self::TextTooLong { .. }
             | Self::NotViewable { .. }
             | Self::NotStored { .. }
             | Self::Packed
             | Self::NotExpressible { .. }
             | Self::Misaligned { .. } => Class::Mismatch,
             Self::Limit { .. } => Class::Limit,
-            Self::VersionTooLow { .. }
-            | Self::AlreadyExists
+            Self::NoSuchMember { .. } => Class::NotFound,
+            Self::AlreadyExists
             | Self::CannotReplace { .. }
-            | Self::TextTooLong { .. }
-            | Self::TimeRange { .. }
-            | Self::NoSuchMember { .. }
+            | Self::Locked
+            | Self::ChangedByOther { .. }
+            | Self::ArrayChanged { .. }
+            | Self::NoRoom { .. }
+            | Self::TornHeader { .. }
+            | Self::UncommittedRows { .. } => Class::Conflict,
+            Self::Cancelled => Class::Cancelled,
+            Self::VersionTooLow { .. }
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }
             | Self::WrongCount { .. }
-            | Self::Cancelled
-            | Self::Locked
-            | Self::ChangedByOther { .. }
-            | Self::RowMismatch { .. }
-            | Self::NoRoom { .. }
-            | Self::TornHeader { .. }
-            | Self::Surplus { .. }
             | Self::BadOption { .. } => Class::Usage,
+        }
+    }
+
+    /// What to do about it, as far as the kind alone says it.
+    pub(super) fn help(&self) -> Option<Help> {
+        let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
+        Some(match self {
+            Self::OutOfMemory { .. } => Help::Map,
+            Self::UnknownFlags { .. } => Help::IgnoreRaFlags,
+            Self::UnsupportedPickle { .. } => Help::ReadPickle,
+            Self::Packed => Help::ReadWhole,
+            Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
+            Self::UncommittedRows { .. } => Help::RecoverRows,
+            Self::BadBool { .. } => read_as("u8"),
+            Self::BadUnicode { .. } => read_as("Chars"),
+            Self::BadUtf8 { .. } => read_as("Vec<u8> or Bytes"),
+            Self::MissingField { .. } => Help::RenameField,
+            Self::ExtraField { .. } => Help::IgnoreExtraFields,
+            Self::RankMismatch { .. } => Help::AnyRank,
+            Self::Objects { .. } if cfg!(feature = "object") => Help::AllowObjects,
+            Self::Objects { .. } => Help::Feature { name: "object" },
+            Self::ForeignByteOrder { .. }
+            | Self::NotViewable { .. }
+            | Self::NotStored { .. }
+            | Self::Misaligned { .. } => Help::Read,
+
+            Self::Limit { limit_kind, .. } if limit_kind.method().is_some() => Help::RaiseLimit(*limit_kind),
+            Self::VersionTooLow { needed, .. } => Help::Version { version: *needed },
+            Self::AlreadyExists => Help::Replace,
+            Self::CannotReplace { .. } => Help::InPlace,
+            Self::TextTooLong { .. } => Help::TextWidth,
+            Self::AmbiguousName { .. } => Help::ByIndex,
+            Self::NameTaken { .. } => Help::ReplaceMember,
+            Self::WrongCount { .. } => Help::PushAllRows,
+            Self::NoRoom { .. } | Self::TornHeader { .. } => Help::GrowHeader,
+            _ => return None,
+        })
+    }
+}
+
+impl LimitKind {
+    /// What raises it, if anything does.
+    pub(super) fn method(self) -> Option<&'static str> {
+        match self {
+            Self::HeaderBytes => Some("Limits::header"),
+            Self::PayloadBytes => Some("Limits::payload"),
+            Self::Objects => Some("Limits::objects"),
+            Self::ObjectNesting => Some("Limits::object_height"),
+            _ => None,
         }
     }
 }

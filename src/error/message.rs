@@ -2,247 +2,205 @@
 
 use std::fmt;
 
-use super::{ErrorKind, Limited, Part};
+use super::{ErrorKind, FileSection, LimitKind};
 use crate::shape::Shape;
 
+/// What was found, what was expected, and where. What to do about it is [`help`](crate::Error::help).
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
-            Self::OutOfMemory { bytes } => write!(
-                f,
-                "the system has no {bytes} bytes of memory for the array; map the file instead of reading it"
-            ),
-            Self::BadMagic { format, found } => write!(
-                f,
-                "no {format} file: it begins with \"{}\", and not with \"{}\"",
-                found.escape_ascii(),
-                if *format == "RA" { "rawarray" } else { "\\x93NUMPY" }
-            ),
-            Self::UnknownFlags { flags } => write!(
-                f,
-                "the header has the flags {flags:#x}, of which nothing is known; ReadOptions::ignore_ra_flags(true) reads \
-                 the data as if they were not there"
-            ),
-            Self::BadPacking { reason } => write!(f, "the packed data are malformed: {reason}"),
-            Self::BadPickle { reason, offset: None } => write!(f, "the pickle is malformed: {reason}"),
+            Self::OutOfMemory { bytes } => write!(f, "out of memory: the array needs {bytes} bytes"),
+            Self::BadMagic { format, found } if found.is_empty() => {
+                write!(f, "expected an {format} file, found nothing")
+            }
+            Self::BadMagic { format, found } => {
+                write!(f, "expected an {format} file, found \"{}\"", found.escape_ascii())
+            }
+            Self::UnknownFlags { flags } => write!(f, "unknown flags {flags:#x} in the header"),
+            Self::BadPacking { reason } => write!(f, "malformed packed data: {reason}"),
+            Self::BadPickle { reason, offset: None } => write!(f, "malformed pickle: {reason}"),
             Self::BadPickle { reason, offset: Some(offset) } => {
-                write!(f, "the pickle is malformed at its byte {offset}: {reason}")
+                write!(f, "malformed pickle at byte {offset}: {reason}")
             }
-            Self::UnsupportedPickle { reason } => {
-                write!(f, "the pickle cannot be read: {reason}; NpyReader::read_bytes gives its bytes")
+            Self::UnsupportedPickle { reason } => write!(f, "unsupported pickle: {reason}"),
+            Self::UnsupportedPacking { reason } => write!(f, "unsupported packing: {reason}"),
+            Self::Packed => f.write_str("the data are packed: they can only be read as a whole"),
+            Self::NotExpressible { format, dtype, reason } => {
+                write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
             }
-            Self::UnsupportedPacking { reason } => write!(f, "the data are {reason}, which is not read here"),
-            Self::Packed => f.write_str(
-                "the data are packed, so that no part of them can be read or mapped; read_ra and RaReader read all of them",
-            ),
-            Self::NotExpressible { format, dtype, advice } => {
-                write!(f, "{format} has no word for elements of {}; {advice}", Short(dtype))
+            Self::BadVersion { major, minor } => {
+                write!(f, "expected format version 1.0, 2.0 or 3.0, found {major}.{minor}")
             }
-            Self::BadVersion { major, minor } => write!(
-                f,
-                "format version {major}.{minor} is unknown; NPY files have 1.0, 2.0 or 3.0, so either the file is \
-                 damaged or it was made by something newer than this library"
-            ),
-            Self::Truncated { part: Part::Preamble, need, have } => {
+            Self::Truncated { part: FileSection::Preamble, need, have } => {
+                write!(f, "truncated: a header starts with {need} fixed bytes, found {have}")
+            }
+            Self::Truncated { part: FileSection::Header, need, have } => {
+                write!(f, "truncated: the header ends at byte {need}, the file at byte {have}")
+            }
+            Self::Truncated { part: FileSection::Payload { shape, dtype }, need, have } => {
+                let (shape, dtype) = (Times(shape), Short(dtype));
                 write!(
                     f,
-                    "the file is cut: its header begins with {need} fixed bytes, but there are only {have}"
+                    "truncated: the header declares {shape} elements of {dtype} ({need} bytes), {have} bytes remain"
                 )
             }
-            Self::Truncated { part: Part::Header, need, have } => {
-                write!(
-                    f,
-                    "the file is cut: the header should end at byte {need}, but the file ends at byte {have}"
-                )
-            }
-            Self::Truncated { part: Part::Payload { shape, dtype }, need, have } => write!(
-                f,
-                "the header promises {} elements of {} ({need} bytes), but only {have} bytes follow",
-                Times(shape),
-                Short(dtype)
-            ),
-            Self::BadHeader { reason, offset: None } => write!(f, "the header is malformed: {reason}"),
+            Self::BadHeader { reason, offset: None } => write!(f, "malformed header: {reason}"),
             Self::BadHeader { reason, offset: Some(offset) } => {
-                write!(f, "the header is malformed at byte {offset}: {reason}")
+                write!(f, "malformed header at byte {offset}: {reason}")
             }
             Self::UnsupportedDType { descr, reason } => {
-                write!(f, "the header's dtype {} is none of NumPy's: {reason}", Short(descr))
+                write!(f, "unsupported dtype {}: {reason}", Short(descr))
             }
-            Self::Overflow { what } => write!(f, "{what}: that is more than this machine can address"),
+            Self::Overflow { what } => write!(f, "{what}: more than this machine can address"),
             Self::Trailing { bytes, at_least, rows } => {
                 let least = if *at_least { "at least " } else { "" };
-                write!(f, "{least}{bytes} bytes ")?;
-                if *rows > 0 {
-                    write!(f, "({rows} whole {}) ", if *rows == 1 { "row" } else { "rows" })?;
-                }
-                f.write_str(
-                    "follow the array, where it should end; ReadOptions::allow_trailing(true) passes over them",
-                )?;
-                match rows {
-                    0 => Ok(()),
-                    _ => f.write_str(
-                        ", and if an append was cut off, NpyWriter::append_with takes them up or removes them",
-                    ),
-                }
+                write!(f, "found {least}{}{} after the array", Count(*bytes, "byte"), Rows(*rows))
             }
-            Self::BadBool { found } => {
-                write!(f, "a bool is 0 or 1, but the file has {found}; u8 reads it as it is")
+            Self::BadBool { found } => write!(f, "expected a bool of 0 or 1, found {found}"),
+            Self::BadUnicode { code } => write!(f, "expected a Unicode character, found {code:#X}"),
+            Self::BadUtf8 { valid_up_to } => write!(f, "invalid UTF-8 at byte {valid_up_to} of the string"),
+            Self::DTypeMismatch { found, wanted } => {
+                write!(f, "expected elements of {}, found {}", Short(wanted), Short(found))
             }
-            Self::BadUnicode { code } => {
-                write!(f, "{code:#X} is no character of Unicode; Chars reads a text's numbers as they are")
+            Self::Objects { found } => {
+                write!(f, "the array contains Python objects (dtype {})", Short(found))
             }
-            Self::BadUtf8 { valid_up_to } => write!(
-                f,
-                "the string is no UTF-8 from its byte {valid_up_to} on; Vec<u8> and Bytes read it as it is"
-            ),
-            Self::DTypeMismatch { found, wanted, advice } => {
-                write!(f, "the file has {}, but the type to read holds {wanted}; {advice}", Short(found))
+            Self::MissingField { field, found } => {
+                let field = field.escape_debug();
+                write!(f, "expected a field '{field}', found records of {}", Short(found))
             }
-            Self::MissingField { field, found } => write!(
-                f,
-                "the struct has a field '{}' that the file has not, whose records are {}; #[record(rename = \"…\")] gives \
-                 a field the name that it has in the file",
-                field.escape_debug(),
-                Short(found)
-            ),
-            Self::ExtraField { field } => write!(
-                f,
-                "the file has a field '{}' that the struct has not; add it, or let \
-                 ReadOptions::ignore_extra_fields(true) pass over it",
-                field.escape_debug()
-            ),
-            Self::RankMismatch { found, wanted } => write!(
-                f,
-                "the file's array has the shape {found}, but the type to read has {}; ArrayD takes any number",
-                Axes(*wanted)
-            ),
-            Self::ShapeMismatch { found, wanted } => {
-                write!(f, "the array has the shape {found}, but {wanted} is wanted")
+            Self::ExtraField { field } => {
+                let field = field.escape_debug();
+                write!(f, "the records have a field '{field}' that the struct does not have")
             }
-            Self::ForeignByteOrder { found } => write!(
-                f,
-                "{found} has the other byte order than this machine, so that it cannot be viewed; read it instead"
-            ),
-            Self::NotViewable { found } => write!(
-                f,
-                "{} does not lie as this type does in memory, so that it cannot be viewed as it; read it instead",
-                Short(found)
-            ),
-            Self::NotStored { packed, size } => write!(
-                f,
-                "its {size} bytes are compressed to {packed}, so that it cannot be viewed; NpzMmap::cow reads it"
-            ),
-            Self::Misaligned { wanted, off_by } => write!(
-                f,
-                "a view needs its data at a multiple of {wanted} bytes, but they stand {off_by} bytes behind one; read \
-                 the array instead, or copy the file into aligned memory"
-            ),
-            Self::Limit { limited, found, limit } => limited.describe(f, *found, *limit),
+            Self::RankMismatch { found, wanted } => {
+                write!(f, "expected an array of {}, found the shape {found}", Axes(*wanted))
+            }
+            Self::ShapeMismatch { found, wanted } => write!(f, "expected the shape {wanted}, found {found}"),
+            Self::ForeignByteOrder { found } => {
+                write!(f, "{} is not in this machine's byte order, as a view needs it", Short(found))
+            }
+            Self::NotViewable { found } => {
+                write!(f, "{} is laid out otherwise than the type to view", Short(found))
+            }
+            Self::NotStored { packed, size } => {
+                write!(f, "a view needs a stored member, found {size} bytes compressed to {packed}")
+            }
+            Self::Misaligned { wanted, off_by } => {
+                write!(
+                    f,
+                    "a view needs its data at a multiple of {wanted} bytes, found them {off_by} past one"
+                )
+            }
+            Self::Limit { limit_kind, found, limit } => limit_kind.describe(f, *found, *limit),
             Self::VersionTooLow { wanted, needed } => write!(
                 f,
-                "the header does not fit format version {}.{}; it needs {}.{}",
-                wanted.0, wanted.1, needed.0, needed.1
+                "the header needs format version {}.{}, and {}.{} was asked for",
+                needed.0, needed.1, wanted.0, wanted.1
             ),
-            Self::AlreadyExists => f.write_str("the file is there already; write_npy replaces it"),
-            Self::CannotReplace { reason } => write!(
-                f,
-                "the file cannot be replaced as a whole: {reason}; WriteOptions::in_place(true) overwrites it where it \
-                 is, which a crash can leave half done"
-            ),
-            Self::TextTooLong { length, width } => write!(
-                f,
-                "the text has a length of {length}, and there is room for {width} (WriteOptions::text_width, or the dtype)"
-            ),
-            Self::BadZip { reason } => write!(f, "the archive is malformed: {reason}"),
-            Self::UnsupportedZip { reason } => write!(f, "{reason}, which this library does not read"),
-            Self::BadCrc { found, wanted } => write!(
-                f,
-                "the content is damaged: its checksum is {found:08x}, and the archive says {wanted:08x}"
-            ),
-            Self::BadDeflate { reason } => write!(f, "the compressed content is malformed: {reason}"),
+            Self::AlreadyExists => f.write_str("the file already exists"),
+            Self::CannotReplace { reason } => {
+                write!(f, "the file cannot be replaced atomically: {reason}")
+            }
+            Self::TextTooLong { length, width } => {
+                write!(f, "text of length {length} does not fit a width of {width}")
+            }
+            Self::BadZip { reason } => write!(f, "malformed archive: {reason}"),
+            Self::UnsupportedZip { reason } => write!(f, "unsupported archive: {reason}"),
+            Self::BadCrc { found, wanted } => {
+                write!(f, "corrupt content: the archive records the checksum {wanted:08x}, found {found:08x}")
+            }
+            Self::BadDeflate { reason } => write!(f, "corrupt compressed content: {reason}"),
             Self::NoSuchMember { name, there } => {
                 let listed: Vec<String> =
                     there.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
                 let name = name.escape_debug();
-                write!(f, "the archive has no member '{name}'; it has {}", Short(Listed(&listed)))
+                write!(f, "the archive has no member '{name}'; it contains {}", Short(Listed(&listed)))
             }
-            Self::AmbiguousName { name, indices } => write!(
-                f,
-                "the archive has {} members named '{}'; by_index takes one of {indices:?}",
-                indices.len(),
-                name.escape_debug()
-            ),
-            Self::NameTaken { name } => write!(
-                f,
-                "the archive has a member named '{}' already; NpzUpdate::replace puts another in its place",
-                name.escape_debug()
-            ),
-            Self::WrongCount { found, wanted } => write!(
-                f,
-                "{found} elements came, and the array has {wanted}; push all of its rows, and no more, before finish()"
-            ),
-            Self::Cancelled => f.write_str("cancelled by the progress callback"),
+            Self::AmbiguousName { name, indices } => {
+                let (name, count) = (name.escape_debug(), indices.len());
+                write!(f, "the archive has {count} members named '{name}': numbers {indices:?}")
+            }
+            Self::NameTaken { name } => {
+                write!(f, "the archive already has a member named '{}'", name.escape_debug())
+            }
+            Self::WrongCount { found, wanted } => {
+                write!(f, "expected {}, found {found}", Count(*wanted as u64, "element"))
+            }
+            Self::Cancelled => f.write_str("cancelled"),
             Self::Locked => f.write_str("locked by another writer"),
-            Self::ChangedByOther { found, wanted } => write!(
-                f,
-                "the file has {found} bytes, and this writer has made it {wanted} long: another one has changed it"
-            ),
-            Self::RowMismatch { found, row } => {
-                write!(f, "the rows to append have the shape {found}, and a row of the array has {row}")
+            Self::ChangedByOther { found, wanted } => {
+                write!(
+                    f,
+                    "changed by another writer: this one has made the file {wanted} bytes long, found {found}"
+                )
             }
-            Self::NoRoom { header } => write!(
-                f,
-                "the file's header of {header} bytes has no room for a greater length; make_room rewrites the file with some"
-            ),
+            Self::ArrayChanged { reason } => write!(f, "changed by another writer: {reason}"),
+            Self::RowMismatch { found, row } => {
+                write!(f, "expected rows of the shape {row}, found the shape {found}")
+            }
+            Self::NoRoom { header } => {
+                write!(f, "the header of {header} bytes has no room for a larger length")
+            }
             Self::TornHeader { header } => write!(
                 f,
-                "a loss of power could tear the length in the file's header of {header} bytes, which crosses a sector, and sync \
-                 is to prevent that; make_room rewrites the file with it in one"
+                "the length in the header of {header} bytes crosses a sector: a loss of power could leave it partially written"
             ),
-            Self::Surplus { bytes, rows } => write!(
-                f,
-                "{bytes} bytes ({rows} whole rows) follow the array, which an append has left that was cut off; \
-                 Surplus::Recover counts the rows, and Surplus::Cut removes them"
-            ),
-            Self::TimeRange { reason } | Self::BadOption { reason } => f.write_str(reason),
+            Self::UncommittedRows { bytes, rows } => {
+                let bytes = Count(*bytes, "byte");
+                write!(f, "found {bytes}{} of an interrupted append after the array", Rows(*rows))
+            }
+            Self::NotConvertible { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
     }
 }
 
-impl Limited {
+impl LimitKind {
     fn describe(self, f: &mut fmt::Formatter<'_>, found: u64, limit: u64) -> fmt::Result {
         match self {
-            Self::HeaderBytes => {
-                write!(f, "the header has {found} bytes, over the limit of {limit}; Limits::header raises it")
+            Self::HeaderBytes => write!(f, "the header has {found} bytes, over the limit of {limit}"),
+            Self::PayloadBytes => write!(f, "the elements take {found} bytes, over the limit of {limit}"),
+            Self::Nesting => write!(f, "the header nests brackets deeper than the limit of {limit}"),
+            Self::RecordNesting => write!(f, "the dtype nests records deeper than the limit of {limit}"),
+            Self::Dimensions => write!(f, "the array has {found} axes, over NumPy's limit of {limit}"),
+            Self::Objects => {
+                write!(f, "the pickle has {found} objects with parts or more, over the limit of {limit}")
             }
-            Self::PayloadBytes => write!(
-                f,
-                "the elements take {found} bytes, over the limit of {limit}; Limits::payload raises it"
-            ),
-            Self::Nesting => write!(f, "the header nests brackets deeper than {limit}, as no dtype does"),
-            Self::RecordNesting => write!(f, "the dtype nests records deeper than {limit}"),
-            Self::Dimensions => {
-                write!(f, "the array has {found} axes; NumPy and this library go up to {limit}")
-            }
-            Self::Objects => write!(
-                f,
-                "the pickle has {found} objects with parts or more, over the limit of {limit}; Limits::objects raises it"
-            ),
-            Self::ObjectNesting => write!(f, "the pickle nests objects deeper than {limit}"),
+            Self::ObjectNesting => write!(f, "the pickle nests objects deeper than the limit of {limit}"),
             Self::Copies => write!(
                 f,
-                "the pickle refers to its parts so often that reading it would copy {found} bytes or more, and up to {limit} are \
-                 copied of one as long"
+                "the pickle refers to its parts so often that {found} bytes or more would be copied, over the limit of {limit}"
             ),
             Self::Digits => {
-                write!(f, "an integer has {found} decimal digits; up to {limit} are read, as by Python")
+                write!(f, "an integer has {found} decimal digits, over Python's limit of {limit}")
             }
             Self::EmptyItems => write!(
                 f,
-                "the array has {found} elements without a byte in the file, which would take memory all the same; up to \
-                 {limit} are read"
+                "the array has {found} elements that take memory and no bytes of the file, over the limit of {limit}"
             ),
+        }
+    }
+}
+
+/// A number of things.
+struct Count(u64, &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} {}{plural}", self.0, self.1)
+    }
+}
+
+/// How many whole rows some bytes are, if they are any.
+struct Rows(u64);
+
+impl fmt::Display for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            rows => write!(f, " ({})", Count(rows, "whole row")),
         }
     }
 }

@@ -3,13 +3,20 @@
 //! [`Error`] is a small handle. Its [`kind`](Error::kind) is the stable interface and carries both sides, what was
 //! found and what was wanted; the place (file, element) is filled in on the way out, by whoever knows it.
 
+mod help;
 mod kind;
 mod message;
+#[cfg(feature = "cli")]
+mod samples;
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-pub use kind::{ErrorKind, Limited, Part};
+pub use help::Help;
+pub use kind::{ErrorKind, FileSection, LimitKind};
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use samples::one_of_each;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -72,7 +79,10 @@ impl<T> std::error::Error for Returned<T> {
 /// What went wrong, and where.
 ///
 /// Match on [`kind`](Error::kind), or ask who has to act: [`is_io`](Error::is_io), [`is_format`](Error::is_format),
-/// [`is_mismatch`](Error::is_mismatch), [`is_limit`](Error::is_limit), [`is_usage`](Error::is_usage).
+/// [`is_mismatch`](Error::is_mismatch), [`is_limit`](Error::is_limit), [`is_not_found`](Error::is_not_found),
+/// [`is_conflict`](Error::is_conflict), [`is_cancelled`](Error::is_cancelled), [`is_usage`](Error::is_usage).
+///
+/// `Display` says what was found, what was expected and where, in one line. What to do about it is [`help`](Error::help).
 ///
 /// ```
 /// use ndarray::Array1;
@@ -91,6 +101,7 @@ struct Inner {
     member: Option<String>,
     element: Option<usize>,
     field: Option<String>,
+    help: Option<Help>,
 }
 
 impl Error {
@@ -210,33 +221,103 @@ impl Error {
         self.kind().class() == kind::Class::Mismatch
     }
 
-    /// A limit stopped it. The message names the option that raises it, if there is one.
+    /// A limit stopped it. [`help`](Error::help) names the one to raise, if it can be raised.
     ///
     /// ```
     /// # use ndarray::{Array1, arr1};
+    /// # use ndarray_io::error::{Help, LimitKind};
     /// # use ndarray_io::{Limits, ReadNpyExt, ReadOptions, WriteNpyExt};
     /// let mut file = Vec::new();
     /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
     /// let options = ReadOptions::new().limits(Limits::default().payload(8));
-    /// assert!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap_err().is_limit());
+    /// let error = Array1::<f64>::read_npy_with(&file[..], &options).unwrap_err();
+    /// assert!(error.is_limit());
+    /// assert_eq!(error.help(), Some(Help::RaiseLimit(LimitKind::PayloadBytes)));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_limit(&self) -> bool {
         self.kind().class() == kind::Class::Limit
     }
 
-    /// The call asks for what cannot be done, whatever the file.
+    /// The call asks for what is not possible with any file: options that contradict each other, an index out of range.
     ///
     /// ```
-    /// # use ndarray::arr1;
-    /// # use ndarray_io::npy::Version;
-    /// # use ndarray_io::{WriteNpyExt, WriteOptions};
-    /// let many = ndarray::Array0::from_elem((), 1u8).into_dyn();
-    /// let file = tempfile::NamedTempFile::new().unwrap();
-    /// assert!(ndarray_io::create_new_npy(file.path(), &many).unwrap_err().is_usage()); // it is there already
+    /// # use ndarray_io::{NpyFile, write_npy};
+    /// # let file = tempfile::NamedTempFile::new().unwrap();
+    /// write_npy(file.path(), &ndarray::arr1(&[1.0]))?;
+    /// let array = NpyFile::open(file.path())?;
+    /// assert!(array.take::<ndarray::Array1<f64>>(0, &[5]).unwrap_err().is_usage());
+    /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_usage(&self) -> bool {
         self.kind().class() == kind::Class::Usage
+    }
+
+    /// The file does not exist, or the archive has no such member.
+    ///
+    /// ```
+    /// # use ndarray::Array1;
+    /// assert!(ndarray_io::read_npy::<_, Array1<f64>>("no/such/file.npy").unwrap_err().is_not_found());
+    /// ```
+    pub fn is_not_found(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Io(error) => error.kind() == io::ErrorKind::NotFound,
+            kind => kind.class() == kind::Class::NotFound,
+        }
+    }
+
+    /// The state of the file to be written prevents it: it already exists, another writer has it locked or has changed it, replacing
+    /// it would lose something, or rows of an interrupted append are in it.
+    ///
+    /// ```
+    /// # let file = tempfile::NamedTempFile::new().unwrap();
+    /// assert!(ndarray_io::create_new_npy(file.path(), &ndarray::arr0(1u8)).unwrap_err().is_conflict());
+    /// ```
+    pub fn is_conflict(&self) -> bool {
+        self.kind().class() == kind::Class::Conflict
+    }
+
+    /// The caller's progress callback cancelled it.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use ndarray_io::convert::{Conversion, convert_npy};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (from, to) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    /// # ndarray_io::write_npy(&from, &ndarray::arr1(&[1.0]))?;
+    /// let cancelled = Conversion::new().progress(|_, _| ControlFlow::Break(()));
+    /// assert!(convert_npy(&from, &to, cancelled).unwrap_err().is_cancelled());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        self.kind().class() == kind::Class::Cancelled
+    }
+
+    /// What to do about it, if there is something: a front end words it in its own terms.
+    ///
+    /// ```
+    /// # use ndarray::{Array2, arr1};
+    /// # use ndarray_io::error::Help;
+    /// # use ndarray_io::{ReadNpyExt, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
+    /// let error = Array2::<f64>::read_npy(&file[..]).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected an array of 2 axes, found the shape (2,)");
+    /// assert_eq!(error.help(), Some(Help::AnyRank));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn help(&self) -> Option<Help> {
+        if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
+            return Some(Help::WidenField);
+        }
+        self.0.help.clone().or_else(|| self.kind().help())
+    }
+
+    pub(crate) fn with_help(mut self, help: Help) -> Self {
+        self.0.help.get_or_insert(help);
+        self
     }
 
     pub(crate) fn at_path(mut self, path: &Path) -> Self {
@@ -281,18 +362,18 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, path: None, member: None, element: None, field: None }))
+        Self(Box::new(Inner { kind, path: None, member: None, element: None, field: None, help: None }))
     }
 }
 
-/// An error of this library that came through a reader or writer is itself again.
-/// So that what cannot fail goes where others can.
+/// For generic code: what cannot fail has no error.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
     }
 }
 
+/// An error of this library that came through a reader or writer is itself again.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.downcast() {
@@ -302,7 +383,9 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Keeps the kind of an I/O error; a cut file is `UnexpectedEof` and every other fault of the file `InvalidData`.
+/// Keeps the kind of an I/O error. A truncated file is `UnexpectedEof`, a missing member `NotFound`, an existing file `AlreadyExists`, a
+/// locked one `WouldBlock`, a wrong call `InvalidInput`, and every other fault of the file `InvalidData`. What was cancelled, and other
+/// conflicts with the state of the file, are `Other`.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
@@ -314,8 +397,14 @@ impl From<Error> for io::Error {
             ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
-            kind if kind.class() == kind::Class::Usage => io::ErrorKind::InvalidInput,
-            _ => io::ErrorKind::InvalidData,
+            ErrorKind::Locked => io::ErrorKind::WouldBlock,
+            kind => match kind.class() {
+                kind::Class::NotFound => io::ErrorKind::NotFound,
+                kind::Class::Usage => io::ErrorKind::InvalidInput,
+                // Not `Interrupted`: what reads or writes would try again.
+                kind::Class::Cancelled | kind::Class::Conflict => io::ErrorKind::Other,
+                _ => io::ErrorKind::InvalidData,
+            },
         };
         Self::new(kind, error)
     }
@@ -333,7 +422,7 @@ impl std::error::Error for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, path, member, element, field } = &*self.0;
+        let Inner { kind, path, member, element, field, help: _ } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {

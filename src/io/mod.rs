@@ -18,5 +18,5 @@ pub(crate) use payload::{Payload, PayloadRef, check_end, read_file, read_header,
 pub use ra::Ra;
 pub use reader::{ArrayReader, NpyReader, RaReader};
 pub(crate) use writer::options_for;
-pub use writer::{NpyWriter, Surplus, make_room, make_room_with};
+pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
 pub(crate) use zeroed::write_zeroed;

@@ -6,7 +6,7 @@ use super::format::{ArrayFormat, private};
 use super::payload::{Payload, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Header, Parsed};
 use crate::limits::Limits;
 use crate::options::{ReadOptions, WriteOptions};
@@ -46,9 +46,8 @@ impl ArrayFormat for Ra {
 
     fn format(header: &Header, _: &WriteOptions) -> Result<Vec<u8>> {
         if header.order() == Order::C && header.shape().ndim() > 1 {
-            let reason =
-                "the first axis of an RA file varies fastest: make it in Fortran order, as (3, 4).f()".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            let reason = "expected Fortran order: the first axis of an RA file varies fastest".into();
+            return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::FortranOrder));
         }
         ra::format(header)
     }
@@ -160,8 +159,8 @@ fn unpack_lz4(packed: &[u8], into: &mut [u8]) -> Result<()> {
 
 #[cfg(not(feature = "lz4"))]
 fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
-    let reason = "a block of LZ4, for which this program was built without the feature `lz4`".into();
-    Err(ErrorKind::UnsupportedPacking { reason }.into())
+    let error = Error::from(ErrorKind::UnsupportedPacking { reason: "a block of LZ4".into() });
+    Err(error.with_help(Help::Feature { name: "lz4" }))
 }
 
 /// Data that are marked as packed, in the size that they have unpacked: a block of LZ4 that happens to be as long, or numbers of
@@ -193,10 +192,8 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
         (None, None) => Err(transfer::truncated(&found.header, have)),
         (None, Some(stored)) if options.ignores_ra_flags() => Ok(stored.to_vec()),
         (None, Some(_)) => {
-            let reason = "they are marked so, but are neither a block of LZ4 nor numbers of variable length; some programs \
-                          mark data so that are not packed, which ReadOptions::ignore_ra_flags(true) takes as they are"
-                .into();
-            Err(ErrorKind::BadPacking { reason }.into())
+            let reason = "they are neither a block of LZ4 nor numbers of variable length, and may not be packed at all".into();
+            Err(Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags))
         }
     }
 }

@@ -6,7 +6,7 @@ use super::format::{ArrayFormat, Npy};
 use super::payload::{self, FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
@@ -245,10 +245,13 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     fn check_state(&self, wanted: State) -> Result<()> {
         let reason = match (self.state, wanted) {
             (state, wanted) if state == wanted => return Ok(()),
-            (State::Lost, _) => "an earlier error has left the reader somewhere within an array",
-            _ => "the array has been read already; NpyReader::next goes on to the one that follows",
+            (State::Lost, _) => {
+                let reason = "an earlier error has left the reader somewhere within an array".into();
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+            _ => "the array has already been read",
         };
-        Err(ErrorKind::BadOption { reason: reason.into() }.into())
+        Err(Error::from(ErrorKind::BadOption { reason: reason.into() }).with_help(Help::NextArray))
     }
 }
 

@@ -9,7 +9,7 @@ use super::alias;
 use super::fault::Fault;
 use super::value::{dims, value};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
-use crate::error::{ErrorKind, Limited};
+use crate::error::{ErrorKind, LimitKind};
 use crate::limits::{self, Limits};
 use crate::shape::Shape;
 
@@ -62,7 +62,7 @@ impl Descr<'_> {
 
     /// The record whose fields are the items of a list, which are read one after another.
     fn record(&self, number: &[Value], depth: usize) -> Result<Record, Refusal> {
-        let nesting = limits::check(Limited::RecordNesting, depth as u64, Limits::RECORD_NESTING as u64);
+        let nesting = limits::check(LimitKind::RecordNesting, depth as u64, Limits::RECORD_NESTING as u64);
         nesting.map_err(|error| Refusal::Other(error.into()))?;
         let pieces = match number {
             [Value::Integer(number)] => number.to_usize().and_then(|number| self.lists.get(number)),

@@ -21,7 +21,7 @@ pub use write::format;
 pub(crate) use write::{SECTOR, format_growing, format_in_place};
 
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Part, Result};
+use crate::error::{Error, ErrorKind, FileSection, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 
@@ -176,7 +176,7 @@ impl std::str::FromStr for DType {
 
 /// The error for a source that ends where [`parse`] still needs `need` bytes.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
-    let part = if have < SHORTEST { Part::Preamble } else { Part::Header };
+    let part = if have < SHORTEST { FileSection::Preamble } else { FileSection::Header };
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::fault::Fault;
 use super::{number, string};
-use crate::error::Limited;
+use crate::error::LimitKind;
 use crate::limits::{self, Limits};
 
 /// A dict in normal form. Its values, and the items of each list within them, are pieces of their own, so that one after
@@ -168,7 +168,7 @@ impl Scanner<'_> {
 
     fn open(&mut self, open: u8) -> Result<(), Fault> {
         let (found, limit) = (self.frames.len() as u64 + 1, Limits::NESTING as u64);
-        limits::check(Limited::Nesting, found, limit)?;
+        limits::check(LimitKind::Nesting, found, limit)?;
         if open == b'{' && std::mem::replace(&mut self.had_dict, true) {
             return Err(self.fault("only the header itself is a dict"));
         }
@@ -233,7 +233,7 @@ impl Scanner<'_> {
         frame.items += 1;
         match (frame.open, frame.key.take()) {
             // Shapes are the longest tuples.
-            (b'(', _) => limits::check(Limited::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
+            (b'(', _) => limits::check(LimitKind::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
             (b'[', _) => {
                 let piece = std::mem::take(self.out());
                 self.normal.lists[frame.list].push(piece);

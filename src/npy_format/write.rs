@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{MAGIC, Version};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::shape::Order;
 
@@ -49,9 +49,10 @@ fn format_text(
     place: fn(String, Version) -> String,
 ) -> Result<Vec<u8>> {
     if header.dtype().is_foreign_to_numpy() {
-        let advice = "NumPy has no complex numbers of 2 × 16 bits; write them as Complex<f32>".into();
+        let reason = "NumPy has no complex numbers of 2 × 16 bits".into();
         let dtype = header.dtype().clone();
-        return Err(ErrorKind::NotExpressible { format: "NPY", dtype, advice }.into());
+        let error = Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, reason });
+        return Err(error.with_help(Help::WriteAs { rust_type: "Complex<f32>" }));
     }
     let text = text(header);
     let is_latin1 = text.is_ascii() || text.chars().all(|char| u32::from(char) <= 0xFF);

@@ -34,7 +34,7 @@ pub struct RaOptions {
 /// # let path = folder.path().join("a.ra");
 /// let note = RaOptions::new().trailing(Trailing::Write(b"taken on Monday".to_vec()));
 /// write_ra_with(&path, &arr1(&[1.0]), &note)?;
-/// assert!(write_ra(&path, &arr1(&[2.0])).unwrap_err().is_usage()); // the note would be lost
+/// assert!(write_ra(&path, &arr1(&[2.0])).unwrap_err().is_conflict()); // the note would be lost
 /// write_ra_with(&path, &arr1(&[2.0]), &RaOptions::new().trailing(Trailing::Keep))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

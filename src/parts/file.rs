@@ -12,7 +12,7 @@ use super::select::Selection;
 use crate::array::read_into;
 use crate::dtype::DType;
 use crate::element::ReadableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::change::Locked;
 use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef, Ra};
@@ -95,12 +95,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         F::check_plain(&found, options)?;
         let header = F::header(&found);
         if header.payload_len().is_none() {
-            let advice =
-                "Python objects are one pickle, of which no part can be read; NpyReader::read_bytes gives it";
-            let found = header.dtype().clone();
-            return Err(
-                ErrorKind::DTypeMismatch { wanted: found.clone(), found, advice: advice.into() }.into()
-            );
+            let error = Error::from(ErrorKind::Objects { found: header.dtype().clone() });
+            return Err(error.with_help(Help::ReadPickle)); // they are one pickle, of which no part can be read
         }
         let options = F::gate(&found, options).into_owned();
         Ok(Self { file, path: None, member, locked: None, found, data_offset, options })
@@ -177,8 +173,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let (found, data_offset) = read().map_err(|error| self.at_path(error))?;
         let (old, new) = (self.header(), F::header(&found));
         if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
-            let reason = "the file holds another array than it did when it was opened".into();
-            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+            let reason = "the file holds another array than when it was opened".into();
+            return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         let is_other = old.shape() != new.shape();
         self.found = found;

@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
 use super::ArrayFile;
 use super::select::Selection;
 use crate::element::WritableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::change::{self, Purpose};
 use crate::io::{self, ArrayFormat};
@@ -77,11 +77,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<()> {
         let header = self.header();
         if self.locked.is_none() {
-            let reason = "the file was opened to be read; open_to_write opens it for this".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            let reason = "the file was opened for reading".into();
+            return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::OpenToWrite));
         }
-        let advice = "write elements of the file's own type";
-        let options = io::options_for::<A>(header.dtype(), &WriteOptions::new(), advice)?;
+        let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.shape(), slice)?;
         let view = selection.target(array.view().into_dyn())?;
         let (start, places) = selection.places(header);

@@ -1,7 +1,7 @@
 //! RA's types of elements, as dtypes and back.
 
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 
 /// The dtype of elements of a type and size. Of those that NumPy has no dtype for, it is that of raw bytes.
 pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType> {
@@ -43,26 +43,26 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
         _ => None,
     };
     let Some(number) = number else {
-        let advice = match dtype.as_scalar().map(Scalar::kind) {
-            Some(Kind::Bool) => {
-                "write it as u8, or as type 5 with RaOptions::eltype_5(true), which not every program reads as bool"
+        let (reason, help) = match dtype.as_scalar().map(Scalar::kind) {
+            Some(Kind::Bool) => ("not every program reads its element type 5 as bool", Help::RaBool),
+            Some(Kind::Bytes | Kind::Text) => {
+                ("it has no type for text", Help::WriteAs { rust_type: "Void" })
             }
-            Some(Kind::Bytes | Kind::Text) => "its bytes can be written as raw ones, as Void",
             Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
-                "write the counts as i64; RA does not keep the unit"
+                ("it has no type for times", Help::WriteAs { rust_type: "i64" })
             }
-            _ => "NPY holds it",
+            _ => ("it has no such type", Help::UseNpy),
         };
-        let (format, dtype) = ("RA", dtype.clone());
-        return Err(ErrorKind::NotExpressible { format, dtype, advice: advice.into() }.into());
+        let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());
+        return Err(Error::from(ErrorKind::NotExpressible { format, dtype, reason }).with_help(help));
     };
     let is = |order| dtype.with_byte_order(order) == *dtype;
     match (is(ByteOrder::Little), is(ByteOrder::Big)) {
         (true, _) => Ok((number, false)),
         (false, true) => Ok((number, true)),
         (false, false) => {
-            let advice = "its fields have different byte orders; give all of them one".into();
-            Err(ErrorKind::NotExpressible { format: "RA", dtype: dtype.clone(), advice }.into())
+            let reason = "its fields have different byte orders".into();
+            Err(ErrorKind::NotExpressible { format: "RA", dtype: dtype.clone(), reason }.into())
         }
     }
 }

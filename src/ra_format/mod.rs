@@ -10,7 +10,7 @@ mod query;
 pub use query::query;
 
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::{Error, ErrorKind, Limited, Part, Result};
+use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::shape::{Order, Shape};
@@ -170,7 +170,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     else {
         return Ok(Parsed::NeedMore(FIXED));
     };
-    limits::check(Limited::Dimensions, ndims, Limits::DIMENSIONS as u64)?;
+    limits::check(LimitKind::Dimensions, ndims, Limits::DIMENSIONS as u64)?;
     let end = FIXED + 8 * ndims as usize; // 64 at most
     if bytes.len() < end {
         return Ok(Parsed::NeedMore(end));
@@ -213,6 +213,6 @@ fn bool_dtype() -> DType {
 
 /// The error for a source that ends where [`parse`] still needs `need` bytes.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
-    let part = if have < FIXED { Part::Preamble } else { Part::Header };
+    let part = if have < FIXED { FileSection::Preamble } else { FileSection::Header };
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
 }

@@ -6,7 +6,7 @@ use super::source::{Positioned, Source};
 use super::{BLOCK, aligned, os};
 use crate::element::cast::{Part as MemoryPart, Plain, Room};
 use crate::element::{Decode, DecodeWhole, How};
-use crate::error::{Error, ErrorKind, Limited, Part, Result};
+use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
@@ -147,7 +147,7 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
 
 /// The error for a payload that ends after `have` bytes.
 pub(crate) fn truncated(header: &Header, have: u64) -> Error {
-    let part = Part::Payload { shape: header.shape().clone(), dtype: header.dtype().clone() };
+    let part = FileSection::Payload { shape: header.shape().clone(), dtype: header.dtype().clone() };
     ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default() as u64, have }.into()
 }
 
@@ -278,7 +278,7 @@ fn each_block(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
-        limits::check(Limited::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)?;
+        limits::check(LimitKind::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)?;
         return take(&mut [], header.len());
     }
     let bytes = header.payload_len().unwrap_or_default();

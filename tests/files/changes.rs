@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::error::ErrorKind;
-use ndarray_io::file::{Surplus, make_room};
+use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::{
     Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy,
@@ -116,7 +116,7 @@ fn nobody_replaces_what_another_one_is_changing() {
     for error in [
         write_npy(&path, &arr1(&[0u8])).unwrap_err(),
         write_npy_with(&path, &arr1(&[0u8]), &in_place).unwrap_err(),
-        make_room(&path).unwrap_err(),
+        grow_header(&path).unwrap_err(),
         NpyWriter::<u64, _>::append(&path).unwrap_err(),
         NpyWriter::<u64, _>::create(&path, &[2]).unwrap_err(),
     ] {
@@ -162,7 +162,7 @@ fn a_mutable_map_keeps_its_file() {
     map.view_mut()[0] = 9;
     assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
     assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
-    assert!(is_locked(&make_room(&path).unwrap_err()));
+    assert!(is_locked(&grow_header(&path).unwrap_err()));
     // SAFETY: as above; each has elements of its own.
     let slab = unsafe { NpyMmapMut::<u64, Ix1>::open_slab(&path, 2..4).unwrap() };
     map.flush().unwrap();
@@ -229,12 +229,13 @@ fn a_writer_that_is_dropped_leaves_its_rows() {
     let error = read_npy::<_, Array2<u16>>(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 8, rows: 2, .. }), "{error}");
     assert!(
-        error.to_string().contains("2 whole rows") && error.to_string().contains("append_with"),
+        error.to_string().contains("2 whole rows")
+            && matches!(error.help(), Some(Help::AllowTrailing { may_recover: true, .. })),
         "{error}"
     );
     assert_eq!(NpyFile::open(&path).unwrap().shape().dims(), [1, 2]);
     let options = WriteOptions::new();
-    NpyWriter::<u16, _>::append_with(&path, Surplus::Recover, &options).unwrap().finish().unwrap();
+    NpyWriter::<u16, _>::append_with(&path, UncommittedRows::Recover, &options).unwrap().finish().unwrap();
     assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4], [5, 6]]));
 }
 
@@ -261,7 +262,7 @@ fn what_was_recovered_is_not_rolled_back() {
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 5, rows: 1, .. }), "{error}");
     let options = WriteOptions::new();
-    let mut writer = NpyWriter::<u16, _>::append_with(&path, Surplus::Recover, &options).unwrap();
+    let mut writer = NpyWriter::<u16, _>::append_with(&path, UncommittedRows::Recover, &options).unwrap();
     writer.push(&Array2::ones((400_000, 2))).unwrap();
     writer.roll_back().unwrap();
     assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
@@ -388,7 +389,7 @@ mod unix {
         for error in [
             NpyWriter::<u8, _>::append(&path).unwrap_err(),
             NpyWriter::<u8, _>::create(&path, &[]).unwrap_err(),
-            make_room(&path).unwrap_err(),
+            grow_header(&path).unwrap_err(),
         ] {
             assert!(error.is_usage() && error.to_string().contains("not a regular file"), "{error}");
         }
@@ -452,7 +453,7 @@ mod unix {
         let before = fs::read(&path).unwrap();
         let file = File::open(&path).unwrap();
         let name = format!("/dev/fd/{}", file.as_raw_fd());
-        let error = make_room(&name).unwrap_err();
+        let error = grow_header(&name).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("a path of its own"), "{error}");
         assert!(convert_npy(&name, &name, Conversion::new()).unwrap_err().is_usage());
         assert_eq!(fs::read(&path).unwrap(), before);
@@ -503,7 +504,7 @@ mod unix {
         let mode = || fs::metadata(&path).unwrap().mode() & 0o7777;
         convert_npy(&from, &path, Conversion::new()).unwrap();
         assert_eq!(mode(), 0o600);
-        make_room(&path).unwrap();
+        grow_header(&path).unwrap();
         assert_eq!(mode(), 0o600);
         ndarray_io::ra::write_ra(&path, &arr1(&[1u8, 2])).unwrap();
         assert_eq!(mode(), 0o600);
@@ -530,7 +531,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
     for bytes in [packed, b"rawarray and no more".to_vec(), [&sound[..], b"note"].concat()] {
         fs::write(&path, &bytes).unwrap();
         let error = write_ra(&path, &arr1(&[9u8])).unwrap_err();
-        assert!(error.is_usage() && error.to_string().contains("railing"), "{error}");
+        assert!(error.is_conflict() && error.help() == Some(Help::KeepTrailing), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
         write_ra_with(&path, &arr1(&[9u8]), &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 57);

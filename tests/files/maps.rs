@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use ndarray::{Array1, Array2, ArrayD, Ix0, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
-use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{NpyMmap, NpyMmapMut, WriteOptions, read_npy, write_npy};
@@ -104,7 +104,10 @@ fn what_cannot_be_mapped_says_why() {
     assert_eq!(open(&[&bytes[..], b"tail"].concat()).unwrap(), (4, array));
     let error = open(&bytes[..150]).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: Part::Payload { .. }, need: 48, have: 22, .. }),
+        matches!(
+            error.kind(),
+            ErrorKind::Truncated { part: FileSection::Payload { .. }, need: 48, have: 22, .. }
+        ),
         "{error}"
     );
     assert!(error.path().is_some());

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, arr1, arr2, s};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::file::Store;
 use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
@@ -417,7 +417,7 @@ fn stored_members_are_aligned_and_mapped() {
     // SAFETY: as above.
     let npz = unsafe { NpzMmap::open(&path).unwrap() };
     let error = npz.view::<f64, Ix1>("a").unwrap_err();
-    assert!(error.is_mismatch() && error.to_string().contains("NpzMmap::cow"), "{error}");
+    assert!(error.is_mismatch() && error.help() == Some(Help::Read), "{error}");
     assert_eq!(npz.cow::<f64, Ix1>("a").unwrap(), arr1(&[1.5]));
 }
 
@@ -500,7 +500,7 @@ fn names_are_found_as_numpy_finds_them() {
         assert_eq!(npz.read::<Array1<i32>>(name).unwrap(), arr1(&[value]), "{name}");
     }
     let error = npz.read::<Array1<i32>>("y").unwrap_err();
-    assert!(error.is_usage() && error.to_string().contains("'x', 'x.npy', '', '../up'"), "{error}");
+    assert!(error.is_not_found() && error.to_string().contains("'x', 'x.npy', '', '../up'"), "{error}");
     assert!(npz.by_index::<OwnedRepr<i32>, Ix1>(4).unwrap_err().is_usage());
     assert_eq!(npz.peek("x").unwrap().header.shape().dims(), [1]);
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 #[cfg(feature = "mmap")]
 use ndarray::Ix2;
 use ndarray::{Array1, Array2};
-use ndarray_io::file::Surplus;
+use ndarray_io::file::UncommittedRows;
 use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy, write_zeroed_npy};
 
 /// Starts this binary as a child that does `what`.
@@ -247,7 +247,7 @@ fn an_appender_that_is_killed_leaves_whole_rows() {
         kill_after(child("append", &path, 0), lines);
         let now = check_rows(&path, rows + 3 * (lines + 1));
         // What the last checkpoint did not count is found, and the file goes on.
-        NpyWriter::<u64, _>::append_with(&path, Surplus::Cut, &WriteOptions::new())
+        NpyWriter::<u64, _>::append_with(&path, UncommittedRows::Discard, &WriteOptions::new())
             .unwrap()
             .finish()
             .unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
-use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::error::{ErrorKind, FileSection, Help};
 use ndarray_io::header::Order;
 use ndarray_io::options::Trailing;
 use ndarray_io::ra::{
@@ -309,9 +309,9 @@ fn shapes_and_orders() {
 
 #[test]
 fn what_has_no_word_is_refused() {
-    let refused = |error: Error, word: &str| {
+    let refused = |error: Error, help: &str| {
         assert!(matches!(error.kind(), ErrorKind::NotExpressible { format: "RA", .. }), "{error}");
-        assert!(error.to_string().contains(word), "{error}");
+        assert!(error.help().unwrap().to_string().contains(help), "{error}");
     };
     refused(arr1(&[true]).write_ra(Vec::new()).unwrap_err(), "u8");
     refused(arr1(&["a".to_owned()]).write_ra(Vec::new()).unwrap_err(), "Void");
@@ -339,10 +339,10 @@ fn what_stands_behind_is_kept_or_missed() {
             assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
         }
         let new = arr1(&[1u8, 2]);
-        assert!(write_ra(&path, &new).unwrap_err().is_usage());
+        assert!(write_ra(&path, &new).unwrap_err().is_conflict());
         let npy = folder_.path().join("a.npy");
         ndarray_io::write_npy(&npy, &new).unwrap();
-        assert!(convert_npy_to_ra(&npy, &path, Conversion::new()).unwrap_err().is_usage());
+        assert!(convert_npy_to_ra(&npy, &path, Conversion::new()).unwrap_err().is_conflict());
         let error = convert_ra_to_npy(&path, &npy, Conversion::new()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Trailing { .. }), "{error}");
         write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Keep)).unwrap();
@@ -440,7 +440,7 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     }
     assert!(seen > 60, "{seen}");
     let error = convert_npy_to_ra(folder().join("bool.npy"), &ra, Conversion::new()).unwrap_err();
-    assert!(error.to_string().contains("u8"), "{error}");
+    assert_eq!(error.help(), Some(Help::RaBool), "{error}");
     let error = convert_ra_to_npy(folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
 }
@@ -465,7 +465,7 @@ fn no_header_is_a_surprise() {
     }
     let error = ra::parse(b"rawarray").and_then(|_| DynArray::read_ra(&b"rawarray"[..])).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: Part::Preamble, need: 48, have: 8, .. }),
+        matches!(error.kind(), ErrorKind::Truncated { part: FileSection::Preamble, need: 48, have: 8, .. }),
         "{error}"
     );
 }

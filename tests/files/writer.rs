@@ -5,8 +5,8 @@ use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix2, ShapeBuilder, arr0, arr1, arr2, s};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::ErrorKind;
-use ndarray_io::file::{Surplus, make_room};
+use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::{
     DynArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteOptions, read_npy, write_npy,
@@ -205,7 +205,7 @@ fn a_cut_append_leaves_the_old_array() {
         let error = NpyWriter::<u16, _>::append(file.path()).unwrap_err();
         let (bytes, rows) = (surplus as u64, surplus as u64 / 4);
         assert!(
-            matches!(error.kind(), ErrorKind::Surplus { bytes: found, rows: found_rows, .. } if (*found, *found_rows) == (bytes, rows)),
+            matches!(error.kind(), ErrorKind::UncommittedRows { bytes: found, rows: found_rows, .. } if (*found, *found_rows) == (bytes, rows)),
             "{error}"
         );
         assert_eq!(
@@ -214,13 +214,19 @@ fn a_cut_append_leaves_the_old_array() {
             "nothing is changed"
         );
         let options = WriteOptions::new().sync(true);
-        NpyWriter::<u16, _>::append_with(file.path(), Surplus::Recover, &options).unwrap().finish().unwrap();
+        NpyWriter::<u16, _>::append_with(file.path(), UncommittedRows::Recover, &options)
+            .unwrap()
+            .finish()
+            .unwrap();
         let recovered: Array2<u16> = read_npy(file.path()).unwrap();
         assert_eq!(recovered.nrows() as u64, 2 + rows);
         fs::write(file.path(), &before).unwrap();
         end.seek(SeekFrom::End(0)).unwrap();
         end.write_all(&[9; 9][..surplus]).unwrap();
-        NpyWriter::<u16, _>::append_with(file.path(), Surplus::Cut, &options).unwrap().finish().unwrap();
+        NpyWriter::<u16, _>::append_with(file.path(), UncommittedRows::Discard, &options)
+            .unwrap()
+            .finish()
+            .unwrap();
         assert_eq!(fs::read(file.path()).unwrap(), before);
     }
 }
@@ -231,7 +237,7 @@ fn two_appenders_are_one_too_many() {
     write_npy(file.path(), &arr1(&[1u8])).unwrap();
     let mut first = NpyWriter::<u8, _>::append(file.path()).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Locked) && error.is_usage(), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Locked) && error.is_conflict(), "{error}");
     // A reader is not stopped, and sees what counts.
     first.extend([2, 3]).unwrap();
     assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1]));
@@ -254,10 +260,10 @@ fn old_headers_have_no_room() {
     fs::write(file.path(), old).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NoRoom { .. }) && error.to_string().contains("make_room"),
+        matches!(error.kind(), ErrorKind::NoRoom { .. }) && error.help() == Some(Help::GrowHeader),
         "{error}"
     );
-    make_room(file.path()).unwrap();
+    grow_header(file.path()).unwrap();
     NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3u8])).unwrap();
     assert_is_numpys(&fs::read(file.path()).unwrap(), "small-appended");
 }
@@ -331,7 +337,8 @@ fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
     let synced = WriteOptions::new().sync(true);
-    let append = |options: &WriteOptions| NpyWriter::<Long, _>::append_with(&path, Surplus::Refuse, options);
+    let append =
+        |options: &WriteOptions| NpyWriter::<Long, _>::append_with(&path, UncommittedRows::Refuse, options);
     write_npy(&path, &arr1(&[Long { number: 1 }])).unwrap();
     let place = |bytes: &[u8]| bytes.windows(10).position(|part| part == b"'shape': (").unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()) + 10, 511, "NumPy's place for the digit");
@@ -340,7 +347,7 @@ fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
     assert!(matches!(error.kind(), ErrorKind::TornHeader { header: 576, .. }), "{error}");
     append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[Long { number: 2 }])).unwrap();
 
-    make_room(&path).unwrap();
+    grow_header(&path).unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()), 512);
     append(&synced).unwrap().push_and_finish(&arr1(&[Long { number: 3 }])).unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()), 512);

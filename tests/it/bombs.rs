@@ -3,7 +3,7 @@
 
 use ndarray::Array1;
 use ndarray_io::ReadNpyExt;
-use ndarray_io::error::{ErrorKind, Limited};
+use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::object::{Int, Object, View};
 
 use crate::support::bombs::{self, Opcodes};
@@ -12,22 +12,22 @@ fn read(file: &[u8]) -> Result<Array1<Object>, ndarray_io::Error> {
     Array1::read_npy(file)
 }
 
-fn limited(file: &[u8]) -> Limited {
+fn limited(file: &[u8]) -> LimitKind {
     match read(file).unwrap_err().kind() {
-        ErrorKind::Limit { limited, .. } => *limited,
+        ErrorKind::Limit { limit_kind, .. } => *limit_kind,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn what_is_shared_is_made_once_or_refused() {
-    assert_eq!(limited(&bombs::chain(100_000)), Limited::ObjectNesting);
-    assert_eq!(limited(&bombs::pairs(20_000)), Limited::ObjectNesting);
-    assert_eq!(limited(&bombs::names(1000)), Limited::Copies);
-    assert_eq!(limited(&bombs::encoded(1000)), Limited::Copies);
-    assert_eq!(limited(&bombs::buffers(1000)), Limited::Copies);
-    assert_eq!(limited(&bombs::records(31)), Limited::Copies);
-    assert_eq!(limited(&bombs::formats(30)), Limited::Copies);
+    assert_eq!(limited(&bombs::chain(100_000)), LimitKind::ObjectNesting);
+    assert_eq!(limited(&bombs::pairs(20_000)), LimitKind::ObjectNesting);
+    assert_eq!(limited(&bombs::names(1000)), LimitKind::Copies);
+    assert_eq!(limited(&bombs::encoded(1000)), LimitKind::Copies);
+    assert_eq!(limited(&bombs::buffers(1000)), LimitKind::Copies);
+    assert_eq!(limited(&bombs::records(31)), LimitKind::Copies);
+    assert_eq!(limited(&bombs::formats(30)), LimitKind::Copies);
 
     let texts = read(&bombs::one_text(1000)).unwrap();
     let texts = texts[0].items().unwrap();

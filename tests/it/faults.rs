@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use ndarray::{Array2, ArrayD, ArrayView2, Axis, arr2};
-use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::{ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
 
 use crate::support::routes::{Aligned, Chunks, temporary};
@@ -37,7 +37,7 @@ fn a_file_cut_anywhere_says_what_is_missing() {
                 panic!("{length}: {error}")
             };
             assert_eq!((*need as usize, *have as usize), expected);
-            assert_eq!(matches!(part, Part::Payload { .. }), length >= 128);
+            assert_eq!(matches!(part, FileSection::Payload { .. }), length >= 128);
             assert_eq!(io::Error::from(error).kind(), io::ErrorKind::UnexpectedEof);
         }
     }
@@ -50,7 +50,7 @@ fn the_message_counts_what_is_missing() {
     let cut = temporary(&bytes[..150], 0);
     let error = ndarray_io::read_npy::<_, Array2<f64>>(cut.path()).unwrap_err();
     let expected = format!(
-        "{}: the header promises 2 × 3 elements of '<f8' (48 bytes), but only 22 bytes follow",
+        "{}: truncated: the header declares 2 × 3 elements of '<f8' (48 bytes), 22 bytes remain",
         cut.path().display()
     );
     assert_eq!(error.to_string(), expected);

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayD, ShapeBuilder, arr1, arr2};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{
@@ -49,9 +49,8 @@ fn numbers_are_converted_as_by_as() {
             arr1(&[Complex::new(1.5, 2.0)])
         );
         assert_eq!(cast::<f64>(&complex, Casting::Unsafe).unwrap(), arr1(&[1.5]));
-        assert!(
-            cast::<f64>(&complex, Casting::SameKind).unwrap_err().to_string().contains("Casting::Unsafe")
-        );
+        let error = cast::<f64>(&complex, Casting::SameKind).unwrap_err();
+        assert_eq!(error.help(), Some(Help::Cast(Casting::Unsafe)));
         let bools = written(&arr1(&[true, false]), order);
         assert_eq!(cast::<i64>(&bools, Casting::Safe).unwrap(), arr1(&[1, 0]));
         assert_eq!(cast::<bool>(&integers, Casting::Unsafe).unwrap(), arr1(&[true, true]));
@@ -77,7 +76,7 @@ fn large_arrays_are_converted_block_by_block_on_every_way() {
     }
     let error = Array2::<f64>::read_npy_with(&file[..file.len() - 3], &options).unwrap_err();
     let expected =
-        "the header promises 1000 × 301 elements of '<i4' (1204000 bytes), but only 1203997 bytes follow";
+        "truncated: the header declares 1000 × 301 elements of '<i4' (1204000 bytes), 1203997 bytes remain";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -146,11 +145,11 @@ fn half_floats_are_rounded_once() {
 }
 
 #[test]
-fn advice_helps() {
+fn help_is_what_works() {
     let integers = written(&arr1(&[1i32]), ByteOrder::Little);
-    let texts = cast::<String>(&integers, Casting::Unsafe).unwrap_err().to_string();
-    assert!(texts.contains("read it as i32") && !texts.contains("ReadOptions"), "{texts}");
+    let texts = cast::<String>(&integers, Casting::Unsafe).unwrap_err();
+    assert_eq!(texts.help().unwrap().to_string(), "read it as i32");
     let doubles = written(&arr1(&[1.0]), ByteOrder::Little);
-    let singles = cast::<f32>(&doubles, Casting::Safe).unwrap_err().to_string();
-    assert!(singles.contains("Casting::SameKind does"), "{singles}");
+    let singles = cast::<f32>(&doubles, Casting::Safe).unwrap_err();
+    assert_eq!(singles.help(), Some(Help::Cast(Casting::SameKind)));
 }

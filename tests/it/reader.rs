@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
-use ndarray_io::error::{ErrorKind, Part};
+use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
@@ -82,7 +82,10 @@ fn an_error_loses_the_place() {
     let mut reader = NpyReader::new(&bytes[..140]).unwrap();
     let error = reader.read::<Array2<f32>>().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: Part::Payload { .. }, need: 24, have: 12, .. }),
+        matches!(
+            error.kind(),
+            ErrorKind::Truncated { part: FileSection::Payload { .. }, need: 24, have: 12, .. }
+        ),
         "{error}"
     );
     assert!(reader.next_array().unwrap_err().is_usage());
@@ -97,7 +100,7 @@ fn what_follows_has_to_be_an_array() {
     let mut reader = NpyReader::new(Cursor::new(bytes)).unwrap();
     let error = reader.next_array().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: Part::Preamble, need: 10, have: 4, .. }),
+        matches!(error.kind(), ErrorKind::Truncated { part: FileSection::Preamble, need: 10, have: 4, .. }),
         "{error}"
     );
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::header::Order;
 use ndarray_io::{
     Bytes, Casting, Chars, DType, Datetime64, DynArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
@@ -430,7 +430,7 @@ fn fields_that_do_not_match_are_named() {
     assert!(error.is_mismatch());
     let error = Array2::<Less>::read_npy(&bytes[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "value"), "{error}");
-    assert!(error.is_mismatch() && error.to_string().contains("ignore_extra_fields"), "{error}");
+    assert!(error.is_mismatch() && error.help() == Some(Help::IgnoreExtraFields), "{error}");
     let options = ReadOptions::new().ignore_extra_fields(true);
     let less = Array2::<Less>::read_npy_with(&bytes[..], &options).unwrap();
     let all = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
@@ -439,7 +439,7 @@ fn fields_that_do_not_match_are_named() {
     let error = Array2::<Other>::read_npy(&bytes[..]).err().unwrap();
     assert_eq!(error.field(), Some("value"));
     assert!(
-        error.is_mismatch() && error.to_string().starts_with("field 'value': the file has '<f8'"),
+        error.is_mismatch() && error.to_string() == "field 'value': expected elements of '<f4', found '<f8'",
         "{error}"
     );
     let options = ReadOptions::new().casting(Casting::SameKind);
@@ -447,7 +447,7 @@ fn fields_that_do_not_match_are_named() {
     assert!(other.iter().zip(&all).all(|(other, all)| other.value == all.value as f32));
 
     let error = Array2::<f64>::read_npy(&bytes[..]).unwrap_err();
-    assert!(error.is_mismatch() && error.to_string().contains("derive Record"), "{error}");
+    assert!(error.is_mismatch() && error.help() == Some(Help::ReadRecords), "{error}");
     let mut numbers = Vec::new();
     arr1(&[1.0]).write_npy(&mut numbers).unwrap();
     assert!(Array1::<AlignedC>::read_npy(&numbers[..]).unwrap_err().is_mismatch());

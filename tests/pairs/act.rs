@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use ndarray::{Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
-use ndarray_io::file::{Surplus, make_room};
+use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzUpdate;
 use ndarray_io::{
@@ -88,7 +88,8 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             ndarray_io::write_npy_with(path, &arr2(&[[number, number]]), &options)?;
         }
         "append synced" => {
-            let mut writer = NpyWriter::append_with(path, Surplus::Refuse, &WriteOptions::new().sync(true))?;
+            let mut writer =
+                NpyWriter::append_with(path, UncommittedRows::Refuse, &WriteOptions::new().sync(true))?;
             for _ in 0..7 {
                 // From a length of one digit to one of two.
                 writer.push(&row)?;
@@ -98,7 +99,8 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             writer.finish()?;
         }
         "append long synced" => {
-            let mut writer = NpyWriter::append_with(path, Surplus::Refuse, &WriteOptions::new().sync(true))?;
+            let mut writer =
+                NpyWriter::append_with(path, UncommittedRows::Refuse, &WriteOptions::new().sync(true))?;
             for _ in 0..7 {
                 writer.extend([Long { number }])?;
                 writer.checkpoint()?;
@@ -125,7 +127,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         "append" => {
             NpyWriter::append(path)?.push_and_finish(&row)?;
         }
-        "make room" => make_room(path)?,
+        "make room" => grow_header(path)?,
         "convert" => {
             concatenate_npy(&[path, path], path, 0, Conversion::new().order(Order::C))?;
         }

@@ -135,7 +135,7 @@ fn npy(path: &Path) -> Result<Value, Failure> {
 
 /// Of what has no numbers, why.
 fn stats_of(source: &Source) -> Value {
-    stats::of(source).map_or_else(|failure| json!({"error": failure.to_string()}), |stats| stats.json())
+    stats::of(source).map_or_else(|failure| json!({"error": told(&failure)}), |stats| stats.json())
 }
 
 /// What is known of a member of an archive.
@@ -177,11 +177,11 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
         Some(_) => "zstd",
         None => "unknown",
     };
-    let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| error.to_string()));
+    let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| told(&error.into())));
     let stats = match &found {
         Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
             Ok(source) => stats_of(&source),
-            Err(failure) => json!({"error": failure.to_string()}),
+            Err(failure) => json!({"error": told(&failure)}),
         },
         _ => Value::Null,
     };

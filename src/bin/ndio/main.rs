@@ -6,6 +6,7 @@ mod convert;
 mod csv;
 mod diff;
 mod exact;
+mod failure;
 mod info;
 mod interrupt;
 mod join;
@@ -21,10 +22,10 @@ mod stats;
 mod verify;
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use failure::{Failure, at, is_closed, told};
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
 #[derive(Parser)]
@@ -54,9 +55,6 @@ enum Verb {
     Completions(manual::Completions),
     Man(manual::Man),
 }
-
-/// What went wrong, in one line.
-type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
     let program = Program::parse();
@@ -88,42 +86,4 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// An error that names its file, once.
-fn at(path: &Path, failure: Failure) -> Failure {
-    let (text, name) = (failure.to_string(), path.display().to_string());
-    if text.starts_with(&name) { failure } else { format!("{name}: {text}").into() }
-}
-
-/// An error as who uses the program wants it: the library's advice is that of options here.
-fn told(failure: &Failure) -> String {
-    const ADVICE: [(&str, &str); 10] = [
-        (
-            "the file has '|O', but the type to read holds '|O'; its Python objects are read as object::Object; DynArray takes them with \
-             ReadOptions::allow_objects(true)",
-            "it holds Python objects; --allow-objects takes them, as data",
-        ),
-        (
-            "its Python objects are read as object::Object; DynArray takes them with ReadOptions::allow_objects(true)",
-            "--allow-objects takes its objects, as data",
-        ),
-        ("the type to read holds", "what is asked for is"),
-        ("; Casting::Unsafe does", "; --casting unsafe does"),
-        ("Casting::SameKind does", "--casting same-kind does"),
-        ("Casting::Safe does", "--casting safe does"),
-        ("; NpzUpdate::replace puts another in its place", ""),
-        ("; u8 reads it as it is", ""),
-        (", and if an append was cut off, NpyWriter::append_with takes them up or removes them", ""),
-        (", where it should end; ReadOptions::allow_trailing(true) passes over them", ""),
-    ];
-    let text = ADVICE.iter().fold(failure.to_string(), |text, (from, to)| text.replace(from, to));
-    text.replace('\n', " ")
-}
-
-fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
-    let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
-    failure.downcast_ref::<io::Error>().is_some_and(is_pipe)
-        || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_pipe(error))
 }

@@ -7,9 +7,9 @@ use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
 use serde_json::{Value, json};
 
-use super::Failure;
 use super::blocks::Source;
 use super::progress::Progress;
+use super::{Failure, told};
 
 /// What is found of numbers. The floats among them that are none, or endless, are counted and left out of all else.
 #[derive(Clone, Debug, PartialEq)]
@@ -283,9 +283,9 @@ pub(crate) fn of(source: &Source) -> Result<Stats, Failure> {
         loop {
             let block = queue.lock().unwrap_or_else(PoisonError::into_inner).0.next();
             let Some((slice, _)) = block else { return Ok(found) };
-            let array = source.slice(&slice).map_err(|failure| failure.to_string())?;
+            let array = source.slice(&slice).map_err(|failure| told(&failure))?;
             let bytes = array.bytes().len() as u64;
-            let stats = of_array(array).map_err(|failure| failure.to_string())?;
+            let stats = of_array(array).map_err(|failure| told(&failure))?;
             found = Some(match found {
                 Some(found) => found.and(stats),
                 None => stats,

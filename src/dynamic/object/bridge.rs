@@ -6,9 +6,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 fn fits<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
     made.ok_or_else(|| {
-        let reason =
-            format!("{what:?} is beyond what there is on the other side, or between two of its microseconds");
-        ErrorKind::BadOption { reason }.into()
+        let reason = format!("{what:?} is out of range, or between two microseconds");
+        ErrorKind::NotConvertible { reason }.into()
     })
 }
 

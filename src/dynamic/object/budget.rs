@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Limited, Result};
+use crate::error::{LimitKind, Result};
 use crate::limits;
 
 /// Bytes that may be copied out of a pickle: so many times its length. What NumPy writes needs a few of them; who refers to one
@@ -22,6 +22,6 @@ impl Budget {
     /// An error if these bytes are too many.
     pub(super) fn spend(&self, bytes: usize) -> Result<()> {
         let spent = self.spent.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64);
-        limits::check(Limited::Copies, spent, self.most)
+        limits::check(LimitKind::Copies, spent, self.most)
     }
 }

@@ -39,8 +39,8 @@ impl ObjectRef<'_> {
     }
 
     pub(super) fn is_no(self, wanted: &str) -> Error {
-        let reason = format!("the object is {}, and not {wanted}", self.kind());
-        ErrorKind::BadOption { reason }.into()
+        let reason = format!("expected {wanted}, found {}", self.kind());
+        ErrorKind::NotConvertible { reason }.into()
     }
 }
 
@@ -131,7 +131,7 @@ try_from! {
         View::Float(number) => Some(Ok(number)),
         // Python takes integers for floats, too.
         View::Int(number) => Some(number.to_f64().ok_or_else(|| {
-            ErrorKind::BadOption { reason: "the integer is too large for a float".into() }.into()
+            ErrorKind::NotConvertible { reason: "the integer is too large for a float".into() }.into()
         })),
         View::Scalar(scalar) => float(scalar).map(Ok),
         _ => None,

@@ -7,7 +7,7 @@ use super::keys::{Keys, UNHASHABLE, room_for_indexes};
 use super::known::bad;
 use super::machine::Read;
 use super::{Object, ObjectRef};
-use crate::error::{Limited, Result};
+use crate::error::{LimitKind, Result};
 use crate::limits::{self, Limits};
 
 /// The object that has been read.
@@ -57,9 +57,9 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
             }
             *next += 1;
         }
-        limits::check(Limited::ObjectNesting, (*height).into(), most.into())?;
+        limits::check(LimitKind::ObjectNesting, (*height).into(), most.into())?;
         if let Some(part) = further {
-            limits::check(Limited::ObjectNesting, open.len() as u64 + 1, most.into())?;
+            limits::check(LimitKind::ObjectNesting, open.len() as u64 + 1, most.into())?;
             heights[part as usize] = OPEN;
             open.push((part, 0, 1));
             continue;

@@ -127,7 +127,7 @@ macro_rules! try_from {
                 };
                 fitted.ok_or_else(|| {
                     let reason = format!("the integer {} does not fit {}", number.brief(), stringify!($type));
-                    ErrorKind::BadOption { reason }.into()
+                    ErrorKind::NotConvertible { reason }.into()
                 })
             }
         }
@@ -144,8 +144,8 @@ impl FromStr for Int {
         const MOST: usize = 4300;
         let parsed = if digits.len() > MOST { None } else { BigInt::from_str(digits).ok() };
         parsed.map(Self::of).ok_or_else(|| {
-            let reason = "it is no decimal number of at most 4300 digits".into();
-            ErrorKind::BadOption { reason }.into()
+            let reason = "expected a decimal number of at most 4300 digits".into();
+            ErrorKind::NotConvertible { reason }.into()
         })
     }
 }

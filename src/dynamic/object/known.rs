@@ -8,11 +8,11 @@ use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
 use super::machine::Machine;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
+use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::options::Casting;
 use crate::shape::Order;
 
 /// What a class or function is.

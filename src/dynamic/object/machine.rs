@@ -15,7 +15,7 @@ use super::dtypes;
 use super::graph::{Graph, Node, Slot, Span};
 use super::known::{Known, Look};
 use super::text::code_points;
-use crate::error::{Error, ErrorKind, Limited, Result};
+use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};
 use crate::options::OldText;
 use crate::pickle::opcode::*;
@@ -87,7 +87,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
     };
     loop {
         machine.opcode = machine.at;
-        limits::check(Limited::Objects, machine.graph.nodes.len() as u64, MOST_NODES)?;
+        limits::check(LimitKind::Objects, machine.graph.nodes.len() as u64, MOST_NODES)?;
         match atom(&pickle[machine.at..]) {
             Ok(Some((atom, used))) => {
                 machine.at += used;
@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
     /// Pushes an object that has parts.
     fn push_counted(&mut self, node: Node) -> Result<()> {
         self.count += 1;
-        limits::check(Limited::Objects, self.count, self.most)?;
+        limits::check(LimitKind::Objects, self.count, self.most)?;
         self.push(node);
         Ok(())
     }
@@ -405,7 +405,7 @@ impl<'a> Machine<'a> {
                 /// Python itself takes no more, since decimal numbers take long.
                 const MOST: u64 = 4300;
                 let digits = text::digits(line).ok_or_else(|| fault(self))?;
-                limits::check(Limited::Digits, digits.len() as u64, MOST)?;
+                limits::check(LimitKind::Digits, digits.len() as u64, MOST)?;
                 let number = digits.parse::<BigInt>().map_err(|_| fault(self))?;
                 self.int(number)
             }

@@ -7,12 +7,12 @@ use ndarray::Dimension;
 
 use super::graph::{ArrayParts, Held, Node, Shared, Slot};
 use super::{Object, ObjectRef, keys};
+use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 use crate::element::ReadableElement;
 use crate::error::Result;
 use crate::header::Header;
-use crate::options::Casting;
 use crate::shape::Order;
 
 /// The items of a list, tuple or set.

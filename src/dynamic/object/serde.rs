@@ -274,7 +274,7 @@ fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
     where
         T: crate::element::ReadableElement + Into<Object> + Clone,
     {
-        let array = array.cast::<T, ndarray::IxDyn>(crate::options::Casting::Safe)?;
+        let array = array.cast::<T, ndarray::IxDyn>(crate::dtype::Casting::Safe)?;
         Ok(array.iter().cloned().map(Into::into).collect())
     }
     match array.dtype().as_scalar().map(|scalar| scalar.kind()) {
@@ -286,7 +286,7 @@ fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
         Some(Kind::Text) => cast::<String>(array),
         _ => {
             let reason = format!("an array of the dtype {} has no form in serde", array.dtype());
-            Err(ErrorKind::BadOption { reason }.into())
+            Err(ErrorKind::NotConvertible { reason }.into())
         }
     }
 }

@@ -12,7 +12,7 @@ use super::graph::{Held, Id, Node, Slot};
 use super::walk::{Step, Walk};
 use super::{Object, ObjectRef, View, times};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Limited, Result};
+use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
 use crate::header::Header;
 use crate::limits;
 use crate::options::WriteOptions;
@@ -214,7 +214,7 @@ impl<'a> Pickler<'a> {
                 if !is_first {
                     const MOST: u64 = 1 << 16;
                     self.circles += 1;
-                    limits::check(Limited::ObjectNesting, self.circles, MOST)?;
+                    limits::check(LimitKind::ObjectNesting, self.circles, MOST)?;
                     walk.enter(object, Note { is_again: true, ..Note::default() });
                 }
                 self.begin_further(object)?;
@@ -292,8 +292,11 @@ impl<'a> Pickler<'a> {
         if number == CALLED {
             match (call.kwargs(), call.is_new()) {
                 (Some(_), _) if self.out.protocol() < 4 => {
-                    let reason = "an object that is made with arguments by name needs protocol 4".into();
-                    return Err(ErrorKind::BadOption { reason }.into());
+                    let reason =
+                        "protocols before 4 cannot represent an object that is made with arguments by name"
+                            .into();
+                    let error = Error::from(ErrorKind::BadOption { reason });
+                    return Err(error.with_help(Help::PickleProtocol { protocol: 4 }));
                 }
                 (Some(_), _) => self.out.new_object(true),
                 (None, true) => self.out.new_object(false),

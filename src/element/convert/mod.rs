@@ -10,9 +10,9 @@ pub(crate) use text::{spelled_complex, spelled_double};
 use super::fixed::Fixed;
 use super::swap::swap_units;
 use super::{Decode, How, mismatch, swap_between};
+use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
-use crate::error::{ErrorKind, Result};
-use crate::options::Casting;
+use crate::error::{Error, ErrorKind, Help, Result};
 
 /// Makes elements of one dtype of the bytes of those of another, which may be changed on the way. An error names the element.
 pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
@@ -55,9 +55,8 @@ fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     if allows(casting, from, to) {
         return Ok(());
     }
-    let weakest = weakest(from, to);
-    let advice = format!("Casting::{casting:?} does not allow that conversion; Casting::{weakest:?} does");
-    Err(ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into(), advice }.into())
+    let error = Error::from(ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into() });
+    Err(error.with_help(Help::Cast(weakest(from, to))))
 }
 
 /// Whether elements of a file could be read as this type by an option.

@@ -55,8 +55,8 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             let native = to.with_order(ByteOrder::NATIVE);
             Some(of_texts(from, size, move |text, into| {
                 read_number(&text, &native, into).ok_or_else(|| {
-                    let reason = format!("the text {:?} is no {native}", &*text);
-                    Error::from(ErrorKind::BadOption { reason })
+                    let reason = format!("expected the text of {native}, found {:?}", &*text);
+                    Error::from(ErrorKind::NotConvertible { reason })
                 })?;
                 if to.is_foreign() {
                     swap_units(into, unit_of(&to));
@@ -143,9 +143,8 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
     }
     if scalar.kind() == Kind::Bytes {
         if let Some(char) = text.chars().find(|char| !char.is_ascii()) {
-            let reason =
-                format!("the text {text:?} has {char:?}, which is no ASCII: strings of bytes hold that only");
-            return Err(ErrorKind::BadOption { reason }.into());
+            let reason = format!("expected ASCII text for a string of bytes, found {char:?} in {text:?}");
+            return Err(ErrorKind::NotConvertible { reason }.into());
         }
         put_padded(text.as_bytes(), into);
     } else {
@@ -187,7 +186,7 @@ fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
             with_parts(&spelled_single(number.re, ""), &spelled_single(number.im, ""), is_nothing(number.re))
         }
         (Kind::Complex, _) => spelled_complex(number!(Complex<f64>)),
-        _ => return Err(ErrorKind::BadOption { reason: format!("{scalar} has no form as text") }.into()),
+        _ => return Err(ErrorKind::NotConvertible { reason: format!("{scalar} has no form as text") }.into()),
     })
 }
 

@@ -29,7 +29,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                     let scaled = if ticks == NAT { Some(NAT) } else { scale.apply(ticks) };
                     let scaled = scaled.ok_or_else(|| {
                         let reason = format!("{ticks}[{one}] is too far away for [{other}]");
-                        Error::from(ErrorKind::TimeRange { reason }).at_element(index)
+                        Error::from(ErrorKind::NotConvertible { reason }).at_element(index)
                     })?;
                     *made = scaled.to_ne_bytes();
                 }

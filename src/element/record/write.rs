@@ -22,8 +22,7 @@ pub fn dtype_for<R: RecordType>(
     match dtype.has_object() {
         false => Ok(dtype),
         true => {
-            let reason =
-                "a struct cannot have Python objects as fields; write tuples, as object::Object".into();
+            let reason = "a struct cannot have Python objects as fields".into();
             Err(ErrorKind::BadOption { reason }.into())
         }
     }

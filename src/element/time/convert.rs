@@ -30,7 +30,7 @@ pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)>
 }
 
 pub(super) fn cannot(reason: impl Into<String>) -> Error {
-    ErrorKind::TimeRange { reason: reason.into() }.into()
+    ErrorKind::NotConvertible { reason: reason.into() }.into()
 }
 
 /// A number of ticks in nanoseconds.

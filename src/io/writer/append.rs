@@ -20,19 +20,19 @@ use crate::transfer::{self, Source};
 /// counted any more.
 ///
 /// ```
-/// use ndarray_io::file::Surplus;
-/// assert_eq!(Surplus::default(), Surplus::Refuse);
+/// use ndarray_io::file::UncommittedRows;
+/// assert_eq!(UncommittedRows::default(), UncommittedRows::Refuse);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Surplus {
+pub enum UncommittedRows {
     /// They are an error, which says how many they are.
     #[default]
     Refuse,
-    /// The whole rows among them become rows of the array; what is left is cut off.
+    /// The whole rows among them become rows of the array; the rest is removed.
     Recover,
-    /// They are cut off.
-    Cut,
+    /// They are removed.
+    Discard,
 }
 
 impl<A: WritableElement> NpyWriter<A, File> {
@@ -40,16 +40,16 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// The file is locked until the writer is dropped: whatever else of this library would change it fails with
     /// [`ErrorKind::Locked`]. The lock is advisory, and no reader is stopped. Nothing is changed before rows are pushed, but what `surplus` says. If the header has no room for a greater length, as that of files
-    /// made before NumPy 1.23 or so, it is an error that names [`make_room`].
+    /// made before NumPy 1.23 or so, it is an error that names [`grow_header`].
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::append_with(path, Surplus::Refuse, &WriteOptions::new())
+        Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
     }
 
     /// The same with options: of them, `sync` and `threads` have an effect, since the file says the rest.
     ///
     /// ```
     /// use ndarray::{arr1, Array1};
-    /// use ndarray_io::file::Surplus;
+    /// use ndarray_io::file::UncommittedRows;
     /// use ndarray_io::{NpyWriter, WriteOptions};
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
@@ -57,17 +57,21 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// // A process appends, and dies before it has finished.
     /// std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path)?, &[3, 4])?;
     /// assert!(NpyWriter::<u8, _>::append(&path).is_err());
-    /// NpyWriter::<u8, _>::append_with(&path, Surplus::Recover, &WriteOptions::new())?.finish()?;
+    /// NpyWriter::<u8, _>::append_with(&path, UncommittedRows::Recover, &WriteOptions::new())?.finish()?;
     /// assert_eq!(ndarray_io::read_npy::<_, Array1<u8>>(&path)?, arr1(&[1, 2, 3, 4]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn append_with<P: AsRef<Path>>(path: P, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
+    pub fn append_with<P: AsRef<Path>>(
+        path: P,
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
             let file = change::open_locked(path, Purpose::Change, options.lock_wait())?;
             let mut writer = Self::go_on(file.handle()?, surplus, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
-            if surplus == Surplus::Recover {
+            if surplus == UncommittedRows::Recover {
                 writer.checkpoint()?; // so that a later error does not lose them again
             }
             Ok(writer)
@@ -120,8 +124,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         };
         if self.is_foreign {
-            let reason = "something else has changed the file since its last checkpoint".into();
-            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+            let reason = "the file has changed since its last checkpoint".into();
+            return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         self.collected.clear();
         self.is_broken = true;
@@ -141,11 +145,11 @@ impl<A: WritableElement> NpyWriter<A, File> {
         Ok(self.writer.0.take().expect("the writer is there until it is given back"))
     }
 
-    fn go_on(mut file: File, surplus: Surplus, options: &WriteOptions) -> Result<Self> {
+    fn go_on(mut file: File, surplus: UncommittedRows, options: &WriteOptions) -> Result<Self> {
         let (found, head, have) = look(&file)?;
         let header = &found.header;
         let dtype = header.dtype();
-        options_for::<A>(dtype, options, "append elements of the file's own type")?;
+        options_for::<A>(dtype, options)?;
         let row = match (header.order(), header.shape().dims()) {
             (_, []) => {
                 let reason = "an array without axes does not grow".into();
@@ -161,9 +165,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let rows = more.checked_div(row_bytes).unwrap_or(0);
         let kept = match surplus {
             _ if more == 0 => 0,
-            Surplus::Refuse => return Err(ErrorKind::Surplus { bytes: more, rows }.into()),
-            Surplus::Recover => rows,
-            Surplus::Cut => 0,
+            UncommittedRows::Refuse => return Err(ErrorKind::UncommittedRows { bytes: more, rows }.into()),
+            UncommittedRows::Recover => rows,
+            UncommittedRows::Discard => 0,
         };
         let end = head as u64 + need + kept * row_bytes;
         if more > 0 {
@@ -240,26 +244,26 @@ fn digits_at(head: &[u8]) -> usize {
 /// # use ndarray::arr1;
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// # ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
-/// ndarray_io::file::make_room(&path)?;
+/// ndarray_io::file::grow_header(&path)?;
 /// # assert_eq!(ndarray_io::read_npy::<_, ndarray::Array1<u8>>(&path)?, arr1(&[1, 2]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn make_room<P: AsRef<Path>>(path: P) -> Result<()> {
-    make_room_with(path, &WriteOptions::new())
+pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
+    grow_header_with(path, &WriteOptions::new())
 }
 
 /// The same with options: of them, `sync` and `wait_for_lock` have an effect.
 ///
 /// ```
-/// use ndarray_io::file::make_room_with;
+/// use ndarray_io::file::grow_header_with;
 /// use ndarray_io::WriteOptions;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// # ndarray_io::write_npy(&path, &ndarray::arr1(&[1u8, 2]))?;
-/// make_room_with(&path, &WriteOptions::new().sync(true))?;
+/// grow_header_with(&path, &WriteOptions::new().sync(true))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn make_room_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<()> {
+pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
     let options = WriteOptions::new().sync(options.syncs()).wait_for_lock(options.lock_wait());
     let rewrite = || {

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use super::super::change;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::WritableElement;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{Sink, os};
@@ -13,8 +13,8 @@ use crate::transfer::{Sink, os};
 /// The dtype of elements that are not there yet.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
     if A::FILED.takes_len && options.the_text_width().is_none() {
-        let reason = "text that is written piece by piece needs a width: WriteOptions::text_width".into();
-        return Err(ErrorKind::BadOption { reason }.into());
+        let reason = "text that is written piece by piece needs a width".into();
+        return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
     }
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     match dtype.has_object() {
@@ -72,12 +72,8 @@ pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) 
     }
 }
 
-/// The options with which elements of a type are those of a file; an error that advises so if they are none.
-pub(crate) fn options_for<A: WritableElement>(
-    dtype: &DType,
-    options: &WriteOptions,
-    advice: &str,
-) -> Result<WriteOptions> {
+/// The options with which elements of a type are those of a file; an error if no options make them so.
+pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> Result<WriteOptions> {
     let of = |order| width_of::<A>(dtype, &options.clone().byte_order(order));
     let made = |options: &WriteOptions| A::dtype_for(&mut std::iter::empty(), options);
     let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
@@ -87,5 +83,6 @@ pub(crate) fn options_for<A: WritableElement>(
         return Ok(options);
     }
     let wanted = made(&of(ByteOrder::NATIVE))?;
-    Err(ErrorKind::DTypeMismatch { found: dtype.clone(), wanted, advice: advice.into() }.into())
+    let error = Error::from(ErrorKind::DTypeMismatch { found: wanted, wanted: dtype.clone() });
+    Err(error.with_help(Help::FileDType))
 }

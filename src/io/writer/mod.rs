@@ -3,7 +3,7 @@
 mod append;
 mod header;
 
-pub use append::{Surplus, make_room, make_room_with};
+pub use append::{UncommittedRows, grow_header, grow_header_with};
 pub(crate) use header::options_for;
 
 use std::fs::{self, File};
@@ -56,7 +56,7 @@ const COLLECTED: usize = 1 << 20;
 /// Rows count when [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called: the data are written before the header
 /// that counts them, and the header in one write, so that whoever reads the file meanwhile, or after a crash, sees the old
 /// length or the new one. A writer that is dropped leaves its last rows after the array, where
-/// [`Surplus::Recover`] finds them.
+/// [`UncommittedRows::Recover`] finds them.
 pub struct NpyWriter<A, W> {
     writer: Slot<W>,
     /// The file's path, if the writer has opened it.

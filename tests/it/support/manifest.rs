@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
-use ndarray_io::error::{ErrorKind, Limited, Part};
+use ndarray_io::error::{ErrorKind, FileSection, LimitKind};
 use ndarray_io::units::Unit;
 use ndarray_io::{Bytes, Chars, DType, Datetime64, Error, LongDouble, Timedelta64, Void};
 use num_complex::Complex;
@@ -102,7 +102,7 @@ pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::BadVersion { .. } => "bad_version",
-        ErrorKind::Truncated { part: Part::Payload { .. }, .. } => "truncated_data",
+        ErrorKind::Truncated { part: FileSection::Payload { .. }, .. } => "truncated_data",
         ErrorKind::Truncated { .. } => "truncated_header",
         ErrorKind::BadHeader { .. } => "bad_header",
         ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
@@ -114,8 +114,8 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::UnsupportedZip { .. } => "unsupported_zip",
         ErrorKind::BadCrc { .. } => "crc_mismatch",
         ErrorKind::BadDeflate { .. } => "bad_deflate",
-        ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
-        ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
+        ErrorKind::Objects { .. } => "object_needs_opt_in",
+        ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",
         _ => "none of the oracle's",
     }

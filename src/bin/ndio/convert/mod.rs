@@ -15,9 +15,9 @@ use ndarray_io::ra::RaOptions;
 use ndarray_io::{DType, NpyReader, NpzFile, NpzWriter, ReadOptions, WriteOptions, npy};
 use tempfile::TempPath;
 
-use super::Failure;
 use super::open::{Format, by_content, format_of, member_index};
 use super::progress::Progress;
+use super::{Failure, told};
 use super::{csv, raw};
 pub(crate) use options::Arguments;
 use options::{CompressionName, Kind, kind_of_name};
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         Input::Made(path) => path.display().to_string(),
         Input::Given(_) => return done,
     };
-    done.map_err(|failure| match failure.to_string() {
+    done.map_err(|failure| match told(&failure) {
         text if text.contains(&between) => {
             text.replace(&between, &arguments.input.display().to_string()).into()
         }

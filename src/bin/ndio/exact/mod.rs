@@ -7,7 +7,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::error::{ErrorKind, Limited, Part};
+use ndarray_io::error::{ErrorKind, FileSection, LimitKind};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{DynArray, Error, NpyReader, NpzFile, ReadOptions, npy};
@@ -193,7 +193,7 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::BadVersion { .. } => "bad_version",
-        ErrorKind::Truncated { part: Part::Payload { .. }, .. } => "truncated_data",
+        ErrorKind::Truncated { part: FileSection::Payload { .. }, .. } => "truncated_data",
         ErrorKind::Truncated { .. } => "truncated_header",
         ErrorKind::BadHeader { .. } => "bad_header",
         ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
@@ -205,14 +205,14 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::UnsupportedZip { .. } => "unsupported_zip",
         ErrorKind::BadCrc { .. } => "crc_mismatch",
         ErrorKind::BadDeflate { .. } => "bad_deflate",
-        ErrorKind::DTypeMismatch { found, .. } if found.has_object() => "object_needs_opt_in",
+        ErrorKind::Objects { .. } => "object_needs_opt_in",
         ErrorKind::UnsupportedPickle { .. } => "unsupported_pickle",
         ErrorKind::BadPickle { .. } => "bad_pickle",
         ErrorKind::Limit {
-            limited: Limited::ObjectNesting | Limited::Objects | Limited::Copies | Limited::Digits,
+            limit_kind: LimitKind::ObjectNesting | LimitKind::Objects | LimitKind::Copies | LimitKind::Digits,
             ..
         } => "bad_pickle",
-        ErrorKind::Limit { limited: Limited::PayloadBytes, .. } => "payload_too_large",
+        ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",
         ErrorKind::UnknownFlags { .. } => "unknown_flags",
         ErrorKind::BadPacking { .. } => "bad_packing",

@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for Make {
 pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
     let left = Cell::new(MOST);
     let told = Told { object: object.as_ref(), left: &left, within: None };
-    T::deserialize(told).map_err(|Failed(reason)| ErrorKind::BadOption { reason }.into())
+    T::deserialize(told).map_err(|Failed(reason)| ErrorKind::NotConvertible { reason }.into())
 }
 
 /// Why an object cannot be what was asked for.

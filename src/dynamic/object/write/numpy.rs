@@ -4,7 +4,7 @@ use super::super::compat::python_2;
 use super::super::{Array, Global};
 use super::Pickler;
 use crate::dtype::{DType, Title};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::shape::Order;
 
 impl<'a> Pickler<'a> {
@@ -42,9 +42,11 @@ impl<'a> Pickler<'a> {
         }
         // In older protocols a name ends with its line: what followed would be taken for opcodes.
         if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
-            let reason =
-                format!("the name {module:?}.{name:?} has a line end, which protocol 4 alone can write");
-            return Err(ErrorKind::BadOption { reason }.into());
+            let reason = format!(
+                "protocols before 4 cannot represent the name {module:?}.{name:?}, which has a line end"
+            );
+            let error = Error::from(ErrorKind::BadOption { reason });
+            return Err(error.with_help(Help::PickleProtocol { protocol: 4 }));
         }
         match name.split_once('.') {
             // In older protocols a name is that of a module's own: what is within it is got from there.
@@ -107,8 +109,8 @@ impl<'a> Pickler<'a> {
 
     pub(super) fn dtype(&mut self, dtype: &DType) -> Result<()> {
         if dtype.is_foreign_to_numpy() {
-            let advice = "NumPy has no complex numbers of 2 × 16 bits".into();
-            return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), advice }.into());
+            let reason = "NumPy has no complex numbers of 2 × 16 bits".into();
+            return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), reason }.into());
         }
         if let Some(number) = self.dtypes.get(dtype) {
             self.out.get(*number);

@@ -1,0 +1,85 @@
+//! What went wrong, in one line: the library's description, and its help in terms of this program's flags.
+
+use std::io;
+use std::path::Path;
+
+use ndarray_io::Casting;
+use ndarray_io::error::Help;
+
+/// What went wrong.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// A failure that names its file, once.
+pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
+    let (text, name) = (told(&failure), path.display().to_string());
+    if text.starts_with(&name) { text.into() } else { format!("{name}: {text}").into() }
+}
+
+/// A failure in one line.
+pub(crate) fn told(failure: &Failure) -> String {
+    let help = failure.downcast_ref::<ndarray_io::Error>().and_then(ndarray_io::Error::help);
+    let text = match help.and_then(|help| words(&help)) {
+        Some(help) => format!("{failure}; {help}"),
+        None => failure.to_string(),
+    };
+    text.replace('\n', " ")
+}
+
+/// Help as the user of this program can follow it, if there is a flag for it.
+fn words(help: &Help) -> Option<&'static str> {
+    Some(match help {
+        Help::AllowObjects => "--allow-objects reads them, as data",
+        Help::Cast(Casting::Safe) => "--casting safe allows it",
+        Help::Cast(Casting::SameKind) => "--casting same-kind allows it",
+        Help::Cast(_) => "--casting unsafe allows it",
+        Help::OneDType => "ndio convert --dtype makes them the same",
+        Help::DropTrailing => "--drop-trailing leaves them out",
+        Help::FortranOrder => "--order fortran makes it so",
+        Help::Version { .. } => "without --version, the lowest that will do is written",
+        _ => return None,
+    })
+}
+
+/// Whether nobody reads the output any more: `ndio show x.npy | head`.
+pub(crate) fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
+    let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
+    failure.downcast_ref::<io::Error>().is_some_and(is_pipe)
+        || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_pipe(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the kinds, out of the source: what does not name them all would be forgotten.
+    fn variants() -> Vec<&'static str> {
+        let source = include_str!("../../error/kind.rs");
+        let (_, kinds) = source.split_once("pub enum ErrorKind {\n").unwrap();
+        let (kinds, _) = kinds.split_once("\n}\n").unwrap();
+        let names = kinds.lines().filter_map(|line| line.strip_prefix("    "));
+        let names = names.filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+        names.map(|line| line.split([' ', ',', '(']).next().unwrap()).collect()
+    }
+
+    /// One error of each kind, as the library and as this program tell it. `NDARRAY_IO_UPDATE=1` writes the file anew, to be read.
+    #[test]
+    fn each_kind_of_error_is_told_as_in_the_file() {
+        let mut all = String::new();
+        for error in ndarray_io::error::one_of_each() {
+            let kind = format!("{:?}", error.kind());
+            let kind = kind.split([' ', '(']).next().unwrap_or_default().to_owned();
+            let help = error.help().map_or_else(|| "-".into(), |help| help.to_string());
+            all += &format!("{kind}\n  display  {error}\n  help     {help}\n");
+            all += &format!("  ndio     {}\n", told(&Failure::from(error)));
+        }
+        for variant in variants() {
+            assert!(all.contains(&format!("{variant}\n")), "no sample of {variant}");
+        }
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/errors.txt");
+        if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+            std::fs::write(path, &all).unwrap();
+        }
+        assert_eq!(all, std::fs::read_to_string(path).unwrap());
+    }
+}

@@ -1,0 +1,115 @@
+//! One error of each kind, for the test that shows what each says.
+
+use std::io;
+
+use super::{Error, ErrorKind, FileSection, Help, LimitKind};
+use crate::dtype::Casting;
+use crate::dtype::DType;
+
+/// One error of each kind, with the help that goes with it. It is for the tests of this library's own program.
+#[must_use]
+pub fn one_of_each() -> Vec<Error> {
+    let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);
+    let reason = || "a reason in words".to_owned();
+    let limits = [
+        LimitKind::HeaderBytes,
+        LimitKind::PayloadBytes,
+        LimitKind::Nesting,
+        LimitKind::RecordNesting,
+        LimitKind::Dimensions,
+        LimitKind::Objects,
+        LimitKind::ObjectNesting,
+        LimitKind::Copies,
+        LimitKind::Digits,
+        LimitKind::EmptyItems,
+    ];
+    let kinds = vec![
+        ErrorKind::Io(io::Error::from(io::ErrorKind::NotFound)),
+        ErrorKind::OutOfMemory { bytes: 1 << 40 },
+        ErrorKind::BadMagic { format: "NPY", found: b"PK\x03\x04\0\0".to_vec() },
+        ErrorKind::BadMagic { format: "RA", found: Vec::new() },
+        ErrorKind::BadVersion { major: 9, minor: 0 },
+        ErrorKind::Truncated { part: FileSection::Preamble, need: 10, have: 4 },
+        ErrorKind::Truncated { part: FileSection::Header, need: 128, have: 100 },
+        ErrorKind::Truncated {
+            part: FileSection::Payload { shape: vec![3, 4].into(), dtype: dtype("<f8") },
+            need: 96,
+            have: 80,
+        },
+        ErrorKind::BadHeader { reason: reason(), offset: None },
+        ErrorKind::BadHeader { reason: reason(), offset: Some(69) },
+        ErrorKind::UnknownFlags { flags: 0x80 },
+        ErrorKind::BadPacking { reason: reason() },
+        ErrorKind::UnsupportedPacking { reason: reason() },
+        ErrorKind::BadPickle { reason: reason(), offset: None },
+        ErrorKind::BadPickle { reason: reason(), offset: Some(7) },
+        ErrorKind::UnsupportedPickle { reason: reason() },
+        ErrorKind::UnsupportedDType { descr: "'<f3'".into(), reason: reason() },
+        ErrorKind::Overflow { what: "an array of shape (4611686018427387904, 4) and dtype '<f8'".into() },
+        ErrorKind::Trailing { bytes: 1, at_least: true, rows: 0 },
+        ErrorKind::Trailing { bytes: 16, at_least: false, rows: 2 },
+        ErrorKind::BadBool { found: 2 },
+        ErrorKind::BadUnicode { code: 0x11_0000 },
+        ErrorKind::BadUtf8 { valid_up_to: 3 },
+        ErrorKind::BadZip { reason: reason() },
+        ErrorKind::UnsupportedZip { reason: reason() },
+        ErrorKind::BadCrc { found: 1, wanted: 2 },
+        ErrorKind::BadDeflate { reason: reason() },
+        ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") },
+        ErrorKind::Objects { found: DType::Object },
+        ErrorKind::MissingField { field: "mass".into(), found: dtype("[('x', '<f4')]") },
+        ErrorKind::ExtraField { field: "mass".into() },
+        ErrorKind::RankMismatch { found: vec![2].into(), wanted: 1 },
+        ErrorKind::ShapeMismatch { found: vec![2].into(), wanted: vec![2, 3].into() },
+        ErrorKind::ForeignByteOrder { found: dtype(">f8") },
+        ErrorKind::NotConvertible { reason: reason() },
+        ErrorKind::NotViewable { found: dtype("[('x', '<f4')]") },
+        ErrorKind::NotStored { packed: 10, size: 100 },
+        ErrorKind::Misaligned { wanted: 8, off_by: 2 },
+        ErrorKind::Packed,
+        ErrorKind::NotExpressible { format: "RA", dtype: dtype("<U3"), reason: reason() },
+        ErrorKind::VersionTooLow { wanted: (1, 0), needed: (2, 0) },
+        ErrorKind::AlreadyExists,
+        ErrorKind::CannotReplace { reason: reason() },
+        ErrorKind::TextTooLong { length: 5, width: 4 },
+        ErrorKind::NoSuchMember { name: "x".into(), there: vec!["y".into(), "z".into()] },
+        ErrorKind::AmbiguousName { name: "x".into(), indices: vec![0, 3] },
+        ErrorKind::NameTaken { name: "x".into() },
+        ErrorKind::WrongCount { found: 3, wanted: 1 },
+        ErrorKind::Cancelled,
+        ErrorKind::Locked,
+        ErrorKind::ChangedByOther { found: 136, wanted: 132 },
+        ErrorKind::ArrayChanged { reason: reason() },
+        ErrorKind::RowMismatch { found: vec![2].into(), row: vec![3].into() },
+        ErrorKind::NoRoom { header: 128 },
+        ErrorKind::TornHeader { header: 640 },
+        ErrorKind::UncommittedRows { bytes: 17, rows: 2 },
+        ErrorKind::BadOption { reason: reason() },
+    ];
+    let limits = limits.map(|limit_kind| ErrorKind::Limit { limit_kind, found: 5000, limit: 1000 });
+    let mut all: Vec<Error> = kinds.into_iter().chain(limits).map(Error::from).collect();
+    // Help that the kind alone does not tell.
+    let mismatch = |help| {
+        Error::from(ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") }).with_help(help)
+    };
+    all.extend([
+        mismatch(Help::ReadAs { rust_type: "f64".into(), can_convert: true }),
+        mismatch(Help::Cast(Casting::SameKind)),
+        mismatch(Help::ReadRecords),
+        mismatch(Help::ReadDynamic),
+        mismatch(Help::FileDType),
+        mismatch(Help::OneDType),
+        Error::from(ErrorKind::Objects { found: DType::Object }).with_help(Help::ReadPickle),
+        Error::from(ErrorKind::NotExpressible { format: "RA", dtype: dtype("|b1"), reason: reason() })
+            .with_help(Help::RaBool),
+        Error::from(ErrorKind::Trailing { bytes: 5, at_least: false, rows: 0 }).with_help(Help::DropTrailing),
+        Error::from(ErrorKind::CannotReplace { reason: reason() }).with_help(Help::KeepTrailing),
+        Error::from(ErrorKind::TextTooLong { length: 5, width: 4 }).at_field("name").at_element(3),
+        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::FortranOrder),
+        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::NextArray),
+        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::OpenToWrite),
+        Error::from(ErrorKind::BadOption { reason: reason() })
+            .with_help(Help::PickleProtocol { protocol: 4 }),
+    ]);
+    all
+}
