@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // To anything that writes, compressed on all cores.
     let options = NpzOptions::new().compression(Compression::deflated());
-    let mut npz = NpzWriter::new_with_options(Vec::new(), options);
+    let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
     npz.add_array("numbers", &Array1::from_iter(0..1_000_000u32))?;
     println!("4,000,000 bytes deflated to {}", npz.finish()?.len());
     describe(&path)

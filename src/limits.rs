@@ -12,9 +12,9 @@ use crate::error::{ErrorKind, LimitKind, Result};
 /// // Uploads: no array over 64 MiB.
 /// let options = ReadOptions::new().limits(Limits::default().payload(64 << 20));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    header: usize,
+    header: u64,
     payload: u64,
     objects: u64,
     object_height: u32,
@@ -30,9 +30,14 @@ impl Limits {
     /// How many axes an array may have.
     pub(crate) const DIMENSIONS: usize = 64;
 
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// The longest header that is read, in bytes. By default 1 MiB: NumPy's own limit of 10,000 stops real files.
     #[must_use]
-    pub fn header(mut self, bytes: usize) -> Self {
+    pub fn header(mut self, bytes: u64) -> Self {
         self.header = bytes;
         self
     }
@@ -61,18 +66,28 @@ impl Limits {
         self
     }
 
-    #[cfg(feature = "object")]
-    pub(crate) fn the_object_height(&self) -> u32 {
-        self.object_height
+    /// What [`header`](Self::header) has set.
+    pub fn get_header(&self) -> u64 {
+        self.header
     }
 
-    #[cfg(feature = "object")]
-    pub(crate) fn the_objects(&self) -> u64 {
+    /// What [`payload`](Self::payload) has set.
+    pub fn get_payload(&self) -> u64 {
+        self.payload
+    }
+
+    /// What [`objects`](Self::objects) has set.
+    pub fn get_objects(&self) -> u64 {
         self.objects
     }
 
+    /// What [`object_height`](Self::object_height) has set.
+    pub fn get_object_height(&self) -> u32 {
+        self.object_height
+    }
+
     pub(crate) fn check_header(&self, bytes: u64) -> Result<()> {
-        check(LimitKind::HeaderBytes, bytes, self.header as u64)
+        check(LimitKind::HeaderBytes, bytes, self.header)
     }
 
     pub(crate) fn check_payload(&self, bytes: u64) -> Result<()> {

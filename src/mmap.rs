@@ -51,7 +51,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     fn slab(mut file: &File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let mut source = Source::of(&mut file);
-        let (found, start) = io::read_header_of_file::<F>(&mut source, options.the_limits())?;
+        let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
         let header = F::header(&found);
         F::check_plain(&found, options)?;
         let plain = viewable(header.dtype(), &F::gate(&found, options))?;
@@ -392,7 +392,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         A: WritableElement,
     {
         let path = path.as_ref();
-        if options.the_byte_order() != ByteOrder::NATIVE {
+        if options.get_byte_order() != ByteOrder::NATIVE {
             let reason = "a map is in this machine's byte order".into();
             return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
         }
@@ -402,7 +402,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             // SAFETY: the caller promises that nobody else uses the file.
             let map = unsafe { MmapMut::map_mut(file)? };
             // The handle shares the lock that is taken before anybody else can open the file.
-            let locked = Locked::new(file.try_clone()?, Purpose::Map, options.lock_wait())?;
+            let locked = Locked::new(file.try_clone()?, Purpose::Map, options.get_wait_for_lock())?;
             made = Some(Self::over(map, Some(locked), &ReadOptions::new())?);
             Ok(())
         };

@@ -286,8 +286,8 @@ where
     T: WriteRaExt + ?Sized,
 {
     let path = path.as_ref();
-    let write = options.the_write();
-    let put = || match options.the_trailing() {
+    let write = options.element_options();
+    let put = || match options.get_trailing() {
         Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),
         Trailing::Keep => {
             let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);

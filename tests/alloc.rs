@@ -427,13 +427,13 @@ fn archives_take_little() {
     let two = WriteOptions::new().threads(2);
     let deflated = NpzOptions::new().compression(Compression::Deflated(1)).write(two);
     let (peak, _, ()) = measured(|| {
-        let mut npz = NpzWriter::new_with_options(io::sink(), deflated.clone());
+        let mut npz = NpzWriter::new_with_options(io::sink(), &deflated);
         npz.add_array("a", &array).unwrap();
         npz.add_array("b", &array.slice(ndarray::s![..;-1])).unwrap();
         npz.finish().unwrap();
     });
     assert!(peak <= 16 * MIB, "deflating twice 32 MiB took {peak} bytes");
-    let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), deflated);
+    let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), &deflated);
     npz.add_array("a", &array).unwrap();
     let bytes = npz.finish().unwrap();
     drop(array);
@@ -448,6 +448,6 @@ fn archives_take_little() {
     let limits = ndarray_io::Limits::default().payload(1 << 20);
     let options = ReadOptions::new().limits(limits);
     let (peak, _, read) =
-        measured(|| NpzReader::with_options(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
+        measured(|| NpzReader::new_with(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
     assert!(read.is_err() && peak <= MIB, "a bomb took {peak} bytes");
 }

@@ -41,7 +41,7 @@ pub trait ReadRaExt: FromPayload + Sealed {
 
     /// Reads one array, with options.
     fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
-        RaReader::with_options(reader, options)?.read()
+        RaReader::new_with(reader, options)?.read()
     }
 }
 
@@ -68,7 +68,7 @@ pub trait WriteRaExt: Store {
 
     /// Writes the array with options and flushes the writer.
     fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
-        let trailing = match options.the_trailing() {
+        let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
             Trailing::Write(bytes) => &bytes[..],
             Trailing::Keep => {
@@ -76,9 +76,9 @@ pub trait WriteRaExt: Store {
                 return Err(ErrorKind::BadOption { reason }.into());
             }
         };
-        change::check_syncs(&mut writer, &options.the_write())?;
+        change::check_syncs(&mut writer, &options.element_options())?;
         store_ra(self, &mut writer, trailing, options)?;
-        change::sync_writer(&mut writer, &options.the_write())
+        change::sync_writer(&mut writer, &options.element_options())
     }
 }
 
@@ -148,9 +148,9 @@ pub(crate) fn store_ra<T: Store + ?Sized, W: Write>(
     trailing: &[u8],
     options: &RaOptions,
 ) -> Result<()> {
-    let write = options.the_write();
-    let describe = |header: &Header| RaHeader::of(header, options.takes_eltype_5());
-    if options.is_compressed() {
+    let write = options.element_options();
+    let describe = |header: &Header| RaHeader::of(header, options.get_eltype_5());
+    if options.get_compressed() {
         store_packed(array, Sink::of(&mut writer), &write, describe)?;
     } else {
         let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());

@@ -53,7 +53,7 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
-        NpyReader::with_options(reader, options)?.read()
+        NpyReader::new_with(reader, options)?.read()
     }
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<Place<A, D, F>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
-    let (found, start) = io::read_header::<F>(&mut source, options.the_limits())?;
+    let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
     let header = F::header(&found);
     let dim = dimension(header.shape())?;
     F::check_plain(&found, options)?;

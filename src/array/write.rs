@@ -149,7 +149,7 @@ impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
         options: &WriteOptions,
         format: &mut Format<'_>,
     ) -> Result<()> {
-        let order = options.the_order().unwrap_or_else(|| order_of(self));
+        let order = options.get_order().unwrap_or_else(|| order_of(self));
         // In Fortran order, the elements follow one another as those of the reversed axes in C order.
         let view = if order == Order::Fortran { self.t() } else { self.view() };
         let dtype = A::dtype_for(&mut view.iter(), options)?;

@@ -248,7 +248,7 @@ impl Inputs {
         if all == 0 {
             return Ok(());
         }
-        let threads = conversion.write.thread_count();
+        let threads = conversion.write.get_threads();
         // In memory are a tile for each thread, and of what is written in order two more.
         let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
         let writes = if start.is_some() { Writes::Anywhere } else { Writes::InOrder };

@@ -24,7 +24,9 @@ use crate::progress::go_on;
 use crate::ra_format as ra;
 use crate::shape::Order;
 
-/// What becomes of a file on its way to another, and how.
+/// What is changed when a file is converted or joined, and how.
+///
+/// Unlike other options it is passed by value, since its progress callback may borrow and change what the caller has.
 ///
 /// ```
 /// use ndarray_io::convert::Conversion;
@@ -116,6 +118,41 @@ impl<'a> Conversion<'a> {
     pub fn write(mut self, options: WriteOptions) -> Self {
         self.write = options.without_progress(); // which it has itself
         self
+    }
+
+    /// What [`order`](Self::order) has set.
+    pub fn get_order(&self) -> Option<Order> {
+        self.order
+    }
+
+    /// What [`byte_order`](Self::byte_order) has set.
+    pub fn get_byte_order(&self) -> Option<ByteOrder> {
+        self.byte_order
+    }
+
+    /// What [`dtype`](Self::dtype) has set.
+    pub fn get_dtype(&self) -> Option<(&DType, Casting)> {
+        self.dtype.as_ref().map(|(dtype, casting)| (dtype, *casting))
+    }
+
+    /// What [`memory`](Self::memory) has set.
+    pub fn get_memory(&self) -> Option<usize> {
+        self.memory
+    }
+
+    /// What [`drop_trailing`](Self::drop_trailing) has set.
+    pub fn get_drop_trailing(&self) -> bool {
+        self.drop_trailing
+    }
+
+    /// What [`read`](Self::read) has set.
+    pub fn get_read(&self) -> &ReadOptions {
+        &self.read
+    }
+
+    /// What [`write`](Self::write) has set.
+    pub fn get_write(&self) -> &WriteOptions {
+        &self.write
     }
 
     /// How much is in memory at a time.
@@ -230,7 +267,7 @@ fn join_npy<P: AsRef<Path>>(
         inputs.refuse_uncounted_rows(target)?;
     }
     let header = inputs.header(along, &conversion)?;
-    let head = npy::format(&header, conversion.write.the_version())?;
+    let head = npy::format(&header, conversion.write.get_version())?;
     write_file(to, locked.as_ref(), &inputs, along, (&header, &head), &mut conversion)
 }
 
@@ -288,7 +325,7 @@ where
     let locked = lock_if_input(to, &[from], &conversion)?;
     let mut reader = File::open(from)
         .map_err(Error::from)
-        .and_then(|file| RaReader::with_options(file, &conversion.read))
+        .and_then(|file| RaReader::new_with(file, &conversion.read))
         .map_err(|error| error.at_path(from))?;
     if !conversion.drop_trailing
         && let Some(bytes @ 1..) = reader.trailing_len()
@@ -312,7 +349,7 @@ where
         Err(error) => return Err(error),
     };
     let header = inputs.header(Along::Alone, &conversion)?;
-    let head = npy::format(&header, conversion.write.the_version()).map_err(|error| error.at_path(from))?;
+    let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
     write_file(to, locked.as_ref(), &inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 

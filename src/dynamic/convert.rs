@@ -66,7 +66,7 @@ impl DynArray {
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
         let mut data = Data::new(header.payload_len().unwrap_or_default())?;
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
-        let threads = || ReadOptions::new().thread_count();
+        let threads = || ReadOptions::new().get_threads();
         recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)?;
         Ok(Self::of_data(header, data))
     }

@@ -45,7 +45,7 @@ impl DynArray {
             Order::C => std::iter::once(records).chain(inner).collect(),
             Order::Fortran => inner.rev().chain([records]).collect(),
         };
-        let (part, threads) = (header.dtype().item_size(), || ReadOptions::new().thread_count());
+        let (part, threads) = (header.dtype().item_size(), || ReadOptions::new().get_threads());
         pick_all(self.bytes(), column.offset, &axes, part, data.bytes_mut(), threads);
         Ok(Self::of_data(header, data))
     }

@@ -334,7 +334,7 @@ impl FromPayload for DynArray {
         let payload = payload.into_inner();
         let Some(len) = payload.header.payload_len() else {
             #[cfg(feature = "object")]
-            if payload.options.allows_objects() {
+            if payload.options.get_allow_objects() {
                 return Self::read_objects(payload);
             }
             let found = payload.header.dtype();
@@ -359,13 +359,13 @@ impl Store for DynArray {
         let mut sink = sink.into_inner();
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
-            let order = options.the_order().unwrap_or(self.order());
+            let order = options.get_order().unwrap_or(self.order());
             let header = Header::new(self.dtype().clone(), order, self.header.shape().clone())?;
             let items = object::rearranged(objects, &self.header, order);
             let payload = object::encode(&mut items.iter(), &header, options)?;
             return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
         }
-        match options.the_order() {
+        match options.get_order() {
             // Of one axis at most, both orders are the same.
             Some(order) if order != self.order() => {
                 let header = Header::new(self.dtype().clone(), order, self.header.shape().clone())?;

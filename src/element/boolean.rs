@@ -20,7 +20,7 @@ fn dtype() -> DType {
 
 impl ReadableElement for bool {
     fn accept(found: &DType, options: &ReadOptions) -> Result<How<Self>> {
-        match (found.as_scalar(), options.the_casting()) {
+        match (found.as_scalar(), options.get_casting()) {
             (Some(found), _) if found.kind() == Kind::Bool => Ok(How::Plain(Plain::checked(|item| {
                 ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() }
             }))),

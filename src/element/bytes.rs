@@ -156,7 +156,7 @@ fn of_width(width: usize) -> Result<DType> {
 /// it is enough.
 pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &WriteOptions) -> Result<usize> {
     let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
-    match (longest, options.the_text_width()) {
+    match (longest, options.get_text_width()) {
         (Some((index, length)), Some(width)) if length > width => {
             Err(crate::error::Error::from(ErrorKind::TextTooLong { length, width }).at_element(index))
         }

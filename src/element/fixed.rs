@@ -49,7 +49,7 @@ macro_rules! elements {
                 options: &$crate::options::WriteOptions,
             ) -> $crate::error::Result<$crate::dtype::DType> {
                 use $crate::element::fixed::Fixed;
-                Ok(Self::scalar(options.the_byte_order()).into())
+                Ok(Self::scalar(options.get_byte_order()).into())
             }
 
             fn emit(dtype: &$crate::dtype::DType) -> $crate::element::Emit<Self> {

@@ -28,7 +28,7 @@ macro_rules! numbers {
 pub(super) use numbers;
 
 pub(super) fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
-    match (found, options.the_casting()) {
+    match (found, options.get_casting()) {
         (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting),
         _ => {
             let wanted = T::scalar(ByteOrder::NATIVE);

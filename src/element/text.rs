@@ -195,7 +195,7 @@ impl WritableElement for String {
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let width = width_for(&mut items.map(|item| item.chars().count()), options)?;
-        of_width(width, options.the_byte_order())
+        of_width(width, options.get_byte_order())
     }
 
     fn emit(dtype: &DType) -> Emit<Self> {

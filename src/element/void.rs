@@ -71,7 +71,7 @@ mod bf16 {
 
     impl WritableElement for bf16 {
         fn dtype_for(_: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
-            if options.the_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
+            if options.get_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
                 let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
                 return Err(ErrorKind::BadOption { reason }.into());
             }

@@ -97,7 +97,7 @@ impl ArrayFormat for Npy {
     }
 
     fn format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
-        npy::format(header, options.the_version())
+        npy::format(header, options.get_version())
     }
 
     fn with_payload<T>(

@@ -103,9 +103,9 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<T> {
-    let (mut found, _) = read_header_of_file::<F>(source, options.the_limits())?;
+    let (mut found, _) = read_header_of_file::<F>(source, options.get_limits())?;
     if !F::HAS_TRAILING
-        && !options.allows_trailing()
+        && !options.get_allow_trailing()
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
         && let Some(file) = source.file()
     {
@@ -114,7 +114,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
             if change::is_being_changed(file) {
                 return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
             }
-            (found, _) = read_header_again::<F>(source, file, options.the_limits())?;
+            (found, _) = read_header_again::<F>(source, file, options.get_limits())?;
             if surplus_of::<F>(source, &found) == Some(0) {
                 break;
             }
@@ -160,7 +160,7 @@ pub(crate) fn next_header<F: ArrayFormat>(
 /// Reads an array that is all of a source.
 #[cfg(feature = "npz")]
 pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
-    let (found, _) = read_header::<super::Npy>(source, options.the_limits())?;
+    let (found, _) = read_header::<super::Npy>(source, options.get_limits())?;
     read_last::<super::Npy, _>(source, &found, options)
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
     let most = if source.has_witness() { 1 } else { MOST };
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
-        None if options.allows_trailing() => 0,
+        None if options.get_allow_trailing() => 0,
         None => {
             let bytes = source.skip(most)?;
             return check_surplus(bytes, bytes == most, header.row_bytes(), options);
@@ -208,7 +208,7 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {
-    if bytes > 0 && !options.allows_trailing() {
+    if bytes > 0 && !options.get_allow_trailing() {
         let rows = bytes.checked_div(row).unwrap_or(0);
         return Err(ErrorKind::Trailing { bytes, at_least, rows }.into());
     }

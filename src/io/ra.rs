@@ -91,7 +91,7 @@ impl ArrayFormat for Ra {
 
 fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     let flags = found.unknown_flags();
-    if flags != 0 && !options.ignores_ra_flags() {
+    if flags != 0 && !options.get_ignore_ra_flags() {
         return Err(ErrorKind::UnknownFlags { flags }.into());
     }
     if found.is_big_endian() && (found.eltype, found.elbyte) == (5, 2) {
@@ -168,7 +168,7 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 /// follows the header.
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
-    options.the_limits().check_payload(found.unpacked())?;
+    options.get_limits().check_payload(found.unpacked())?;
     let len = found.header.payload_len().unwrap_or_default();
     let stored = rest.get(..len); // both sizes are the same
     let scalar = found.header.dtype().as_scalar();
@@ -190,7 +190,7 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
     match (unpacked, stored) {
         (Some(bytes), _) => Ok(bytes),
         (None, None) => Err(transfer::truncated(&found.header, have)),
-        (None, Some(stored)) if options.ignores_ra_flags() => Ok(stored.to_vec()),
+        (None, Some(stored)) if options.get_ignore_ra_flags() => Ok(stored.to_vec()),
         (None, Some(_)) => {
             let reason = "they are neither a block of LZ4 nor numbers of variable length, and may not be packed at all".into();
             Err(Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags))

@@ -85,7 +85,7 @@ enum State {
 impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Reads the first header.
     pub fn new(reader: R) -> Result<Self> {
-        Self::with_options(reader, &ReadOptions::new())
+        Self::new_with(reader, &ReadOptions::new())
     }
 
     /// Reads the first header, with options for it and for all that follows.
@@ -96,11 +96,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # let mut file = Vec::new();
     /// # arr1(&[1.0]).write_npy(&mut file)?;
     /// let options = ReadOptions::new().limits(Limits::default().header(10_000).payload(1 << 20));
-    /// let mut reader = NpyReader::with_options(&file[..], &options)?;
+    /// let mut reader = NpyReader::new_with(&file[..], &options)?;
     /// # let array: Array1<f64> = reader.read()?;
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn with_options(mut reader: R, options: &ReadOptions) -> Result<Self> {
+    pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
         let (found, data_offset) = header_from::<R, F>(&mut reader, options)?;
         Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
     }
@@ -275,7 +275,7 @@ impl<R: Read> NpyReader<R> {
         self.check_state(State::AtEnd)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        match payload::next_header::<Npy>(&mut source, self.options.the_limits())? {
+        match payload::next_header::<Npy>(&mut source, self.options.get_limits())? {
             None => {
                 self.state = State::AtEnd;
                 Ok(false)
@@ -331,7 +331,7 @@ fn is_there(source: &mut Source<'_>) -> bool {
 
 fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -> Result<(F::Found, usize)> {
     let mut source = Source::of(reader);
-    let found = payload::read_header::<F>(&mut source, options.the_limits())?;
+    let found = payload::read_header::<F>(&mut source, options.get_limits())?;
     source.settle()?;
     Ok(found)
 }

@@ -22,7 +22,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<()> {
     let (order, shape) = parts_of(shape);
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
-    let header = Header::new(dtype, options.the_order().unwrap_or(order), shape)?;
+    let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;
     let Some(bytes) = header.payload_len() else {
         return Err(ErrorKind::BadOption { reason: "zeros are no pickle of Python objects".into() }.into());
     };
@@ -33,7 +33,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     };
     change::set_len(file, start)?; // so that nothing of what was there shows
     change::set_len(file, end)?;
-    if options.preallocates() && !os::fill_with_room(file, start, bytes as u64)? {
+    if options.get_preallocate() && !os::fill_with_room(file, start, bytes as u64)? {
         // The system does not reserve room: zeros that are written take it.
         const BLOCK: usize = 1 << 20;
         let zeros = vec![0; BLOCK.min(bytes)];

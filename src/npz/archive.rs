@@ -270,9 +270,9 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
     let found = place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
             let mut unpack = Unpack::new(source, unpacker);
-            io::read_header::<Npy>(&mut Source::of(&mut unpack), options.the_limits())
+            io::read_header::<Npy>(&mut Source::of(&mut unpack), options.get_limits())
         }
-        None => io::read_header::<Npy>(&mut source, options.the_limits()),
+        None => io::read_header::<Npy>(&mut source, options.get_limits()),
     });
     found.map(|(found, _)| found)
 }
@@ -295,7 +295,7 @@ pub(super) fn copy_raw(
     options: &ReadOptions,
     writer: &mut dyn Write,
 ) -> Result<u64> {
-    options.the_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
+    options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
     open(place, member, options, |source| {
         let mut block = vec![0; transfer::BLOCK];
         let mut left = member.size;
@@ -398,7 +398,7 @@ fn open_at<T>(
             let mut unpack = Unpack::new(source, unpacker);
             let mut source = Source::of(&mut unpack).seen_by(Some(&seen));
             let taken = call(&mut source)?;
-            if options.allows_trailing() {
+            if options.get_allow_trailing() {
                 source.skip(member.size.saturating_sub(source.passed()))?;
             }
             // The end has to be seen, too.

@@ -52,18 +52,18 @@ impl NpzFile {
     /// Opens an archive by its path, with options for all that is read from it.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        let open = || Self::with_options(File::open(path)?, options);
+        let open = || Self::new_with(File::open(path)?, options);
         let opened = open().map_err(|error| error.at_path(path))?;
         Ok(Self { path: Some(path.to_owned()), ..opened })
     }
 
     /// The archive in a file that is open.
     pub fn new(file: File) -> Result<Self> {
-        Self::with_options(file, &ReadOptions::new())
+        Self::new_with(file, &ReadOptions::new())
     }
 
     /// The same with options.
-    pub fn with_options(file: File, options: &ReadOptions) -> Result<Self> {
+    pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut Place::File(&file))?;
         Ok(Self { file, path: None, archive, options: options.clone() })
     }
@@ -234,7 +234,7 @@ impl NpzFile {
         let members = self.members();
         let arrays: Vec<usize> = (0..members.len()).filter(|&index| members[index].is_array()).collect();
         // Either members are read at the same time, or parts of one member.
-        let threads = self.options.thread_count().min(arrays.len());
+        let threads = self.options.get_threads().min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let next = AtomicUsize::new(0);
         let work = || {

@@ -70,11 +70,13 @@ impl NpzOptions {
         self
     }
 
-    pub(super) fn the_compression(&self) -> Compression {
+    /// What [`compression`](Self::compression) has set.
+    pub fn get_compression(&self) -> Compression {
         self.compression
     }
 
-    pub(super) fn the_write(&self) -> &WriteOptions {
+    /// What [`write`](Self::write) has set.
+    pub fn get_write(&self) -> &WriteOptions {
         &self.write
     }
 }

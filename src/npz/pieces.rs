@@ -45,7 +45,7 @@ impl<W: Write> NpzWriter<W> {
         let shape = shape.into_shape_with_order();
         let elements = shape.raw_dim().slice().iter().fold(1, |all: usize, axis| all.saturating_mul(*axis));
         let make = |writer: &mut dyn Write, options: &WriteOptions| {
-            let mut pieces = NpyWriter::with_shape_and_options(writer, shape, options)?;
+            let mut pieces = NpyWriter::shaped_with(writer, shape, options)?;
             write(&mut pieces)?;
             pieces.finish().map(drop)
         };

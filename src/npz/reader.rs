@@ -45,11 +45,11 @@ pub struct NpzReader<R> {
 impl<R: Read + Seek> NpzReader<R> {
     /// Reads the archive's directory. Members are not touched.
     pub fn new(reader: R) -> Result<Self> {
-        Self::with_options(reader, &ReadOptions::new())
+        Self::new_with(reader, &ReadOptions::new())
     }
 
     /// Reads the archive's directory, with options for all that is read from it.
-    pub fn with_options(mut reader: R, options: &ReadOptions) -> Result<Self> {
+    pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut place(&mut reader))?;
         Ok(Self { reader, archive, options: options.clone() })
     }

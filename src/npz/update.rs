@@ -45,22 +45,22 @@ impl<'a> NpzUpdate<'a> {
     /// Opens an archive, and locks it until the update is finished or dropped: another update fails with
     /// [`ErrorKind::Locked`]. Nothing is changed before [`NpzUpdate::finish`].
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_with(path, NpzOptions::new())
+        Self::open_with(path, &NpzOptions::new())
     }
 
     /// Opens an archive, with options for the members that are written.
-    pub fn open_with<P: AsRef<Path>>(path: P, options: NpzOptions) -> Result<Self> {
+    pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
-            if options.the_write().is_in_place() {
+            if options.get_write().get_in_place() {
                 let reason =
                     "an archive is read while its successor is written, so that it cannot be in its place";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
-            let file = change::open_locked(path, Purpose::Change, options.the_write().lock_wait())?;
+            let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
             let archive = Archive::load(&mut Place::File(&file))?;
             let (changes, added) = Default::default();
-            Ok(Self { path: path.to_owned(), file, archive, options, changes, added })
+            Ok(Self { path: path.to_owned(), file, archive, options: options.clone(), changes, added })
         };
         open().map_err(|error: crate::error::Error| error.at_path(path))
     }
@@ -109,7 +109,7 @@ impl<'a> NpzUpdate<'a> {
             let mut before: &File = &old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
-            let mut npz = NpzWriter::new_with_options(file, options.clone());
+            let mut npz = NpzWriter::new_with_options(file, &options);
             npz.set_comment(archive.comment().to_vec());
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
@@ -128,7 +128,7 @@ impl<'a> NpzUpdate<'a> {
                 _ => Err(ErrorKind::Locked.into()),
             }
         };
-        change::replace_locked(&path, &old, options.the_write(), write).map_err(|error| error.at_path(&path))
+        change::replace_locked(&path, &old, options.get_write(), write).map_err(|error| error.at_path(&path))
     }
 }
 

@@ -68,21 +68,21 @@ struct Rows {
 impl<W: Write> NpzWriter<W> {
     /// Stores arrays as they are.
     pub fn new(writer: W) -> Self {
-        Self::new_with_options(writer, NpzOptions::new())
+        Self::new_with_options(writer, &NpzOptions::new())
     }
 
     /// Deflates arrays, with the usual level and on all cores.
     pub fn new_compressed(writer: W) -> Self {
-        Self::new_with_options(writer, NpzOptions::new().compression(Compression::deflated()))
+        Self::new_with_options(writer, &NpzOptions::new().compression(Compression::deflated()))
     }
 
     /// Packs arrays as the options say.
-    pub fn new_with_options(mut writer: W, options: NpzOptions) -> Self {
+    pub fn new_with_options(mut writer: W, options: &NpzOptions) -> Self {
         let mut rows = Rows::default();
         if let Some((start, can_patch)) = os::as_file(&mut writer).and_then(os::position) {
             (rows.start, rows.can_patch) = (start, can_patch);
         }
-        Self { writer, options, rows, names: HashSet::new(), is_broken: false }
+        Self { writer, options: options.clone(), rows, names: HashSet::new(), is_broken: false }
     }
 
     /// Adds an array. Its member is named like it, with the suffix `.npy`.
@@ -103,16 +103,16 @@ impl<W: Write> NpzWriter<W> {
     /// # use ndarray_io::NpzWriter;
     /// let mut npz = NpzWriter::new(Vec::new());
     /// let small = NpzOptions::new().compression(Compression::Deflated(9));
-    /// npz.add_array_with_options("zeros", &ndarray::Array1::<f64>::zeros(100_000), small)?;
+    /// npz.add_array_with_options("zeros", &ndarray::Array1::<f64>::zeros(100_000), &small)?;
     /// assert!(npz.finish()?.len() < 2000);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn add_array_with_options<N, T>(&mut self, name: N, array: &T, options: NpzOptions) -> Result<()>
+    pub fn add_array_with_options<N, T>(&mut self, name: N, array: &T, options: &NpzOptions) -> Result<()>
     where
         N: Into<String>,
         T: WriteNpyExt + ?Sized,
     {
-        self.add(name.into(), array, &options)
+        self.add(name.into(), array, options)
     }
 
     pub(super) fn add<T: Store + ?Sized>(
@@ -132,7 +132,7 @@ impl<W: Write> NpzWriter<W> {
         options: &NpzOptions,
     ) -> Result<()> {
         self.check(&name)?;
-        let mut member = new_member(&name, options.the_compression());
+        let mut member = new_member(&name, options.get_compression());
         let added = match array.byte_len() {
             len if len <= SMALL => self.add_small(&mut member, array, options),
             _ => {
@@ -203,7 +203,7 @@ impl<W: Write> NpzWriter<W> {
         options: &NpzOptions,
     ) -> Result<bool> {
         let mut content = Vec::new();
-        store_npy_into(array, Sink::of(&mut content), options.the_write())?;
+        store_npy_into(array, Sink::of(&mut content), options.get_write())?;
         let mut sum = Sum::default();
         sum.add(&content);
         (member.crc, member.size) = (sum.get(), sum.len());
@@ -237,11 +237,11 @@ impl<W: Write> NpzWriter<W> {
         let mut sink = Sink::of(&mut self.writer);
         let packed = match member.method {
             Method::Stored => {
-                store_npy_into(array, sink.seen_by(&mut see), options.the_write())?;
+                store_npy_into(array, sink.seen_by(&mut see), options.get_write())?;
                 sum.len()
             }
             _ => self.rows.pack(&mut sink, options, |mut packer| {
-                store_npy_into(array, Sink::of(&mut packer).seen_by(&mut see), options.the_write())
+                store_npy_into(array, Sink::of(&mut packer).seen_by(&mut see), options.get_write())
             })?,
         };
         (member.crc, member.size, member.packed) = (sum.get(), sum.len(), packed);
@@ -281,7 +281,7 @@ impl<W: Write> NpzWriter<W> {
         self.write_row(&end)?;
         self.flush_row()?;
         Sink::of(&mut self.writer).flush()?;
-        change::sync_writer(&mut self.writer, self.options.the_write())?;
+        change::sync_writer(&mut self.writer, self.options.get_write())?;
         Ok(self.writer)
     }
 }
@@ -294,7 +294,7 @@ impl Rows {
         options: &NpzOptions,
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<u64> {
-        match options.the_compression() {
+        match options.get_compression() {
             Compression::Stored => unreachable!("the caller stores it"),
             Compression::Deflated(level) => {
                 let mut deflate = Deflate::new(sink, self.deflaters(level, options));
@@ -303,7 +303,7 @@ impl Rows {
             }
             #[cfg(feature = "zstd")]
             Compression::Zstd(level) => {
-                let mut zstd = Zstd::new(sink, level, options.the_write().thread_count())?;
+                let mut zstd = Zstd::new(sink, level, options.get_write().get_threads())?;
                 write(&mut zstd)?;
                 zstd.finish()
             }
@@ -314,7 +314,7 @@ impl Rows {
     fn deflaters(&mut self, level: u32, options: &NpzOptions) -> &Deflaters {
         match &mut self.deflaters {
             Some(deflaters) if deflaters.level() == level => {}
-            other => *other = Some(Deflaters::new(level, options.the_write().thread_count())),
+            other => *other = Some(Deflaters::new(level, options.get_write().get_threads())),
         }
         self.deflaters.as_ref().expect("it has just been put there")
     }
@@ -395,11 +395,11 @@ pub fn write_npz_with<P: AsRef<Path>>(
 ) -> Result<()> {
     let path = path.as_ref();
     let write = |file: &File| {
-        let mut npz = NpzWriter::new_with_options(file, options.clone());
+        let mut npz = NpzWriter::new_with_options(file, options);
         for (name, array) in arrays {
             npz.add((*name).to_owned(), *array, options)?;
         }
         npz.finish().map(drop)
     };
-    change::replace(path, options.the_write(), write).map_err(|error| error.at_path(path))
+    change::replace(path, options.get_write(), write).map_err(|error| error.at_path(path))
 }

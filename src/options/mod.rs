@@ -18,6 +18,9 @@ use crate::shape::Order;
 
 /// Options for reading.
 ///
+/// Every option has a method that sets it, and one that begins with `get_` and says what is set. What takes options ends with `_with`
+/// and takes them by reference.
+///
 /// ```
 /// use ndarray_io::{Casting, Limits, ReadOptions};
 ///
@@ -146,34 +149,48 @@ impl ReadOptions {
         self
     }
 
-    pub(crate) fn the_progress(&self) -> Option<&Progress> {
-        self.progress.as_ref()
-    }
-
-    pub(crate) fn the_limits(&self) -> &Limits {
+    /// What [`limits`](Self::limits) has set.
+    pub fn get_limits(&self) -> &Limits {
         &self.limits
     }
 
-    pub(crate) fn the_casting(&self) -> Option<Casting> {
+    /// What [`casting`](Self::casting) has set.
+    pub fn get_casting(&self) -> Option<Casting> {
         self.casting
     }
 
-    pub(crate) fn ignores_extra_fields(&self) -> bool {
+    /// What [`allow_trailing`](Self::allow_trailing) has set.
+    pub fn get_allow_trailing(&self) -> bool {
+        self.allow_trailing
+    }
+
+    /// What [`ignore_extra_fields`](Self::ignore_extra_fields) has set.
+    pub fn get_ignore_extra_fields(&self) -> bool {
         self.ignore_extra_fields
     }
 
-    #[cfg(feature = "object")]
-    pub(crate) fn allows_objects(&self) -> bool {
+    /// What [`allow_objects`](Self::allow_objects) has set.
+    pub fn get_allow_objects(&self) -> bool {
         self.allow_objects
     }
 
-    #[cfg(feature = "object")]
-    pub(crate) fn the_old_text(&self) -> OldText {
+    /// What [`old_text`](Self::old_text) has set.
+    pub fn get_old_text(&self) -> OldText {
         self.old_text
     }
 
-    pub(crate) fn ignores_ra_flags(&self) -> bool {
+    /// What [`ignore_ra_flags`](Self::ignore_ra_flags) has set.
+    pub fn get_ignore_ra_flags(&self) -> bool {
         self.ignore_ra_flags
+    }
+
+    /// The number of threads that [`threads`](Self::threads) has set, or that the machine has.
+    pub fn get_threads(&self) -> usize {
+        thread_count(self.threads)
+    }
+
+    pub(crate) fn the_progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
     }
 
     /// The same for a file whose composite elements are known by their size alone.
@@ -183,14 +200,6 @@ impl ReadOptions {
 
     pub(crate) fn the_composites(&self) -> Option<ByteOrder> {
         self.composites
-    }
-
-    pub(crate) fn allows_trailing(&self) -> bool {
-        self.allow_trailing
-    }
-
-    pub(crate) fn thread_count(&self) -> usize {
-        thread_count(self.threads)
     }
 }
 
@@ -216,7 +225,7 @@ pub struct WriteOptions {
     byte_order: Option<ByteOrder>,
     text_width: Option<usize>,
     sync: bool,
-    lock_wait: Duration,
+    wait_for_lock: Duration,
     in_place: bool,
     preallocate: bool,
     pickle_protocol: Option<u8>,
@@ -292,7 +301,7 @@ impl WriteOptions {
     /// ```
     #[must_use]
     pub fn wait_for_lock(mut self, longest: Duration) -> Self {
-        self.lock_wait = longest;
+        self.wait_for_lock = longest;
         self
     }
 
@@ -350,6 +359,56 @@ impl WriteOptions {
         self
     }
 
+    /// What [`version`](Self::version) has set.
+    pub fn get_version(&self) -> Option<Version> {
+        self.version
+    }
+
+    /// What [`order`](Self::order) has set.
+    pub fn get_order(&self) -> Option<Order> {
+        self.order
+    }
+
+    /// The byte order that [`byte_order`](Self::byte_order) has set, or this machine's.
+    pub fn get_byte_order(&self) -> ByteOrder {
+        self.byte_order.unwrap_or(ByteOrder::NATIVE)
+    }
+
+    /// What [`text_width`](Self::text_width) has set.
+    pub fn get_text_width(&self) -> Option<usize> {
+        self.text_width
+    }
+
+    /// What [`sync`](Self::sync) has set.
+    pub fn get_sync(&self) -> bool {
+        self.sync
+    }
+
+    /// What [`wait_for_lock`](Self::wait_for_lock) has set.
+    pub fn get_wait_for_lock(&self) -> Duration {
+        self.wait_for_lock
+    }
+
+    /// What [`in_place`](Self::in_place) has set.
+    pub fn get_in_place(&self) -> bool {
+        self.in_place
+    }
+
+    /// The protocol that [`pickle_protocol`](Self::pickle_protocol) has set, or 4.
+    pub fn get_pickle_protocol(&self) -> u8 {
+        self.pickle_protocol.unwrap_or(4)
+    }
+
+    /// What [`preallocate`](Self::preallocate) has set.
+    pub fn get_preallocate(&self) -> bool {
+        self.preallocate
+    }
+
+    /// The number of threads that [`threads`](Self::threads) has set, or that the machine has.
+    pub fn get_threads(&self) -> usize {
+        thread_count(self.threads)
+    }
+
     pub(crate) fn the_progress(&self) -> Option<&Progress> {
         self.progress.as_ref()
     }
@@ -359,50 +418,9 @@ impl WriteOptions {
         Self { progress: None, ..self.clone() }
     }
 
-    pub(crate) fn the_version(&self) -> Option<Version> {
-        self.version
-    }
-
-    pub(crate) fn the_order(&self) -> Option<Order> {
-        self.order
-    }
-
-    pub(crate) fn the_byte_order(&self) -> ByteOrder {
-        self.byte_order.unwrap_or(ByteOrder::NATIVE)
-    }
-
     /// The same for a field of a record, which has a width of its own.
     pub(crate) fn for_field(&self, len: Option<usize>) -> Self {
         Self { text_width: len, ..self.clone() }
-    }
-
-    pub(crate) fn the_text_width(&self) -> Option<usize> {
-        self.text_width
-    }
-
-    pub(crate) fn syncs(&self) -> bool {
-        self.sync
-    }
-
-    pub(crate) fn lock_wait(&self) -> Duration {
-        self.lock_wait
-    }
-
-    pub(crate) fn preallocates(&self) -> bool {
-        self.preallocate
-    }
-
-    #[cfg(feature = "object")]
-    pub(crate) fn the_pickle_protocol(&self) -> u8 {
-        self.pickle_protocol.unwrap_or(4)
-    }
-
-    pub(crate) fn is_in_place(&self) -> bool {
-        self.in_place
-    }
-
-    pub(crate) fn thread_count(&self) -> usize {
-        thread_count(self.threads)
     }
 }
 

@@ -38,7 +38,7 @@ pub struct RaOptions {
 /// write_ra_with(&path, &arr1(&[2.0]), &RaOptions::new().trailing(Trailing::Keep))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trailing {
     /// They are not lost by accident: it is an error if there are any.
@@ -95,21 +95,34 @@ impl RaOptions {
         self
     }
 
-    /// The options for the elements: the order is the one that needs no word in the header.
-    pub(crate) fn the_write(&self) -> WriteOptions {
-        let order = if self.reversed { Order::C } else { Order::Fortran };
-        self.write.clone().order(order)
+    /// What [`write`](Self::write) has set.
+    pub fn get_write(&self) -> &WriteOptions {
+        &self.write
     }
 
-    pub(crate) fn is_compressed(&self) -> bool {
+    /// What [`reversed`](Self::reversed) has set.
+    pub fn get_reversed(&self) -> bool {
+        self.reversed
+    }
+
+    /// Whether the data are packed.
+    pub fn get_compressed(&self) -> bool {
         self.compressed
     }
 
-    pub(crate) fn takes_eltype_5(&self) -> bool {
+    /// What [`eltype_5`](Self::eltype_5) has set.
+    pub fn get_eltype_5(&self) -> bool {
         self.eltype_5
     }
 
-    pub(crate) fn the_trailing(&self) -> &Trailing {
+    /// What [`trailing`](Self::trailing) has set.
+    pub fn get_trailing(&self) -> &Trailing {
         &self.trailing
+    }
+
+    /// The options for the elements: the order is the one that needs no word in the header.
+    pub(crate) fn element_options(&self) -> WriteOptions {
+        let order = if self.reversed { Order::C } else { Order::Fortran };
+        self.write.clone().order(order)
     }
 }

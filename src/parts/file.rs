@@ -69,20 +69,20 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// The same with options for all that is read.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        let open = || Self::with_options(File::open(path)?, options);
+        let open = || Self::new_with(File::open(path)?, options);
         Ok(Self { path: Some(path.to_owned()), ..open().map_err(|error: Error| error.at_path(path))? })
     }
 
     /// The array that a file has from its beginning.
     pub fn new(file: File) -> Result<Self> {
-        Self::with_options(file, &ReadOptions::new())
+        Self::new_with(file, &ReadOptions::new())
     }
 
     /// The same with options for all that is read.
-    pub fn with_options(mut file: File, options: &ReadOptions) -> Result<Self> {
+    pub fn new_with(mut file: File, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let (found, data_offset) =
-            io::read_header_of_file::<F>(&mut Source::of(&mut file), options.the_limits())?;
+            io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits())?;
         Self::of(file, None, (found, data_offset), options)
     }
 
@@ -164,11 +164,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
             if let Some((_, range)) = &self.member {
                 return io::read_header::<F>(
                     &mut Source::part_of_file(file, range.clone()),
-                    self.options.the_limits(),
+                    self.options.get_limits(),
                 );
             }
             file.rewind()?;
-            io::read_header_of_file::<F>(&mut Source::of(&mut file), self.options.the_limits())
+            io::read_header_of_file::<F>(&mut Source::of(&mut file), self.options.get_limits())
         };
         let (found, data_offset) = read().map_err(|error| self.at_path(error))?;
         let (old, new) = (self.header(), F::header(&found));
@@ -401,7 +401,7 @@ impl NpyFile {
         options: &ReadOptions,
     ) -> Result<Self> {
         let found =
-            io::read_header::<Npy>(&mut Source::part_of_file(&file, range.clone()), options.the_limits());
+            io::read_header::<Npy>(&mut Source::part_of_file(&file, range.clone()), options.get_limits());
         let made = found.and_then(|found| Self::of(file, Some((name.to_owned(), range)), found, options));
         Ok(Self { path: path.map(Path::to_owned), ..made.map_err(|error| error.at_member(name))? })
     }

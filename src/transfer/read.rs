@@ -60,7 +60,7 @@ fn read_coded<T: Send>(
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
-    let threads = || if os::READS_ANYWHERE { options.thread_count() } else { 1 };
+    let threads = || if os::READS_ANYWHERE { options.get_threads() } else { 1 };
     let items = make_blocks(header.len(), (BLOCK / 4 / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // At an address that suits numbers, so that many are converted at a time.
@@ -138,7 +138,7 @@ fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Res
 /// The length of the payload, checked against the limit and, where it is known, against the source.
 pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
     let bytes = header.payload_len().unwrap_or_default();
-    options.the_limits().check_payload(bytes as u64)?;
+    options.get_limits().check_payload(bytes as u64)?;
     match source.remaining() {
         Some(have) if have < bytes as u64 => Err(truncated(header, have)),
         _ => Ok(bytes),
@@ -262,7 +262,7 @@ fn load_parts(
     options: &ReadOptions,
 ) -> Result<()> {
     // Asking how many threads there may be takes longer than reading a small array.
-    let threads = if parts.len() > 1 && os::READS_ANYWHERE { options.thread_count() } else { 1 };
+    let threads = if parts.len() > 1 && os::READS_ANYWHERE { options.get_threads() } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
         load_part(&mut part, header, touches, |block, at| source.fill_at(block, at))
     };
@@ -328,7 +328,7 @@ fn read_whole<T>(
     let payload = match &positioned {
         Some(positioned) => {
             let remaining = source.remaining().unwrap_or_default();
-            options.the_limits().check_payload(remaining)?;
+            options.get_limits().check_payload(remaining)?;
             let mut payload = Vec::new();
             reserve(&mut payload, usize::try_from(remaining).unwrap_or(usize::MAX))?;
             os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
@@ -346,7 +346,7 @@ fn read_whole<T>(
     let surplus = (payload.len() - used) as u64;
     match positioned {
         Some(_) => source.advance(used as u64),
-        None if surplus > 0 && !options.allows_trailing() => {
+        None if surplus > 0 && !options.get_allow_trailing() => {
             return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
         }
         None => {}
@@ -362,7 +362,7 @@ fn read_more(
     options: &ReadOptions,
 ) -> Result<u64> {
     let start = payload.len();
-    options.the_limits().check_payload((start as u64).saturating_add(count))?;
+    options.get_limits().check_payload((start as u64).saturating_add(count))?;
     let total = usize::try_from(count).unwrap_or(usize::MAX).saturating_add(start);
     while payload.len() < total {
         let arrived = payload.len();
@@ -382,7 +382,7 @@ fn read_more(
 pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut payload = Vec::new();
     if let Some(remaining) = source.remaining() {
-        options.the_limits().check_payload(remaining)?;
+        options.get_limits().check_payload(remaining)?;
         source.tell(options.the_progress(), remaining);
     }
     loop {
@@ -393,7 +393,7 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
         payload.resize(arrived + more, 0);
         let came = source.fill(&mut payload[arrived..])?;
         payload.truncate(arrived + came);
-        options.the_limits().check_payload(payload.len() as u64)?;
+        options.get_limits().check_payload(payload.len() as u64)?;
         if came < more || known.is_some() {
             return Ok(payload);
         }

@@ -129,6 +129,6 @@ fn write_blocks<T: Send + Sync>(
         bytes.resize(length, 0);
         fill(&block, bytes)
     };
-    let threads = if plan.count() > 1 { options.thread_count() } else { 1 };
+    let threads = if plan.count() > 1 { options.get_threads() } else { 1 };
     pipeline::ordered(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
 }

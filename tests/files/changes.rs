@@ -366,8 +366,8 @@ fn only_a_file_can_be_synced() {
     let sync = WriteOptions::new().sync(true);
     let array = arr1(&[1.0]);
     assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
-    assert!(NpyWriter::<f64, _>::with_options(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
-    assert!(NpyWriter::<f64, _>::with_shape_and_options(Vec::new(), 3, &sync).unwrap_err().is_usage());
+    assert!(NpyWriter::<f64, _>::new_with(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
+    assert!(NpyWriter::<f64, _>::shaped_with(Vec::new(), 3, &sync).unwrap_err().is_usage());
     let file = tempfile::tempfile().unwrap();
     array.write_npy_with(&file, &sync).unwrap();
     array.write_npy_with(std::io::BufWriter::new(&file), &sync).unwrap();

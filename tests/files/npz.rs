@@ -273,7 +273,7 @@ impl Write for Pipe {
 }
 
 fn write_all<W: Write>(writer: W, options: &NpzOptions) -> W {
-    let mut npz = NpzWriter::new_with_options(writer, options.clone());
+    let mut npz = NpzWriter::new_with_options(writer, options);
     let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
     npz.add_array("scalar", &arr0(7u8)).unwrap();
     npz.add_array("large", &large).unwrap();
@@ -308,7 +308,7 @@ fn members_may_be_written_in_pieces() {
     for options in options() {
         for rows in [0, 1, 50, 40_000] {
             let array = Array2::from_shape_fn((rows, 3), |(row, column)| (row * 3 + column) as u32);
-            let mut npz = NpzWriter::new_with_options(Vec::new(), options.clone());
+            let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
             npz.add_pieces("a", (rows, 3), |pieces| {
                 array.rows().into_iter().try_for_each(|row| pieces.push(&row))
             })
@@ -460,7 +460,7 @@ fn archives_are_updated() {
         assert_eq!(NpzFile::open(&path).unwrap().names(), ["b", "d", "a"]);
     }
     let in_place = NpzOptions::new().write(WriteOptions::new().in_place(true));
-    assert!(NpzUpdate::open_with(&path, in_place).unwrap_err().is_usage());
+    assert!(NpzUpdate::open_with(&path, &in_place).unwrap_err().is_usage());
 }
 
 /// What NumPy and others wrote is copied as it is, whatever its records look like.
@@ -578,7 +578,7 @@ fn damage_is_found() {
     let mut npz = NpzWriter::new(Vec::new());
     npz.add_array("a", &arr1(&[1u16, 2, 3])).unwrap();
     let deflated = NpzOptions::new().compression(Compression::deflated());
-    npz.add_array_with_options("b", &Array1::from_elem(50, 7u8), deflated).unwrap();
+    npz.add_array_with_options("b", &Array1::from_elem(50, 7u8), &deflated).unwrap();
     let sound = npz.finish().unwrap();
     let read = |bytes: &[u8]| -> Result<Vec<(String, DynArray)>, Error> {
         let mut npz = NpzReader::new(Cursor::new(bytes))?;
@@ -635,7 +635,7 @@ fn limits_hold_within_archives() {
     let bytes = npz.finish().unwrap();
     assert!(bytes.len() < 20_000);
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
-    let mut npz = NpzReader::with_options(Cursor::new(bytes), &options).unwrap();
+    let mut npz = NpzReader::new_with(Cursor::new(bytes), &options).unwrap();
     assert!(npz.read::<DynArray>("zeros").unwrap_err().is_limit());
     assert!(npz.read_raw("zeros.npy").unwrap_err().is_limit());
 }
@@ -643,7 +643,7 @@ fn limits_hold_within_archives() {
 #[test]
 fn options_of_arrays_hold_within_archives() {
     let write = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran);
-    let mut npz = NpzWriter::new_with_options(Vec::new(), NpzOptions::new().write(write));
+    let mut npz = NpzWriter::new_with_options(Vec::new(), &NpzOptions::new().write(write));
     npz.add_array("a", &arr2(&[[1i16, 2], [3, 4]])).unwrap();
     let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
     assert_is_numpys(&npz.read_raw("a.npy").unwrap(), "option-array");

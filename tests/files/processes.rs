@@ -317,7 +317,7 @@ fn a_full_disk_is_an_error() {
     assert!(error.is_io(), "{error}");
     let full = File::options().write(true).open("/dev/full").unwrap();
     assert!(
-        NpyWriter::<u8, _>::with_shape(&full, 10)
+        NpyWriter::<u8, _>::shaped(&full, 10)
             .and_then(|mut writer| writer.extend([1; 10]).map(|()| writer))
             .and_then(NpyWriter::finish)
             .is_err()

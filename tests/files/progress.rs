@@ -122,13 +122,12 @@ fn members_tell_too() {
         let told = Told::default();
         let write = WriteOptions::new().progress(told.call(usize::MAX));
         let mut npz =
-            NpzWriter::new_with_options(Vec::new(), NpzOptions::new().compression(compression).write(write));
+            NpzWriter::new_with_options(Vec::new(), &NpzOptions::new().compression(compression).write(write));
         npz.add_array("a", &array).unwrap();
         told.check(BYTES + 128);
         let npz = npz.finish().unwrap();
         let options = ReadOptions::new().progress(told.call(usize::MAX));
-        let read: Array1<f64> =
-            NpzReader::with_options(Cursor::new(npz), &options).unwrap().by_index(0).unwrap();
+        let read: Array1<f64> = NpzReader::new_with(Cursor::new(npz), &options).unwrap().by_index(0).unwrap();
         assert_eq!(read, array);
         told.check(BYTES);
     }

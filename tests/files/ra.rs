@@ -71,7 +71,7 @@ const ROUTES: &[(&str, Route)] = &[
     ("slice", |path, options| DynArray::read_ra_with(&fs::read(path)?[..], options)),
     ("drops", |path, options| DynArray::read_ra_with(Drops(File::open(path)?), options)),
     ("reader", |path, options| {
-        let mut reader = RaReader::with_options(File::open(path)?, options)?;
+        let mut reader = RaReader::new_with(File::open(path)?, options)?;
         match reader.read::<ArrayD<String>>() {
             Err(error) if error.is_mismatch() => reader.read(), // another type can be tried after it
             read => Err(read.unwrap_err()),

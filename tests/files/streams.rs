@@ -149,7 +149,7 @@ const WRITE: &[(&str, Work)] = &[
         writer.finish().map(|_| String::new())
     }),
     ("elements", |file| {
-        let mut writer = NpyWriter::with_shape(file, (40, 30))?;
+        let mut writer = NpyWriter::shaped(file, (40, 30))?;
         writer.extend(array())?;
         writer.finish().map(|_| String::new())
     }),

@@ -31,7 +31,7 @@ fn pieces_make_numpys_files() {
 
         let mut whole = Vec::new();
         let shape = array.raw_dim().set_f(is_fortran);
-        let mut writer = NpyWriter::<A, _>::with_shape_and_options(&mut whole, shape, &options).unwrap();
+        let mut writer = NpyWriter::<A, _>::shaped_with(&mut whole, shape, &options).unwrap();
         let items: Vec<A> =
             if is_fortran { array.t().iter().cloned().collect() } else { array.iter().cloned().collect() };
         writer.extend(items.clone()).unwrap();
@@ -47,8 +47,7 @@ fn pieces_make_numpys_files() {
         for split in [0, 1, array.len_of(axis) / 2, array.len_of(axis)] {
             let split = split.min(array.len_of(axis));
             let (head, tail) = array.view().split_at(axis, split);
-            let mut writer =
-                NpyWriter::<A, _>::with_options(Cursor::new(Vec::new()), &row, &options).unwrap();
+            let mut writer = NpyWriter::<A, _>::new_with(Cursor::new(Vec::new()), &row, &options).unwrap();
             writer.push(&head).unwrap();
             writer.checkpoint().unwrap();
             tail.axis_iter(axis).for_each(|row| writer.push(&row).unwrap());
@@ -63,7 +62,7 @@ fn pieces_make_numpys_files() {
             // Appended to a file that holds the head.
             let file = tempfile::NamedTempFile::new().unwrap();
             let mut writer =
-                NpyWriter::<A, _>::with_options(File::create(file.path()).unwrap(), &row, &options).unwrap();
+                NpyWriter::<A, _>::new_with(File::create(file.path()).unwrap(), &row, &options).unwrap();
             writer.push(&head).unwrap();
             writer.finish().unwrap();
             let appender = NpyWriter::<A, _>::append(file.path()).unwrap();
@@ -93,14 +92,14 @@ fn pieces_make_numpys_files() {
 #[test]
 fn too_few_and_too_many_are_errors() {
     let mut file = Vec::new();
-    let mut writer = NpyWriter::with_shape(&mut file, (2, 3)).unwrap();
+    let mut writer = NpyWriter::shaped(&mut file, (2, 3)).unwrap();
     writer.extend([1.0, 2.0, 3.0, 4.0]).unwrap();
     let error = writer.finish().unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::WrongCount { found: 4, wanted: 6, .. }) && error.is_usage(),
         "{error}"
     );
-    let mut writer = NpyWriter::with_shape(Vec::new(), (2, 3)).unwrap();
+    let mut writer = NpyWriter::shaped(Vec::new(), (2, 3)).unwrap();
     writer.push(&arr2(&[[1, 2, 3], [4, 5, 6]])).unwrap();
     let error = writer.push(&arr1(&[7, 8, 9])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 9, wanted: 6, .. }), "{error}");

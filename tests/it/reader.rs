@@ -132,7 +132,7 @@ fn into_needs_the_shape() {
 fn what_is_over_a_limit_can_be_passed_over() {
     let bytes = two_arrays();
     let options = ReadOptions::new().limits(Limits::default().payload(10));
-    let mut reader = NpyReader::with_options(&bytes[..], &options).unwrap();
+    let mut reader = NpyReader::new_with(&bytes[..], &options).unwrap();
     assert!(reader.read::<Array2<f32>>().unwrap_err().is_limit());
     assert!(reader.next_array().unwrap());
     assert_eq!(reader.read::<Array1<i16>>().unwrap().len(), 3);
@@ -144,12 +144,9 @@ fn objects_are_bound_by_the_limit_too() {
     let file = std::fs::File::open(&path).unwrap();
     let length = file.metadata().unwrap().len() - 128;
     let options = |most| ReadOptions::new().limits(Limits::default().payload(most));
-    assert!(
-        NpyReader::with_options(&file, &options(length - 1)).unwrap().read_bytes().unwrap_err().is_limit()
-    );
+    assert!(NpyReader::new_with(&file, &options(length - 1)).unwrap().read_bytes().unwrap_err().is_limit());
     let bytes = std::fs::read(&path).unwrap();
-    let stream =
-        |most| NpyReader::with_options(Chunks::new(&bytes, |_| 7), &options(most)).unwrap().read_bytes();
+    let stream = |most| NpyReader::new_with(Chunks::new(&bytes, |_| 7), &options(most)).unwrap().read_bytes();
     assert!(stream(length - 1).unwrap_err().is_limit());
     assert_eq!(stream(length).unwrap().len() as u64, length);
 }

@@ -214,7 +214,7 @@ where
         {
             // A table of one column is a list.
             let within: &[usize] = if row.len() == 1 { &[] } else { &[row.len()] };
-            writer = Some(NpyWriter::with_options(out, within, options)?);
+            writer = Some(NpyWriter::new_with(out, within, options)?);
         }
         let Some(writer) = &mut writer else { continue };
         writer.extend(row)?;

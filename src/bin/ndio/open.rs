@@ -61,7 +61,7 @@ pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
 /// Reads one array: of a file, of standard input (`-`), or a member of an archive.
 pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<DynArray, Failure> {
     if path == Path::new("-") {
-        return Ok(NpyReader::with_options(io::stdin().lock(), options)?.read()?);
+        return Ok(NpyReader::new_with(io::stdin().lock(), options)?.read()?);
     }
     match format_of(path)? {
         Format::Npy if member.is_some() => {
@@ -92,5 +92,5 @@ pub(crate) fn member_index(archive: &NpzFile, path: &Path, member: Option<&str>)
 pub(crate) fn ra(path: &Path, options: &ReadOptions) -> Result<RaReader<File>, Failure> {
     let mut file = File::open(path)?;
     file.rewind()?;
-    Ok(RaReader::with_options(file, options)?)
+    Ok(RaReader::new_with(file, options)?)
 }

@@ -22,7 +22,7 @@ pub(in super::super) fn decode(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(Vec<Object>, usize)> {
-    let (object, used) = finish::read(payload, options.the_limits(), options.the_old_text())?;
+    let (object, used) = finish::read(payload, options.get_limits(), options.get_old_text())?;
     let found = match object.view() {
         View::Array(array) => array.objects().map(|items| Objects {
             dtype: array.dtype().clone(),
@@ -52,7 +52,7 @@ pub(in super::super) fn decode(
     }
     // Where all are in their slots, nobody needs the graph, and several can make them.
     let has_nodes = slots.iter().any(|slot| slot.node().is_some());
-    let threads = || if has_nodes { 1 } else { options.thread_count() };
+    let threads = || if has_nodes { 1 } else { options.get_threads() };
     let graph = object.graph.as_ref();
     let mut items = make_each(slots.len(), threads, |index| {
         let slot = slots[index];

@@ -14,7 +14,7 @@ use crate::limits::{self, Limits};
 pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Object> {
     let Read { mut graph, top, .. } = read;
     let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
-    let heights = heights(&graph, first, limits.the_object_height())?;
+    let heights = heights(&graph, first, limits.get_object_height())?;
     gather(&mut graph, pickle, &heights);
     graph.indexes = room_for_indexes(&graph);
     let mut shared = Shared::new(graph);

@@ -83,7 +83,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
         old_text,
         buffers: 0,
         count: 0,
-        most: limits.the_objects(),
+        most: limits.get_objects(),
     };
     loop {
         machine.opcode = machine.at;

@@ -45,7 +45,7 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`].
     pub fn read_with(mut reader: impl Read, options: &ReadOptions) -> Result<Self> {
-        let most = options.the_limits();
+        let most = options.get_limits();
         let bytes = read_one(|bytes, count| {
             most.check_payload((bytes.len() as u64).saturating_add(count))?;
             let came = reader.by_ref().take(count).read_to_end(bytes);
@@ -60,9 +60,9 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`].
     pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        let read = super::machine::read(bytes, options.the_limits(), options.the_old_text())?;
+        let read = super::machine::read(bytes, options.get_limits(), options.get_old_text())?;
         let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
-        Ok(Self { object: finish::finish(read, bytes, options.the_limits())?, names })
+        Ok(Self { object: finish::finish(read, bytes, options.get_limits())?, names })
     }
 
     /// What it is a pickle of.

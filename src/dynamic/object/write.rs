@@ -57,7 +57,7 @@ impl<'a> Pickler<'a> {
     ///
     /// A protocol that is not written.
     pub(super) fn new(options: &WriteOptions) -> Result<Self> {
-        let protocol = options.the_pickle_protocol();
+        let protocol = options.get_pickle_protocol();
         if !(2..=4).contains(&protocol) {
             let reason = format!("pickles are written in the protocols 2, 3 and 4, and not in {protocol}");
             return Err(ErrorKind::BadOption { reason }.into());

@@ -68,7 +68,7 @@ impl FieldsRead<'_> {
 
     /// An error if the file has fields that the struct has not.
     fn check_rest(&self) -> Result<()> {
-        if self.options.ignores_extra_fields() {
+        if self.options.get_ignore_extra_fields() {
             return Ok(());
         }
         let is_known = |name| self.spec.fields.iter().any(|field| field.name == name);

@@ -66,7 +66,7 @@ pub(crate) fn replace_after_look(
 ) -> Result<()> {
     /// How often another process may make or remove the file in between.
     const MOST: usize = 100;
-    if options.is_in_place() {
+    if options.get_in_place() {
         // The old content is still in the file, which is locked by now.
         return place(path, options, None, &mut |mut file| {
             if !file.metadata()?.is_file() {
@@ -80,17 +80,19 @@ pub(crate) fn replace_after_look(
     for _ in 0..MOST {
         let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
         match target::follow_links(path)? {
-            Place::File(_) if is_file => match open_locked(path, Purpose::Change, options.lock_wait()) {
-                Err(error) if error.is_io() => match io::Error::from(error) {
-                    error if error.kind() == io::ErrorKind::NotFound => {}
-                    error => return look(Err(error)).map(drop),
-                },
-                old => {
-                    let old = old?;
-                    let found = look(Ok(&old))?;
-                    return place(path, options, Some(&old), &mut |file| write(file, &found));
+            Place::File(_) if is_file => {
+                match open_locked(path, Purpose::Change, options.get_wait_for_lock()) {
+                    Err(error) if error.is_io() => match io::Error::from(error) {
+                        error if error.kind() == io::ErrorKind::NotFound => {}
+                        error => return look(Err(error)).map(drop),
+                    },
+                    old => {
+                        let old = old?;
+                        let found = look(Ok(&old))?;
+                        return place(path, options, Some(&old), &mut |file| write(file, &found));
+                    }
                 }
-            },
+            }
             Place::File(_) if fs::symlink_metadata(path).is_err() => {
                 match create_new(path, options, |file| write(file, &[])) {
                     Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // now there is one to look at
@@ -133,13 +135,13 @@ fn place(
         write(&file)?;
         return sync_file(&file, options);
     }
-    if options.is_in_place() {
+    if options.get_in_place() {
         return overwrite(&target, options, old.is_none(), write);
     }
     let (folder, name) = draft::split(&target)?;
     let mut old = if old.is_some() { open_old(&folder, &name)? } else { None };
     if let (Some(old), None) = (&old, locked) {
-        lock::refuse_early(old, options.lock_wait())?; // before much is written
+        lock::refuse_early(old, options.get_wait_for_lock())?; // before much is written
     }
     let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
         (Some(_), io::ErrorKind::PermissionDenied) => {
@@ -154,12 +156,12 @@ fn place(
             target::inherit(old, &draft.file)?;
         }
         write(&draft.file)?;
-        if options.syncs() {
+        if options.get_sync() {
             draft.sync()?;
         }
         for _ in 0..MOST {
             let Some(file) = &old else {
-                match draft.take_place(&folder, &name, options.syncs()) {
+                match draft.take_place(&folder, &name, options.get_sync()) {
                     Ok(()) => return Ok(()),
                     // Another process has just made it.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -170,9 +172,9 @@ fn place(
                 }
             };
             // The lock is held for the renaming alone: what takes longer comes before it.
-            draft.prepare(&folder, options.syncs())?;
+            draft.prepare(&folder, options.get_sync())?;
             let lock = match locked {
-                None => Some(lock::lock_for_replacing(file, options.lock_wait())?),
+                None => Some(lock::lock_for_replacing(file, options.get_wait_for_lock())?),
                 Some(_) => None,
             };
             if folder.names(&name, locked.unwrap_or(file))? {
@@ -225,10 +227,10 @@ pub(crate) fn create_new(
     let mut draft = Draft::new(&folder, false)?;
     let put = || -> Result<()> {
         write(&draft.file)?;
-        if options.syncs() {
+        if options.get_sync() {
             draft.sync()?;
         }
-        draft.take_place(&folder, &name, options.syncs()).map_err(|error| match error.kind() {
+        draft.take_place(&folder, &name, options.get_sync()).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists.into(),
             _ => Error::from(error),
         })
@@ -275,7 +277,7 @@ fn overwrite(
 pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locked> {
     let mut open = OpenOptions::new();
     open.read(true).write(true).create(true).truncate(false);
-    lock::open_locked_with(path, Purpose::Change, options.lock_wait(), &mut open)
+    lock::open_locked_with(path, Purpose::Change, options.get_wait_for_lock(), &mut open)
 }
 
 /// The file at `path`, locked against all other changes, if it is one of those that are going to be read to make its successor.
@@ -288,14 +290,14 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     let Ok(target) = fs::metadata(path) else { return Ok(None) }; // no file yet, or one that will tell
     let is_input = target.is_file()
         && inputs.iter().any(|input| fs::metadata(input).is_ok_and(|input| is_same_file(&target, &input)));
-    match (is_input, options.is_in_place()) {
+    match (is_input, options.get_in_place()) {
         (false, _) => Ok(None),
         (true, true) => {
             let reason =
                 "the output is one of the inputs, which would be overwritten before they have been read";
             Err(ErrorKind::BadOption { reason: reason.into() }.into())
         }
-        (true, false) => open_locked(path, Purpose::Change, options.lock_wait()).map(Some),
+        (true, false) => open_locked(path, Purpose::Change, options.get_wait_for_lock()).map(Some),
     }
 }
 
@@ -312,7 +314,7 @@ fn is_same_file(one: &fs::Metadata, two: &fs::Metadata) -> bool {
 
 /// Syncs what was written to, if that is asked for and means anything: a pipe has nothing to sync.
 fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
-    if options.syncs() && file.metadata()?.is_file() {
+    if options.get_sync() && file.metadata()?.is_file() {
         file.sync_all()?;
     }
     Ok(())
@@ -320,7 +322,7 @@ fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
 
 /// Makes a new name survive a loss of power, where a folder can be synced.
 fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
-    if !options.syncs() {
+    if !options.get_sync() {
         return Ok(());
     }
     folder.sync().map_err(|error| {
@@ -331,7 +333,7 @@ fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
 
 /// Syncs the folder of a file that was created in it.
 pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> {
-    if !options.syncs() {
+    if !options.get_sync() {
         return Ok(());
     }
     match target::follow_links(path)? {
@@ -342,7 +344,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 
 /// What `sync` can do for a writer: a `File`, or one in a `BufWriter`, is synced; of anything else nobody knows.
 pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
-    if options.syncs() && os::as_any_file(writer).is_none() {
+    if options.get_sync() && os::as_any_file(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
@@ -351,7 +353,7 @@ pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<(
 
 /// Flushes and syncs a writer that [`check_syncs`] has let pass: its content and length, but not its times.
 pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> Result<()> {
-    if !options.syncs() {
+    if !options.get_sync() {
         return Ok(());
     }
     Sink::of(writer).flush()?;

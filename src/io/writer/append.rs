@@ -68,7 +68,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
-            let file = change::open_locked(path, Purpose::Change, options.lock_wait())?;
+            let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
             let mut writer = Self::go_on(file.handle()?, surplus, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
             if surplus == UncommittedRows::Recover {
@@ -85,7 +85,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         Self::create_with(path, row, &WriteOptions::new())
     }
 
-    /// The same with options, as [`NpyWriter::with_options`] has them.
+    /// The same with options, as [`NpyWriter::new_with`] has them.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -102,13 +102,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let path = path.as_ref();
         let create = || {
             // What is wrong with the type or the options is found out before there is a file.
-            NpyWriter::<A, _>::with_options(
-                std::io::Cursor::new(Vec::new()),
-                row,
-                &options.clone().sync(false),
-            )?;
+            NpyWriter::<A, _>::new_with(std::io::Cursor::new(Vec::new()), row, &options.clone().sync(false))?;
             let file = change::open_in_place(path, options)?;
-            let mut writer = Self::with_options(file.handle()?, row, options)?;
+            let mut writer = Self::new_with(file.handle()?, row, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
             change::sync_folder_of(path, options)?;
             Ok(writer)
@@ -157,7 +153,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        let is_in_one_sector = check_room(&mut file, &found, head, &row, options.syncs())?;
+        let is_in_one_sector = check_room(&mut file, &found, head, &row, options.get_sync())?;
 
         let need = header.payload_len().unwrap_or_default() as u64;
         let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0) as u64;
@@ -185,7 +181,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
 fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     let options = ReadOptions::new();
     let mut source = Source::of(&mut file);
-    let (found, head) = payload::read_header::<crate::io::Npy>(&mut source, options.the_limits())?;
+    let (found, head) = payload::read_header::<crate::io::Npy>(&mut source, options.get_limits())?;
     if found.header.payload_len().is_none() {
         let reason = "Python objects are one pickle, to which nothing can be appended".into();
         return Err(ErrorKind::BadOption { reason }.into());
@@ -265,9 +261,9 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
 /// ```
 pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
-    let options = WriteOptions::new().sync(options.syncs()).wait_for_lock(options.lock_wait());
+    let options = WriteOptions::new().sync(options.get_sync()).wait_for_lock(options.get_wait_for_lock());
     let rewrite = || {
-        let old = change::open_locked(path, Purpose::Change, options.lock_wait())?;
+        let old = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
         let (found, head, have) = look(&old)?;
         change::replace_locked(path, &old, &options, |mut file| {
             file.write_all(&npy::format_growing(&found.header, None)?)?;

@@ -12,7 +12,7 @@ use crate::transfer::{Sink, os};
 
 /// The dtype of elements that are not there yet.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
-    if A::FILED.takes_len && options.the_text_width().is_none() {
+    if A::FILED.takes_len && options.get_text_width().is_none() {
         let reason = "text that is written piece by piece needs a width".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
     }

@@ -139,28 +139,24 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// use ndarray_io::{NpyWriter, ReadNpyExt};
     ///
     /// let mut file = Vec::new();
-    /// let mut writer = NpyWriter::with_shape(&mut file, (2, 3).f())?;
+    /// let mut writer = NpyWriter::shaped(&mut file, (2, 3).f())?;
     /// writer.extend((0..6).map(|number| number as f32))?;
     /// writer.finish()?;
     /// let array = ndarray::Array2::<f32>::read_npy(&file[..])?;
     /// assert_eq!(array, arr2(&[[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn with_shape<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
-        Self::with_shape_and_options(writer, shape, &WriteOptions::new())
+    pub fn shaped<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
+        Self::shaped_with(writer, shape, &WriteOptions::new())
     }
 
     /// The same with options. Text needs a width: [`WriteOptions::text_width`].
-    pub fn with_shape_and_options<Sh: ShapeBuilder>(
-        mut writer: W,
-        shape: Sh,
-        options: &WriteOptions,
-    ) -> Result<Self> {
+    pub fn shaped_with<Sh: ShapeBuilder>(mut writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
         let (order, shape) = parts_of(shape.into_shape_with_order());
-        let order = options.the_order().unwrap_or(order);
+        let order = options.get_order().unwrap_or(order);
         let dtype = dtype_for::<A>(options)?;
         let header = Header::new(dtype, order, shape)?;
-        let head = npy::format(&header, options.the_version())?;
+        let head = npy::format(&header, options.get_version())?;
         change::check_syncs(&mut writer, options)?;
         Sink::of(&mut writer).write(&head)?;
         let row = match (order, header.shape().dims()) {
@@ -424,7 +420,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// an [`ErrorKind::ChangedByOther`], and the file stays as it is. A file that was opened with `append(true)` is refused.
     /// Its folder is not synced, whatever [`WriteOptions::sync`] says: who has created the file has to do that.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
-        Self::with_options(writer, row, &WriteOptions::new())
+        Self::new_with(writer, row, &WriteOptions::new())
     }
 
     /// The same with options. With [`Order::Fortran`] the last axis grows. Text needs a width:
@@ -436,17 +432,17 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// use std::io::Cursor;
     ///
     /// let options = WriteOptions::new().text_width(5);
-    /// let mut names = NpyWriter::with_options(Cursor::new(Vec::new()), &[], &options)?;
+    /// let mut names = NpyWriter::new_with(Cursor::new(Vec::new()), &[], &options)?;
     /// names.extend(["Ada".to_owned(), "Grace".to_owned()])?;
     /// assert!(names.extend(["Katherine".to_owned()]).is_err());
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn with_options(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
+    pub fn new_with(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let row = Shape::from(row);
         // Of one axis there is but one order.
-        let order = if row.ndim() == 0 { Order::C } else { options.the_order().unwrap_or_default() };
+        let order = if row.ndim() == 0 { Order::C } else { options.get_order().unwrap_or_default() };
         let header = Header::new(dtype_for::<A>(options)?, order, grown(&row, order, 0))?;
-        let head = npy::format_growing(&header, options.the_version())?;
+        let head = npy::format_growing(&header, options.get_version())?;
         let start = writer.stream_position()?;
         change::check_syncs(&mut writer, options)?;
         if let Some(file) = os::as_any_file(&mut writer)

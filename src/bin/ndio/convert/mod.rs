@@ -91,7 +91,7 @@ fn finish(
         Kind::Npz => {
             let options = NpzOptions::new().compression(arguments.packed()?);
             replace(output, |file| {
-                let mut archive = NpzWriter::new_with_options(file, options);
+                let mut archive = NpzWriter::new_with_options(file, &options);
                 let npy = File::open(npy)?;
                 let len = npy.metadata()?.len();
                 archive.add_raw(format!("{}.npy", arguments.name), npy, len)?;

@@ -113,7 +113,7 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
 fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(offset))?;
-    let mut reader = NpyReader::with_options(file, options)?;
+    let mut reader = NpyReader::new_with(file, options)?;
     let (mut arrays, mut start) = (Vec::new(), 0);
     loop {
         let head = (reader.version().numbers(), reader.descr_text().to_owned());
