@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
-use ndarray_io::file::Store;
+use ndarray_io::file::WriteArray;
 use ndarray_io::npz::{Compression, NpzMmap, NpzOptions, write_npz_with};
 use ndarray_io::{NpzFile, NpzReader, NpzWriter, WriteOptions, read_npy, write_npy, write_npz};
 use ndarray_io_benches::{NumPy, Race, print_head, timed, timed_small};
@@ -149,8 +149,8 @@ fn many(folder: &Path, numpy: &Python) {
     let (own, other, third) = (&path("own.npz"), &path("other.npz"), &path("numpy.npz"));
     let small = arr1(&[1.0, 2.0, 3.0]);
     let names: Vec<String> = (0..MEMBERS).map(|number| format!("array_{number}")).collect();
-    let arrays: Vec<(&str, &dyn Store)> =
-        names.iter().map(|name| (name.as_str(), &small as &dyn Store)).collect();
+    let arrays: Vec<(&str, &dyn WriteArray)> =
+        names.iter().map(|name| (name.as_str(), &small as &dyn WriteArray)).collect();
     write_npz(own, &arrays).unwrap();
     tell(
         numpy,

@@ -144,7 +144,7 @@ pub mod file {
     //! [`ArrayReader`], [`ArrayFile`] and [`ArrayMmap`] are the same code for NPY ([`Npy`]) and RA ([`Ra`]). For NPY they are
     //! called [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and `NpyMmap`; for RA see [`ra`](crate::ra).
 
-    pub use crate::array::Store;
+    pub use crate::array::WriteArray;
     pub use crate::io::{
         ArrayFormat, ArrayReader, FromPayload, Npy, Ra, UncommittedRows, grow_header, grow_header_with,
     };

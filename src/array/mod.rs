@@ -40,7 +40,7 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 }
 
 pub(crate) use private::Sealed;
-pub use write::Store;
+pub use write::WriteArray;
 #[cfg(feature = "npz")]
 pub(crate) use write::store_npy_into;
 pub(crate) use write::{Format, SinkRef, store_npy};

@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dim
 
 use super::private::Sealed;
 use super::view::{view, view_mut};
-use super::write::{Format, SinkRef, Store};
+use super::write::{Format, SinkRef, WriteArray};
 use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -60,7 +60,7 @@ pub trait ReadRaExt: FromPayload + Sealed {
 /// assert_eq!(file.len(), 48 + 8 + 8);
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub trait WriteRaExt: Store {
+pub trait WriteRaExt: WriteArray {
     /// Writes the array and flushes the writer.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())
@@ -142,7 +142,7 @@ impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, 
 }
 
 /// Writes an array as an RA file, and what stands behind it, and flushes.
-pub(crate) fn store_ra<T: Store + ?Sized, W: Write>(
+pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
     array: &T,
     mut writer: W,
     trailing: &[u8],
@@ -160,7 +160,7 @@ pub(crate) fn store_ra<T: Store + ?Sized, W: Write>(
 }
 
 #[cfg(feature = "lz4")]
-fn store_packed<T: Store + ?Sized>(
+fn store_packed<T: WriteArray + ?Sized>(
     array: &T,
     mut sink: Sink<'_>,
     options: &crate::options::WriteOptions,
@@ -213,7 +213,7 @@ fn store_packed<T: Store + ?Sized>(
 }
 
 #[cfg(not(feature = "lz4"))]
-fn store_packed<T: Store + ?Sized>(
+fn store_packed<T: WriteArray + ?Sized>(
     _: &T,
     _: Sink<'_>,
     _: &crate::options::WriteOptions,

@@ -30,7 +30,7 @@ use crate::transfer::{self, Items, Sink};
 /// ```
 ///
 /// To a path, write with [`write_npy`](crate::write_npy), which replaces a file whole or not at all.
-pub trait WriteNpyExt: Store {
+pub trait WriteNpyExt: WriteArray {
     /// Writes the array and flushes the writer.
     fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
         self.write_npy_with(writer, &WriteOptions::new())
@@ -62,13 +62,13 @@ pub trait WriteNpyExt: Store {
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
-/// use ndarray_io::file::Store;
+/// use ndarray_io::file::WriteArray;
 ///
 /// let (a, b) = (arr1(&[1.0, 2.0]), arr2(&[[true]]));
-/// let arrays: [(&str, &dyn Store); 2] = [("a", &a), ("b", &b)];
+/// let arrays: [(&str, &dyn WriteArray); 2] = [("a", &a), ("b", &b)];
 /// # assert_eq!(arrays.len(), 2);
 /// ```
-pub trait Store: Sealed {
+pub trait WriteArray: Sealed {
     /// About how many bytes it takes in a file.
     #[doc(hidden)]
     fn byte_len(&self) -> usize;
@@ -108,7 +108,7 @@ impl<'a> SinkRef<'a> {
 }
 
 /// Writes an array as an NPY file, and flushes.
-pub(crate) fn store_npy<T: Store + ?Sized, W: Write>(
+pub(crate) fn store_npy<T: WriteArray + ?Sized, W: Write>(
     array: &T,
     mut writer: W,
     options: &WriteOptions,
@@ -117,7 +117,7 @@ pub(crate) fn store_npy<T: Store + ?Sized, W: Write>(
 }
 
 /// The same into any sink.
-pub(crate) fn store_npy_into<T: Store + ?Sized>(
+pub(crate) fn store_npy_into<T: WriteArray + ?Sized>(
     array: &T,
     sink: Sink<'_>,
     options: &WriteOptions,
@@ -128,7 +128,7 @@ pub(crate) fn store_npy_into<T: Store + ?Sized>(
 impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
 impl<A: WritableElement, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
 
-impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> Store for ArrayBase<S, D> {
+impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBase<S, D> {
     fn byte_len(&self) -> usize {
         ArrayRef::byte_len(self)
     }
@@ -138,7 +138,7 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> Store for ArrayBase<S,
     }
 }
 
-impl<A: WritableElement, D: Dimension> Store for ArrayRef<A, D> {
+impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
     fn byte_len(&self) -> usize {
         self.len().saturating_mul(size_of::<A>())
     }

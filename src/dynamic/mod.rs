@@ -18,7 +18,7 @@ use object::Object;
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use crate::array::{
-    Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, Store, WriteNpyExt, WriteRaExt, dimension,
+    Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt, dimension,
 };
 use crate::dtype::DType;
 #[cfg(feature = "object")]
@@ -349,7 +349,7 @@ impl WriteNpyExt for DynArray {}
 
 impl WriteRaExt for DynArray {}
 
-impl Store for DynArray {
+impl WriteArray for DynArray {
     fn byte_len(&self) -> usize {
         self.data.len
     }

@@ -55,10 +55,10 @@ impl<const N: usize> Chars<N> {
     ///
     /// ```
     /// # use ndarray_io::Chars;
-    /// assert_eq!(Chars::<4>::new("añ").unwrap().to_string()?, "añ");
+    /// assert_eq!(Chars::<4>::new("añ").unwrap().try_to_string()?, "añ");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn to_string(&self) -> Result<String> {
+    pub fn try_to_string(&self) -> Result<String> {
         text(self.code_points().iter().copied())
     }
 }

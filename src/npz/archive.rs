@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
-use super::Compression;
 use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, ErrorKind, Result};
@@ -121,15 +120,9 @@ impl NpzMember {
         self.0.packed
     }
 
-    /// How it is packed (with what level, nobody knows); `None` if that is not known here.
-    pub fn compression(&self) -> Option<Compression> {
-        match self.0.method {
-            Method::Stored => Some(Compression::Stored),
-            Method::Deflated => Some(Compression::deflated()),
-            #[cfg(feature = "zstd")]
-            Method::Zstd => Some(Compression::Zstd(3)),
-            Method::Other(_) => None,
-        }
+    /// The method by which it is compressed. (The level is not recorded in an archive.)
+    pub fn method(&self) -> Method {
+        self.0.method
     }
 
     /// The CRC-32 of its content.
@@ -349,8 +342,8 @@ fn unpacker(member: &Member) -> Result<Option<Unpacker>> {
         Method::Deflated => Ok(Some(Unpacker::deflate())),
         #[cfg(feature = "zstd")]
         Method::Zstd => Unpacker::zstd().map(Some),
-        Method::Other(number) => {
-            let reason = format!("the member is compressed by method {number}");
+        method => {
+            let reason = format!("the member is compressed as {method}");
             Err(ErrorKind::UnsupportedZip { reason }.into())
         }
     }

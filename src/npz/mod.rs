@@ -22,3 +22,5 @@ pub use options::{Compression, NpzOptions};
 pub use reader::NpzReader;
 pub use update::NpzUpdate;
 pub use writer::{NpzWriter, write_npz, write_npz_with};
+
+pub use crate::zip::Method;

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use ndarray::{Dimension, ShapeBuilder};
 
 use super::NpzWriter;
-use crate::array::{Format, Sealed, SinkRef, Store};
+use crate::array::{Format, Sealed, SinkRef, WriteArray};
 use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::NpyWriter;
@@ -92,7 +92,7 @@ struct Pieces<F> {
 
 impl<F> Sealed for Pieces<F> {}
 
-impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> Store for Pieces<F> {
+impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for Pieces<F> {
     fn byte_len(&self) -> usize {
         self.byte_len
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive::{self, Archive, Place};
 use super::{NpzOptions, NpzWriter};
-use crate::array::Store;
+use crate::array::WriteArray;
 use crate::error::{ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
 use crate::zip::Member;
@@ -37,8 +37,8 @@ pub struct NpzUpdate<'a> {
     archive: Archive,
     options: NpzOptions,
     /// What becomes of the members that do not stay, by their numbers.
-    changes: HashMap<usize, Option<&'a dyn Store>>,
-    added: Vec<(String, &'a dyn Store)>,
+    changes: HashMap<usize, Option<&'a (dyn WriteArray + Sync)>>,
+    added: Vec<(String, &'a (dyn WriteArray + Sync))>,
 }
 
 impl<'a> NpzUpdate<'a> {
@@ -66,7 +66,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Adds an array, whose name must not be there yet.
-    pub fn add(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
+    pub fn add(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let member = format!("{name}.npy");
         let is_old = self.archive.named(&member).any(|index| self.stays(index));
         if is_old || self.added.iter().any(|(added, _)| *added == name) {
@@ -77,7 +77,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Puts an array in the place of a member, whose name stays as it is.
-    pub fn replace(mut self, name: &str, array: &'a dyn Store) -> Result<Self> {
+    pub fn replace(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, Some(array));
         Ok(self)

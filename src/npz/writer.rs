@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::{Compression, NpzOptions};
-use crate::array::{Store, WriteNpyExt, store_npy_into};
+use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
 use crate::codec::Sum;
 use crate::error::{ErrorKind, Result};
 use crate::io::change;
@@ -115,7 +115,7 @@ impl<W: Write> NpzWriter<W> {
         self.add(name.into(), array, options)
     }
 
-    pub(super) fn add<T: Store + ?Sized>(
+    pub(super) fn add<T: WriteArray + ?Sized>(
         &mut self,
         name: String,
         array: &T,
@@ -125,7 +125,7 @@ impl<W: Write> NpzWriter<W> {
     }
 
     /// The same under a name as it stands.
-    pub(super) fn add_member<T: Store + ?Sized>(
+    pub(super) fn add_member<T: WriteArray + ?Sized>(
         &mut self,
         name: String,
         array: &T,
@@ -196,7 +196,7 @@ impl<W: Write> NpzWriter<W> {
         }
     }
 
-    fn add_small<T: Store + ?Sized>(
+    fn add_small<T: WriteArray + ?Sized>(
         &mut self,
         member: &mut Member,
         array: &T,
@@ -221,7 +221,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(false)
     }
 
-    fn add_large<T: Store + ?Sized>(
+    fn add_large<T: WriteArray + ?Sized>(
         &mut self,
         member: &mut Member,
         array: &T,
@@ -372,7 +372,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
 /// # assert_eq!(ndarray_io::read_npz(&path)?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn Store)]) -> Result<()> {
+pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) -> Result<()> {
     write_npz_with(path, arrays, &NpzOptions::new())
 }
 
@@ -390,7 +390,7 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn Store)]) -> Resu
 /// ```
 pub fn write_npz_with<P: AsRef<Path>>(
     path: P,
-    arrays: &[(&str, &dyn Store)],
+    arrays: &[(&str, &dyn WriteArray)],
     options: &NpzOptions,
 ) -> Result<()> {
     let path = path.as_ref();

@@ -9,17 +9,41 @@ mod name;
 mod parse;
 mod write;
 
+use std::fmt;
+
 pub(crate) use parse::{End, LOCAL_SIZE, TAIL, check_local, directory, extra_len, find_end, own_fields};
 pub(crate) use write::{MADE_BY, VERSION, descriptor, directory_end, directory_record, local_record, patch};
 
-/// How a member's bytes are packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+/// The method by which a member of an archive is compressed.
+///
+/// ```
+/// # use ndarray::arr1;
+/// # use ndarray_io::npz::{Method, NpzWriter};
+/// # use ndarray_io::NpzReader;
+/// let mut npz = NpzWriter::new_compressed(Vec::new());
+/// npz.add_array("a", &arr1(&[0.0; 100]))?;
+/// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
+/// assert_eq!(npz.members()[0].method(), Method::Deflated);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// Not compressed.
     Stored,
+    /// Deflate, as `numpy.savez_compressed` has it.
     Deflated,
-    #[cfg(feature = "zstd")]
+    /// Deflate with a window of 64 KiB.
+    Deflate64,
+    /// bzip2.
+    Bzip2,
+    /// LZMA.
+    Lzma,
+    /// Zstandard.
     Zstd,
-    /// One that is not known here, by its number.
+    /// XZ.
+    Xz,
+    /// Another method, by its number in the ZIP format.
     Other(u16),
 }
 
@@ -28,8 +52,11 @@ impl Method {
         match number {
             0 => Self::Stored,
             8 => Self::Deflated,
-            #[cfg(feature = "zstd")]
+            9 => Self::Deflate64,
+            12 => Self::Bzip2,
+            14 => Self::Lzma,
             93 => Self::Zstd,
+            95 => Self::Xz,
             other => Self::Other(other),
         }
     }
@@ -38,10 +65,28 @@ impl Method {
         match self {
             Self::Stored => 0,
             Self::Deflated => 8,
-            #[cfg(feature = "zstd")]
+            Self::Deflate64 => 9,
+            Self::Bzip2 => 12,
+            Self::Lzma => 14,
             Self::Zstd => 93,
+            Self::Xz => 95,
             Self::Other(number) => number,
         }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stored => "stored",
+            Self::Deflated => "deflated",
+            Self::Deflate64 => "deflate64",
+            Self::Bzip2 => "bzip2",
+            Self::Lzma => "lzma",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Other(number) => return write!(f, "method {number}"),
+        })
     }
 }
 

@@ -64,3 +64,20 @@ fn a_struct_may_be_called_record() {
     let read = ndarray::Array1::<Record>::read_npy(&file[..]).unwrap();
     assert_eq!(read[0], Record { x: 1.5 });
 }
+
+/// What is moved to another thread can be.
+#[test]
+fn what_works_on_files_is_send() {
+    fn is_send<T: Send>() {}
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<ndarray_io::NpyFile>();
+    is_shared::<ndarray_io::NpzFile>();
+    is_shared::<ndarray_io::DynArray>();
+    is_shared::<ndarray_io::Error>();
+    is_shared::<ndarray_io::ReadOptions>();
+    is_shared::<ndarray_io::WriteOptions>();
+    is_send::<ndarray_io::NpyReader<std::fs::File>>();
+    is_send::<ndarray_io::NpyWriter<f64, std::fs::File>>();
+    is_send::<ndarray_io::convert::Conversion<'static>>();
+    is_send::<ndarray_io::npz::NpzUpdate<'static>>();
+}

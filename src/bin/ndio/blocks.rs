@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndarray::SliceInfoElem;
 use ndarray_io::header::Order;
-use ndarray_io::npz::Compression;
+use ndarray_io::npz::Method;
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 
@@ -81,10 +81,7 @@ impl Source {
 
     /// The same to read all of it: its checksum is compared first, where unpacking it does not do that.
     pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
-        let is_stored = archive
-            .members()
-            .get(index)
-            .is_some_and(|member| member.compression() == Some(Compression::Stored));
+        let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
         if is_stored {
             archive.verify_index(index)?;
         }

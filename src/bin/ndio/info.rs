@@ -8,7 +8,7 @@ use std::thread;
 use clap::Args;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
-use ndarray_io::npz::{Compression, NpzMember};
+use ndarray_io::npz::{Method, NpzMember};
 use ndarray_io::{DType, NpyReader, NpzFile, ReadOptions};
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ fn stats_of(source: &Source) -> Value {
 /// What is known of a member of an archive.
 struct Known<'a> {
     member: &'a NpzMember,
-    packed: &'static str,
+    packed: Method,
     found: Option<Result<NpyHeader, String>>,
     stats: Value,
 }
@@ -171,12 +171,7 @@ fn known(archive: &NpzFile, stats: bool) -> Vec<Known<'_>> {
 }
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
-    let packed = match member.compression() {
-        Some(Compression::Stored) => "stored",
-        Some(Compression::Deflated(_)) => "deflated",
-        Some(_) => "zstd",
-        None => "unknown",
-    };
+    let packed = member.method();
     let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| told(&error.into())));
     let stats = match &found {
         Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
@@ -202,7 +197,7 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
         facts["member"] = json!(known.member.file_name());
         facts["size"] = json!(known.member.size());
         facts["packed_size"] = json!(known.member.packed_size());
-        facts["packed"] = json!(known.packed);
+        facts["packed"] = json!(known.packed.to_string());
         facts
     });
     Ok(json!({"members": members.collect::<Vec<_>>()}))
@@ -228,7 +223,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
             what,
             known.member.size().to_string(),
             known.member.packed_size().to_string(),
-            known.packed.to_owned(),
+            known.packed.to_string(),
         ]
     });
     let head = ["member", "array", "bytes", "packed", "how"].map(str::to_owned);

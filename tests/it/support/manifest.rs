@@ -272,7 +272,7 @@ impl<const N: usize> TestElement for Bytes<N> {
 
 impl<const N: usize> TestElement for Chars<N> {
     fn json(self) -> Value {
-        self.to_string().map_or_else(|_| json!(self.code_points()), |text| json!(text))
+        self.try_to_string().map_or_else(|_| json!(self.code_points()), |text| json!(text))
     }
 
     fn bytes(self, order: ByteOrder) -> Vec<u8> {

@@ -161,9 +161,9 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
             others.push(json!({"member": member.file_name(), "size": raw.len(), "sha256": sha256(&raw)}));
             continue;
         }
-        let method = match member.compression() {
-            Some(ndarray_io::npz::Compression::Stored) => "stored",
-            Some(ndarray_io::npz::Compression::Deflated(_)) => "deflated",
+        let method = match member.method() {
+            ndarray_io::npz::Method::Stored => "stored",
+            ndarray_io::npz::Method::Deflated => "deflated",
             _ => "other",
         };
         let show = || -> Result<Value, Fault> {
