@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         largest = chunk.column(2).fold(largest, |largest, item| largest.max(*item));
         ControlFlow::Continue(())
     })?;
-    println!("the largest cosine of {:?} is {largest}", file.shape().dims());
+    println!("the largest cosine of {:?} is {largest}", file.shape());
     convert_npy(&log, folder.join("columns.npy"), Conversion::new().order(Order::Fortran).memory(4096))?;
 
     // One array, filled by several processes: this program again, each with rows of its own.

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ndarray::{Array2, ArrayD, Ix2, s};
+use ndarray_io::header::Shape;
 use ndarray_io::{Casting, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, read_npy, write_npy};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,7 +52,7 @@ fn describe(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         path.file_name().unwrap_or_default().display(),
         reader.version(),
         reader.dtype(),
-        reader.shape(),
+        Shape::from(reader.shape()),
         reader.order(),
         reader.data_offset(),
     );

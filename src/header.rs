@@ -13,7 +13,7 @@ pub use crate::shape::{Order, Shape};
 ///
 /// let file = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }          \n";
 /// let npy::Parsed::Done(parsed, used) = npy::parse(file)? else { panic!("the header is complete") };
-/// assert_eq!(parsed.header.shape().dims(), [3, 4]);
+/// assert_eq!(parsed.header.shape(), [3, 4]);
 /// assert_eq!(parsed.header.order(), Order::C);
 /// assert_eq!(parsed.header.payload_len(), Some(96));
 /// assert_eq!(used, file.len());
@@ -72,7 +72,11 @@ impl Header {
     }
 
     /// The lengths of the axes.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &[usize] {
+        self.shape.dims()
+    }
+
+    pub(crate) fn the_shape(&self) -> &Shape {
         &self.shape
     }
 

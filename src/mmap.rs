@@ -56,11 +56,11 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         F::check_plain(&found, options)?;
         let plain = viewable(header.dtype(), &F::gate(&found, options))?;
         transfer::check_length(&source, header, options)?;
-        let mut dims = header.shape().dims().to_vec();
+        let mut dims = header.shape().to_vec();
         let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
         let length = slowest.as_deref().copied().unwrap_or(0);
         let Some(slowest) = slowest.filter(|length| range.start <= range.end && range.end <= **length) else {
-            let (reason, shape) = (format!("indices {range:?} of the slowest axis"), header.shape());
+            let (reason, shape) = (format!("indices {range:?} of the slowest axis"), header.the_shape());
             let reason = format!("there are no {reason} in an array of shape {shape}");
             return Err(ErrorKind::BadOption { reason }.into());
         };
@@ -70,7 +70,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         // All of the elements' bytes are in the file, as has been checked, and its length has been found to be addressable.
         let row = header.payload_len().unwrap_or_default() / length.max(1);
         let place = Place {
-            dim: dimension(slab.shape())?,
+            dim: dimension(slab.the_shape())?,
             is_fortran: slab.order() == Order::Fortran,
             payload: 0..bytes,
             plain,
@@ -96,7 +96,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
 
     /// Where in the map some indices of the slowest axis are, and how many bytes they have.
     fn bytes_of(&self, range: Range<usize>) -> Result<(usize, usize)> {
-        let (dims, place) = (self.place.header.shape().dims(), &self.place);
+        let (dims, place) = (self.place.header.shape(), &self.place);
         let slowest = if place.header.order() == Order::C { dims.first() } else { dims.last() };
         let length = slowest.copied().unwrap_or(0);
         if range.start > range.end || range.end > length {
@@ -130,7 +130,7 @@ macro_rules! description {
 
         /// The lengths of the axes.
         pub fn shape(&self) -> &[usize] {
-            self.mapped.place.header.shape().dims()
+            self.mapped.place.header.shape()
         }
 
         /// How the elements follow one another.

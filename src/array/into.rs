@@ -66,8 +66,8 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
 ) -> Result<()> {
     let Payload { source, header, options } = payload;
     let shape = shape_of(&array.raw_dim());
-    if *header.shape() != shape {
-        return Err(ErrorKind::ShapeMismatch { found: header.shape().clone(), wanted: shape }.into());
+    if *header.the_shape() != shape {
+        return Err(ErrorKind::ShapeMismatch { found: header.the_shape().clone(), wanted: shape }.into());
     }
     let how = A::accept(header.dtype(), options)?;
     // In Fortran order, the elements follow one another as those of the reversed axes in C order.

@@ -73,7 +73,7 @@ where
 {
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
         let Payload { source, header, options } = payload;
-        let dim: D = dimension(header.shape())?;
+        let dim: D = dimension(header.the_shape())?;
         let how = A::accept(header.dtype(), options)?;
         let items = transfer::read(source, header, how, options)?;
         let shape = dim.set_f(header.order() == Order::Fortran);

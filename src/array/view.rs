@@ -144,7 +144,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
     let header = F::header(&found);
-    let dim = dimension(header.shape())?;
+    let dim = dimension(header.the_shape())?;
     F::check_plain(&found, options)?;
     let plain = viewable(header.dtype(), &F::gate(&found, options))?;
     let length = transfer::check_length(&source, header, options)?;

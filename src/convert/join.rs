@@ -150,7 +150,7 @@ impl Inputs {
             return Err(ErrorKind::BadOption { reason: "there is no file to make one of".into() }.into());
         };
         let dtype = conversion.target(first.dtype());
-        let mut dims = first.shape().dims().to_vec();
+        let mut dims = first.shape().to_vec();
         let (axis, is_new) = match along {
             Along::Axis(axis) => (axis, false),
             Along::NewAxis(axis) => (axis, true),
@@ -167,15 +167,15 @@ impl Inputs {
             }
         }
         if along != Along::Alone && axis >= dims.len() + usize::from(is_new) {
-            let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.shape());
+            let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.the_shape());
             return Err(ErrorKind::BadOption { reason }.into());
         }
         for (header, source) in self.headers.iter().zip(&self.sources).skip(1) {
-            let others = header.shape().dims();
+            let others = header.shape();
             let fits =
                 |(at, (one, other)): (usize, (&usize, &usize))| one == other || (at == axis && !is_new);
             if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
-                let (found, wanted) = (header.shape().clone(), first.shape().clone());
+                let (found, wanted) = (header.the_shape().clone(), first.the_shape().clone());
                 return Err(source.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
             }
             if conversion.target(header.dtype()) != dtype {
@@ -231,7 +231,8 @@ impl Inputs {
     /// Whether the arrays stand one behind the other in the new file.
     fn follow_one_another(&self, along: Along, header: &Header) -> bool {
         let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return true };
-        let slowest = if header.order() == Order::C { 0 } else { header.shape().ndim().saturating_sub(1) };
+        let slowest =
+            if header.order() == Order::C { 0 } else { header.the_shape().ndim().saturating_sub(1) };
         self.headers.len() < 2 || axis == slowest
     }
 
@@ -253,22 +254,22 @@ impl Inputs {
         let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
         let writes = if start.is_some() { Writes::Anywhere } else { Writes::InOrder };
         let item = target.dtype().item_size();
-        let to = target.shape().strides(target.order());
+        let to = target.the_shape().strides(target.order());
         let mut first = 0;
         for (header, source) in self.headers.iter().zip(&self.sources) {
             let mut to: Vec<u64> = to.iter().map(|stride| (stride * item) as u64).collect();
             let (place, len) = match along {
                 Along::Axis(axis) => (
                     to.get(axis).copied().unwrap_or(0) * first as u64,
-                    header.shape().dims().get(axis).copied().unwrap_or(0),
+                    header.shape().get(axis).copied().unwrap_or(0),
                 ),
                 Along::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
                 Along::Alone => (0, 0),
             };
             first += len;
             let own = header.dtype().item_size();
-            let from = header.shape().strides(header.order());
-            let axes = header.shape().dims().iter().zip(from).zip(to);
+            let from = header.the_shape().strides(header.order());
+            let axes = header.shape().iter().zip(from).zip(to);
             let axes = axes.map(|((&len, from), to)| Axis { len, from: (from * own) as u64, to }).collect();
             let from = Side { start: 0, item: own };
             let change = change(header.dtype(), target.dtype(), conversion.casting())

@@ -8,7 +8,7 @@ impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(scalar) => write!(f, "'{scalar}'"),
-            Self::Subarray(subarray) => write!(f, "({}, {})", subarray.base(), subarray.shape()),
+            Self::Subarray(subarray) => write!(f, "({}, {})", subarray.base(), subarray.the_shape()),
             Self::Record(record) => record.fmt(f),
             Self::Object => f.write_str("'|O'"),
         }
@@ -73,7 +73,7 @@ impl fmt::Display for Field {
             Some(Title::Int(title)) => write!(f, "(({title}, {})", Quoted(self.name()))?,
         }
         match self.dtype() {
-            DType::Subarray(subarray) => write!(f, ", {}, {})", subarray.base(), subarray.shape()),
+            DType::Subarray(subarray) => write!(f, ", {}, {})", subarray.base(), subarray.the_shape()),
             dtype => write!(f, ", {dtype})"),
         }
     }

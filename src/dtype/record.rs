@@ -36,7 +36,11 @@ impl Subarray {
     }
 
     /// Its shape.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &[usize] {
+        self.shape.dims()
+    }
+
+    pub(crate) fn the_shape(&self) -> &Shape {
         &self.shape
     }
 

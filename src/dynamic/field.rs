@@ -169,8 +169,8 @@ impl<'a> Column<'a> {
         while let DType::Subarray(subarray) = self.dtype {
             self.dtype = subarray.base();
             let size = self.dtype.item_size();
-            self.dims.extend(subarray.shape().dims());
-            self.strides.extend(subarray.shape().strides(Order::C).iter().map(|stride| stride * size));
+            self.dims.extend(subarray.shape());
+            self.strides.extend(subarray.the_shape().strides(Order::C).iter().map(|stride| stride * size));
         }
     }
 
@@ -184,9 +184,9 @@ impl<'a> Column<'a> {
     fn spread<D: Dimension>(&self, array: &DynArray) -> Result<Spread<D>> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
-        let outer = array.header.shape().strides(array.order());
+        let outer = array.header.the_shape().strides(array.order());
         let strides = outer.iter().map(|stride| stride * size).chain(self.strides.iter().copied());
-        Ok(Spread { offset: self.offset, dim: dimension(header.shape())?, strides: strides.collect() })
+        Ok(Spread { offset: self.offset, dim: dimension(header.the_shape())?, strides: strides.collect() })
     }
 }
 

@@ -142,9 +142,9 @@ impl DynArray {
     /// ```
     /// use ndarray::{Array2, arr2};
     /// use ndarray_io::DynArray;
-    /// use ndarray_io::header::{Order, Shape};
+    /// use ndarray_io::header::Order;
     ///
-    /// let array = DynArray::from_bytes(">i2".parse()?, Shape::from([2, 1]), Order::C, &[0, 1, 0, 2])?;
+    /// let array = DynArray::from_bytes(">i2".parse()?, [2, 1], Order::C, &[0, 1, 0, 2])?;
     /// let numbers: Array2<i16> = array.into_array()?;
     /// assert_eq!(numbers, arr2(&[[1], [2]]));
     /// # Ok::<(), ndarray_io::Error>(())
@@ -153,10 +153,10 @@ impl DynArray {
     /// # Errors
     ///
     /// Just so many bytes as the elements have are wanted; and objects have none.
-    pub fn from_bytes(dtype: DType, shape: Shape, order: Order, bytes: &[u8]) -> Result<Self> {
-        let header = Header::new(dtype, order, shape)?;
+    pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, order: Order, bytes: &[u8]) -> Result<Self> {
+        let header = Header::new(dtype, order, shape.into())?;
         if header.payload_len() != Some(bytes.len()) {
-            let (shape, dtype) = (header.shape(), header.dtype());
+            let (shape, dtype) = (header.the_shape(), header.dtype());
             let reason = format!("{} bytes are no array of shape {shape} and dtype {dtype}", bytes.len());
             return Err(ErrorKind::BadOption { reason }.into());
         }
@@ -190,7 +190,7 @@ impl DynArray {
 
     /// The lengths of the axes.
     pub fn shape(&self) -> &[usize] {
-        self.header.shape().dims()
+        self.header.shape()
     }
 
     /// How the elements follow one another.
@@ -254,7 +254,7 @@ impl DynArray {
 
     /// The shape to view the array with, if it can be viewed as this type.
     fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Plain<A>)> {
-        let dim: D = dimension(self.header.shape())?;
+        let dim: D = dimension(self.header.the_shape())?;
         let plain = viewable(self.dtype(), &ReadOptions::new())?;
         Ok((dim.set_f(self.order() == Order::Fortran), plain))
     }
@@ -311,7 +311,7 @@ impl DynArray {
             if let How::Whole(decode) = A::accept(self.dtype(), options)?
                 && let Some(items) = decode.taken(&**objects)
             {
-                let dim: D = dimension(self.header.shape())?;
+                let dim: D = dimension(self.header.the_shape())?;
                 let shape = dim.set_f(self.order() == Order::Fortran);
                 // There are just the objects of the shape.
                 return Ok(Array::from_shape_vec(shape, items).expect("an object for each element"));
@@ -360,7 +360,7 @@ impl WriteArray for DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             let order = options.get_order().unwrap_or(self.order());
-            let header = Header::new(self.dtype().clone(), order, self.header.shape().clone())?;
+            let header = Header::new(self.dtype().clone(), order, self.header.the_shape().clone())?;
             let items = object::rearranged(objects, &self.header, order);
             let payload = object::encode(&mut items.iter(), &header, options)?;
             return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
@@ -368,7 +368,7 @@ impl WriteArray for DynArray {
         match options.get_order() {
             // Of one axis at most, both orders are the same.
             Some(order) if order != self.order() => {
-                let header = Header::new(self.dtype().clone(), order, self.header.shape().clone())?;
+                let header = Header::new(self.dtype().clone(), order, self.header.the_shape().clone())?;
                 sink.write(&format.make(&header, options)?)?;
                 self.put(&mut sink, order, options)?;
                 sink.write_last(&[])

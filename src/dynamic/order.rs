@@ -28,7 +28,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn slice_any<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<DynArray> {
-        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let selection =
+            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
         let array: DynArray = self.select(&selection)?;
         let behind = selection.behind();
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
@@ -49,7 +50,7 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Self> {
-        let mut elements = Selection::of(self.header.shape(), &slice)?.elements().to_vec();
+        let mut elements = Selection::of(self.header.the_shape(), &slice)?.elements().to_vec();
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
             let shape = self.shape().set_f(self.order() == Order::Fortran);

@@ -54,7 +54,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn preview(&self) -> Result<String> {
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        self.preview_slice(&vec![all; self.shape().ndim()][..])
+        self.preview_slice(&vec![all; self.header().the_shape().ndim()][..])
     }
 
     /// What a part of the array looks like, as ndarray's `slice` takes it. Of a large one only the edges are read.
@@ -69,7 +69,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn preview_slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<String> {
-        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let selection =
+            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
         let dims = &selection.dims()[..];
         if dims.contains(&0) {
             return Ok("[]".to_owned());
@@ -147,7 +148,7 @@ impl fmt::Display for Sheet<'_> {
 
 impl<'a> Sheet<'a> {
     fn new(dims: &'a [usize], array: &'a DynArray) -> Self {
-        let strides = array.header.shape().strides(array.order());
+        let strides = array.header.the_shape().strides(array.order());
         Self { dims, array, strides, left: Cell::new(LAST) }
     }
 

@@ -16,7 +16,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// use ndarray_io::file::{ArrayFile, ArrayFormat};
 ///
 /// fn rows<F: ArrayFormat>(file: &ArrayFile<F>) -> usize {
-///     file.shape().dims().first().copied().unwrap_or(1)
+///     file.shape().first().copied().unwrap_or(1)
 /// }
 /// ```
 pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {

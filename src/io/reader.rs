@@ -11,7 +11,7 @@ use crate::header::Header;
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::ra_format::RaHeader;
-use crate::shape::{Order, Shape};
+use crate::shape::Order;
 use crate::transfer::{self, Source};
 
 /// Reads NPY arrays, one or several in a row, from anything that reads; and shows what each is before it is read.
@@ -52,7 +52,7 @@ pub type RaReader<R> = ArrayReader<R, Ra>;
 /// arr1(&[true, false]).write_npy(&mut stream)?;
 ///
 /// let mut reader = NpyReader::new(&stream[..])?;
-/// assert_eq!(reader.shape().dims(), [2, 2]);
+/// assert_eq!(reader.shape(), [2, 2]);
 /// assert_eq!(reader.dtype().to_string(), "'<f8'");
 /// let matrix: Array2<f64> = reader.read()?;
 /// assert_eq!(matrix[[1, 0]], 3.0);
@@ -116,7 +116,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// The lengths of the axes.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &[usize] {
         self.header().shape()
     }
 

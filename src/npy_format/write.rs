@@ -140,10 +140,10 @@ fn framed(text: &str, version: Version, end: usize) -> Vec<u8> {
 
 fn text(header: &Header) -> String {
     let (order, growing) = match header.order() {
-        Order::C => ("False", header.shape().dims().first()),
-        Order::Fortran => ("True", header.shape().dims().last()),
+        Order::C => ("False", header.shape().first()),
+        Order::Fortran => ("True", header.shape().last()),
     };
-    let (dtype, shape) = (header.dtype(), header.shape());
+    let (dtype, shape) = (header.dtype(), header.the_shape());
     let mut text = String::with_capacity(128);
     // Writing into a string never fails.
     let _ = write!(text, "{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");

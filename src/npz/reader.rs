@@ -122,7 +122,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # let mut npz = NpzWriter::new(Vec::new());
     /// # npz.add_array("x", &arr1(&[1.5]))?;
     /// # let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
-    /// assert_eq!(npz.peek("x")?.header.shape().dims(), [1]);
+    /// assert_eq!(npz.peek("x")?.header.shape(), [1]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn peek(&mut self, name: &str) -> Result<NpyHeader> {

@@ -27,7 +27,7 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
 
 impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     pub(super) fn new(file: &'a ArrayFile<F>, axis: usize, length: usize) -> Result<Self> {
-        let shape = file.shape();
+        let shape = file.header().the_shape();
         if D::NDIM.is_some_and(|wanted| wanted != shape.ndim()) {
             let wanted = D::NDIM.unwrap_or_default();
             return Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into());
@@ -43,7 +43,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     fn next_into(&mut self, array: Option<Array<A, D>>) -> Option<Result<Array<A, D>>> {
         let start = Some(self.next).filter(|start| *start < self.end)?;
         let count = self.length.min(self.end - start);
-        let selection = Selection::along(self.file.shape(), self.axis, start, count);
+        let selection = Selection::along(self.file.header().the_shape(), self.axis, start, count);
         let piece = match array.filter(|array| array.len_of(Axis(self.axis)) == count) {
             Some(mut array) => self.file.select_into(&selection, &mut array).map(|()| array),
             None => self.file.select(&selection),

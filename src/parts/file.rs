@@ -192,7 +192,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// The lengths of the axes.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &[usize] {
         self.header().shape()
     }
 
@@ -227,7 +227,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: ReadableElement,
         I: SliceArg<IxDyn>,
     {
-        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let selection =
+            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
         let array: ArrayD<A> = self.select(&selection)?;
         arranged(&selection, array).map_err(|error| self.at_path(error))
     }
@@ -250,7 +251,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: ReadableElement,
         I: SliceArg<IxDyn>,
     {
-        let selection = Selection::of(self.shape(), &slice).map_err(|error| self.at_path(error))?;
+        let selection =
+            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
         self.select_into(&selection, array)
     }
 
@@ -303,9 +305,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_where<T: FromPayload>(&self, axis: usize, mask: &[bool]) -> Result<T> {
-        if self.shape().dims().get(axis).is_some_and(|length| *length != mask.len()) {
-            let reason =
-                format!("a mask of {} for axis {axis} of an array of shape {}", mask.len(), self.shape());
+        if self.shape().get(axis).is_some_and(|length| *length != mask.len()) {
+            let reason = format!(
+                "a mask of {} for axis {axis} of an array of shape {}",
+                mask.len(),
+                self.header().the_shape()
+            );
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         }
         let indices: Vec<usize> = (0..mask.len()).filter(|index| mask[*index]).collect();
@@ -345,7 +350,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         /// How many bytes of rows are read at a time.
         const AT_A_TIME: usize = 1 << 20;
         let axis = slowest(self.header());
-        let rows = self.shape().dims().get(axis).copied().unwrap_or(0);
+        let rows = self.shape().get(axis).copied().unwrap_or(0);
         let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1);
         let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1))?;
         Ok(chunks.flat_map(move |chunk| {
@@ -416,7 +421,7 @@ impl NpyFile {
 pub(super) fn slowest(header: &Header) -> usize {
     match header.order() {
         Order::C => 0,
-        Order::Fortran => header.shape().ndim().saturating_sub(1),
+        Order::Fortran => header.the_shape().ndim().saturating_sub(1),
     }
 }
 
@@ -451,7 +456,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     {
         let (reader, found, options) = self.parts()?;
         let found_header = F::header(found);
-        let selection = Selection::of(found_header.shape(), &slice)?;
+        let selection = Selection::of(found_header.the_shape(), &slice)?;
         let (header, picked) = selection.locate(found_header)?;
         let options = F::gate(found, options);
         let start = reader.stream_position()?;

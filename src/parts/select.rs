@@ -52,7 +52,7 @@ impl Selection {
     /// The header of what is taken, with all axes of the array, and where in the file its bytes are.
     pub(super) fn locate(&self, header: &Header) -> Result<(Header, Picked)> {
         let counts: Vec<usize> = self.axes.iter().map(|taken| taken.count).collect();
-        let strides = header.shape().strides(header.order());
+        let strides = header.the_shape().strides(header.order());
         let mut start = 0;
         let mut axes = Vec::with_capacity(self.axes.len());
         for (taken, stride) in self.axes.iter().zip(strides) {
@@ -70,7 +70,7 @@ impl Selection {
     pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
         let strides = header
-            .shape()
+            .the_shape()
             .strides(header.order())
             .into_iter()
             .map(|stride| stride.saturating_mul(item) as u64);
@@ -85,9 +85,9 @@ impl Selection {
 
     /// The header of some indices along an axis, and where in the file their bytes are.
     pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Picked)> {
-        let dims = header.shape().dims();
+        let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
-            let reason = format!("an array of shape {} has no axis {axis}", header.shape());
+            let reason = format!("an array of shape {} has no axis {axis}", header.the_shape());
             return Err(ErrorKind::BadOption { reason }.into());
         };
         if let Some(index) = indices.iter().find(|index| **index >= length) {
@@ -101,7 +101,8 @@ impl Selection {
             return Ok((wanted, Picked::new(0, vec![(0, 0)], 0))); // of no elements, the other axes may be endless
         }
         // In the order of the file: what is before the axis is gone through for each index that is behind it.
-        let bytes = header.shape().strides(header.order())[axis].saturating_mul(header.dtype().item_size());
+        let bytes =
+            header.the_shape().strides(header.order())[axis].saturating_mul(header.dtype().item_size());
         let outer = match header.order() {
             Order::C => &dims[..axis],
             Order::Fortran => &dims[axis + 1..],

@@ -81,7 +81,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::OpenToWrite));
         }
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
-        let selection = Selection::of(header.shape(), slice)?;
+        let selection = Selection::of(header.the_shape(), slice)?;
         let view = selection.target(array.view().into_dyn())?;
         let (start, places) = selection.places(header);
         if view.is_empty() || header.dtype().item_size() == 0 {

@@ -36,7 +36,7 @@ const BITS: u64 = 4;
 ///     file.extend(number.to_le_bytes());
 /// }
 /// let Parsed::Done(parsed, 64) = parse(&file)? else { panic!("the header is complete") };
-/// assert_eq!(parsed.header.shape().dims(), [3, 4]);
+/// assert_eq!(parsed.header.shape(), [3, 4]);
 /// assert_eq!(parsed.header.dtype().to_string(), "'<f8'");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
@@ -109,7 +109,7 @@ impl RaHeader {
     pub(crate) fn of(header: &Header, eltype_5: bool) -> Result<Self> {
         let (eltype, is_big_endian) = kind::of(header.dtype(), eltype_5)?;
         let bytes = header.payload_len().unwrap_or_default() as u64;
-        let mut dims = header.shape().dims().to_vec();
+        let mut dims = header.shape().to_vec();
         if header.order() == Order::C {
             // The same bytes: the axis that varies fastest comes first.
             dims.reverse();
@@ -124,7 +124,7 @@ impl RaHeader {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let dims = self.header.shape().dims();
+        let dims = self.header.shape();
         let numbers = [self.flags, self.eltype, self.elbyte, self.size, dims.len() as u64];
         let mut bytes = MAGIC.to_vec();
         bytes
@@ -197,7 +197,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     };
     match expected {
         Some(expected) if expected != size => {
-            let shape = found.header.shape();
+            let shape = found.header.the_shape();
             let reason = format!(
                 "it promises {size} bytes, but elements of {elbyte} bytes in the shape {shape} take {expected}"
             );

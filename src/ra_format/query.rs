@@ -38,7 +38,7 @@ pub fn query(header: &RaHeader, name: &str) -> String {
     if header.flags != 0 {
         let _ = writeln!(text, "compressed: {}", header.flags & super::PACKED);
     }
-    let dims = header.header.shape().dims();
+    let dims = header.header.shape();
     let _ = write!(text, "type: {kind}{bits}\nsize: {}\ndimension: {}\nshape:\n", header.size, dims.len());
     for dim in dims {
         let _ = writeln!(text, "  - {dim}");

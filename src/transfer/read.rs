@@ -147,7 +147,7 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
 
 /// The error for a payload that ends after `have` bytes.
 pub(crate) fn truncated(header: &Header, have: u64) -> Error {
-    let part = FileSection::Payload { shape: header.shape().clone(), dtype: header.dtype().clone() };
+    let part = FileSection::Payload { shape: header.the_shape().clone(), dtype: header.dtype().clone() };
     ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default() as u64, have }.into()
 }
 

@@ -233,7 +233,7 @@ fn a_writer_that_is_dropped_leaves_its_rows() {
             && matches!(error.help(), Some(Help::AllowTrailing { may_recover: true, .. })),
         "{error}"
     );
-    assert_eq!(NpyFile::open(&path).unwrap().shape().dims(), [1, 2]);
+    assert_eq!(NpyFile::open(&path).unwrap().shape(), [1, 2]);
     let options = WriteOptions::new();
     NpyWriter::<u16, _>::append_with(&path, UncommittedRows::Recover, &options).unwrap().finish().unwrap();
     assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4], [5, 6]]));
@@ -324,9 +324,9 @@ fn readers_see_a_length_that_was_written() {
         while least < ROWS {
             least = done.load(Ordering::SeqCst);
             let rows = read_npy::<_, Array2<u32>>(&path).unwrap();
-            let again = NpyFile::open(&path).unwrap().shape().dims()[0];
+            let again = NpyFile::open(&path).unwrap().shape()[0];
             file.refresh().unwrap();
-            let refreshed = file.shape().dims()[0];
+            let refreshed = file.shape()[0];
             let most = begun.load(Ordering::SeqCst);
             for length in [rows.nrows(), again, refreshed] {
                 assert!((least..=most).contains(&length), "{least} <= {length} <= {most}");

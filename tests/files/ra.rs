@@ -84,7 +84,7 @@ const ROUTES: &[(&str, Route)] = &[
     ("rows", |path, options| {
         // Two halves along the first axis, where that can be.
         let Ok(file) = RaFile::open_with(path, options) else { return read_ra_with(path, options) };
-        if file.shape().ndim() == 0 || file.shape().dims().contains(&0) {
+        if file.shape().is_empty() || file.shape().contains(&0) {
             return file.read();
         }
         let npy = tempfile::NamedTempFile::new()?.into_temp_path();

@@ -77,7 +77,7 @@ fn pieces_make_numpys_files() {
             continue;
         }
         let reader = NpyReader::new(&case.bytes[..]).unwrap();
-        let shape = reader.shape().dims();
+        let shape = reader.shape();
         // An array of Fortran order that is contiguous both ways NumPy marks as C order: see the docs.
         let is_large = shape.len() > 8 || reader.dtype().item_size() == 0;
         if is_large {
@@ -115,7 +115,7 @@ fn too_few_and_too_many_are_errors() {
     assert!(writer.push(&arr1(&[4, 5])).unwrap_err().is_usage());
     assert!(matches!(writer.finish().unwrap_err().kind(), ErrorKind::WrongCount { found: 3, wanted: 2, .. }));
     let reader = NpyReader::new(File::open(file.path()).unwrap()).unwrap();
-    assert_eq!(reader.shape().dims(), [1, 2]);
+    assert_eq!(reader.shape(), [1, 2]);
 
     let mut writer = NpyWriter::<u8, _>::new(Cursor::new(Vec::new()), &[2, 3]).unwrap();
     for wrong in [vec![3, 2], vec![2], vec![3, 2, 1], vec![1, 1, 2, 3]] {

@@ -62,7 +62,7 @@ where
         let mut file = Vec::new();
         view.write_npy_with(&mut file, &options).unwrap();
         let reader = NpyReader::new(&file[..]).unwrap();
-        assert_eq!(reader.shape().dims(), view.shape());
+        assert_eq!(reader.shape(), view.shape());
 
         // The order, by NumPy's rule: Fortran order for what is contiguous in that order alone.
         let is_contiguous = |shape: &[usize], strides: &[isize]| {

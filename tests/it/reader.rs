@@ -23,7 +23,7 @@ fn what_a_header_says_is_shown() {
     assert_eq!(reader.descr_text(), "'<f4'");
     assert_eq!(reader.dtype().to_string(), "'<f4'");
     assert_eq!(reader.order(), Order::C);
-    assert_eq!(reader.shape().dims(), [2, 3]);
+    assert_eq!(reader.shape(), [2, 3]);
     assert_eq!(reader.data_offset(), 128);
     assert_eq!(reader.payload_len(), Some(24));
 }

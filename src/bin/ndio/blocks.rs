@@ -106,8 +106,8 @@ impl Source {
 
     pub(crate) fn shape(&self) -> &[usize] {
         match self {
-            Self::Npy(file) => file.shape().dims(),
-            Self::Ra(file) => file.shape().dims(),
+            Self::Npy(file) => file.shape(),
+            Self::Ra(file) => file.shape(),
             Self::Memory(array) => array.shape(),
         }
     }

@@ -210,7 +210,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
     let mut all_stats = Vec::new();
     let rows = known(&archive, stats).into_iter().map(|known| {
         let what = match known.found {
-            Some(Ok(found)) => format!("{} {}", found.header.dtype(), found.header.shape()),
+            Some(Ok(found)) => format!("{} {}", found.header.dtype(), Shape::from(found.header.shape())),
             Some(Err(error)) => error,
             None => "no array".to_owned(),
         };
@@ -240,7 +240,8 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
     Ok(())
 }
 
-fn array(dtype: &DType, order: Order, shape: &Shape) -> Value {
+fn array(dtype: &DType, order: Order, shape: &[usize]) -> Value {
+    let shape = Shape::from(shape);
     let mut facts = json!({
         "dtype": dtype.to_string(),
         "shape": shape.dims(),

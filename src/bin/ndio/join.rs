@@ -66,15 +66,17 @@ fn with_progress(join: impl FnOnce(Conversion<'_>) -> ndarray_io::Result<()>) ->
     Ok(0)
 }
 
+fn axis_count(path: &Path) -> Result<usize, Failure> {
+    Ok(NpyReader::new(open(path)?)?.shape().len())
+}
+
 pub(crate) fn cat(arguments: &Files) -> Result<u8, Failure> {
-    let shape = NpyReader::new(open(&arguments.files[0])?)?.shape().clone();
-    let axis = axis_of(arguments.axis, shape.dims().len())?;
+    let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])?)?;
     with_progress(|conversion| concatenate_npy(&arguments.files, &arguments.output, axis, conversion))
 }
 
 pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
-    let shape = NpyReader::new(open(&arguments.files[0])?)?.shape().clone();
-    let axis = axis_of(arguments.axis, shape.dims().len() + 1)?;
+    let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])? + 1)?;
     with_progress(|conversion| stack_npy(&arguments.files, &arguments.output, axis, conversion))
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                     _ => "little",
                 };
                 write!(out, "---\nname: {name}\nendian: {endian}\ntype: {}\n", kind(reader.dtype()))?;
-                let (dims, size) = (reader.shape().dims(), reader.payload_len().unwrap_or_default());
+                let (dims, size) = (reader.shape(), reader.payload_len().unwrap_or_default());
                 write!(out, "size: {size}\ndimension: {}\norder: ", dims.len())?;
                 writeln!(out, "{}", if reader.order() == Order::C { "C" } else { "Fortran" })?;
                 writeln!(out, "shape:")?;

@@ -42,9 +42,9 @@ pub(in super::super) fn decode(
     if header.dtype() != &dtype {
         return Err(bad(format!("the header says the dtype {}, and the pickle {dtype}", header.dtype())));
     }
-    if header.shape().dims() != dims {
+    if header.shape() != dims {
         let shape = Shape::from(dims);
-        return Err(bad(format!("the header says the shape {}, and the pickle {shape}", header.shape())));
+        return Err(bad(format!("the header says the shape {}, and the pickle {shape}", header.the_shape())));
     }
     let is_same_both_ways = dims_above_one(header) < 2;
     if order != header.order() && !is_same_both_ways {
@@ -59,7 +59,7 @@ pub(in super::super) fn decode(
         Ok(Object { slot, graph: slot.node().and(graph).cloned() })
     })?;
     if header.order() == Order::Fortran && !is_same_both_ways {
-        items = turned(&items, header.shape(), Order::C);
+        items = turned(&items, header.the_shape(), Order::C);
     }
     let rest = &payload[used..];
     Ok((items, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
@@ -67,7 +67,7 @@ pub(in super::super) fn decode(
 
 /// Of how many axes the order matters.
 fn dims_above_one(header: &Header) -> usize {
-    header.shape().dims().iter().filter(|dim| **dim != 1).count()
+    header.shape().iter().filter(|dim| **dim != 1).count()
 }
 
 /// The pickle of an array, whose elements come in the order that the header says.
@@ -81,7 +81,7 @@ pub(in super::super) fn encode(
     }
     let items: Vec<&Object> = items.collect();
     let is_fortran = header.order() == Order::Fortran && dims_above_one(header) > 1;
-    let items = if is_fortran { turned(&items, header.shape(), Order::Fortran) } else { items };
+    let items = if is_fortran { turned(&items, header.the_shape(), Order::Fortran) } else { items };
     Pickler::new(options)?.array(&items, header, is_fortran)
 }
 
@@ -94,7 +94,7 @@ pub(in super::super) fn rearranged(
     if header.order() == order || dims_above_one(header) < 2 {
         return Arc::clone(items);
     }
-    Arc::new(turned(items, header.shape(), header.order()))
+    Arc::new(turned(items, header.the_shape(), header.order()))
 }
 
 /// Items that stand in this order in the other.

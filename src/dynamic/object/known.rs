@@ -190,7 +190,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
     match header.payload_len() == Some(len) {
         true => Ok(()),
         false => {
-            let (shape, dtype) = (header.shape(), header.dtype());
+            let (shape, dtype) = (header.the_shape(), header.dtype());
             Err(bad(format!("{len} bytes are no array of {dtype} of shape {shape}")))
         }
     }
@@ -199,7 +199,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
 fn check_count(found: usize, header: &Header) -> Result<()> {
     match found == header.len() {
         true => Ok(()),
-        false => Err(bad(format!("an array of shape {} has {found} elements", header.shape()))),
+        false => Err(bad(format!("an array of shape {} has {found} elements", header.the_shape()))),
     }
 }
 
@@ -350,7 +350,7 @@ impl Machine<'_> {
     fn array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
         let rest = self.graph.rest_mut();
         let start = rest.lengths.len();
-        rest.lengths.extend_from_slice(header.shape().dims());
+        rest.lengths.extend_from_slice(header.shape());
         let dims = Span::new(start..rest.lengths.len());
         let has_objects = header.dtype().has_object();
         rest.arrays.push(ArrayParts { dtype, order: header.order(), dims, items, has_objects });
@@ -391,7 +391,7 @@ impl Machine<'_> {
             };
             let header = Header::new(stored, order, dims.into())?;
             check_len(span.len, &header)?;
-            let span = self.native(&dtype, span, header.shape().dims())?;
+            let span = self.native(&dtype, span, header.shape())?;
             self.array(dtype.native, &header, span)
         };
         self.graph.nodes[number as usize] = node;

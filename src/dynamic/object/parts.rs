@@ -301,7 +301,7 @@ impl<'a> Array<'a> {
         match self.objects() {
             None => DynArray::of_bytes(header, self.bytes()),
             Some(items) => {
-                let in_c = Header::new(header.dtype().clone(), Order::C, header.shape().clone())?;
+                let in_c = Header::new(header.dtype().clone(), Order::C, header.the_shape().clone())?;
                 let items = Arc::new(items.iter().map(ObjectRef::to_object).collect());
                 let items = super::rearranged(&items, &in_c, header.order());
                 Ok(DynArray::of_objects(header, items))

@@ -90,7 +90,7 @@ impl<'a> Pickler<'a> {
     ) -> Result<Vec<u8>> {
         self.out.between_values();
         self.begin_array()?;
-        self.array_state(header.shape().dims())?;
+        self.array_state(header.shape())?;
         self.dtype(header.dtype())?;
         self.out.bool(is_fortran);
         self.out.empty_list();

@@ -29,7 +29,7 @@ impl<T: RecordField, const N: usize> RecordField for [T; N] {
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let (base, mut dims) = match T::dtype_for(&mut items.flatten(), options)? {
-            DType::Subarray(inner) => (inner.base().clone(), inner.shape().dims().to_vec()),
+            DType::Subarray(inner) => (inner.base().clone(), inner.shape().to_vec()),
             base => (base, Vec::new()),
         };
         dims.insert(0, N);
@@ -52,7 +52,7 @@ impl<T: RecordField, const N: usize> RecordField for [T; N] {
 /// How many rows a subarray has, and what each is.
 fn rows(dtype: &DType) -> Option<(usize, DType)> {
     let DType::Subarray(subarray) = dtype else { return None };
-    let (length, rest) = subarray.shape().dims().split_first()?;
+    let (length, rest) = subarray.shape().split_first()?;
     let row = match rest {
         [] => subarray.base().clone(),
         rest => Subarray::new(subarray.base().clone(), Shape::from(rest))?.into(),

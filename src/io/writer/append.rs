@@ -146,7 +146,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let header = &found.header;
         let dtype = header.dtype();
         options_for::<A>(dtype, options)?;
-        let row = match (header.order(), header.shape().dims()) {
+        let row = match (header.order(), header.shape()) {
             (_, []) => {
                 let reason = "an array without axes does not grow".into();
                 return Err(ErrorKind::BadOption { reason }.into());
@@ -170,7 +170,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             change::set_len(&file, end)?;
         }
         file.seek(SeekFrom::Start(end))?;
-        let rows = growing_axis(header.order(), header.shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
+        let rows =
+            growing_axis(header.order(), header.the_shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
         let header = Header::new(dtype.clone(), header.order(), grown(&row, header.order(), rows))?;
         let end = End::Open { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
         Ok(Self::of(file, header, row, found.version, end, options))
@@ -200,7 +201,7 @@ fn check_room(file: &mut File, found: &NpyHeader, head: usize, row: &Shape, is_s
     let mut old = vec![0; head];
     file.seek(SeekFrom::Start(0))?;
     file.read_exact(&mut old)?;
-    let (order, rows) = (found.header.order(), growing_axis(found.header.order(), found.header.shape()));
+    let (order, rows) = (found.header.order(), growing_axis(found.header.order(), found.header.the_shape()));
     let of = |rows, is_in_one_sector| {
         let header = Header::new(found.header.dtype().clone(), order, grown(row, order, rows))?;
         Ok::<_, Error>(npy::format_in_place(&header, found.version, head, is_in_one_sector))

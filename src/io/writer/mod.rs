@@ -159,7 +159,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let head = npy::format(&header, options.get_version())?;
         change::check_syncs(&mut writer, options)?;
         Sink::of(&mut writer).write(&head)?;
-        let row = match (order, header.shape().dims()) {
+        let row = match (order, header.shape()) {
             (_, []) => Shape::default(),
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
@@ -175,7 +175,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         options: &WriteOptions,
     ) -> Self {
         let rows_are_empty = row.dims().contains(&0);
-        let grown = growing_axis(header.order(), header.shape());
+        let grown = growing_axis(header.order(), header.the_shape());
         Self {
             writer: Slot(Some(writer)),
             path: None,

@@ -126,7 +126,7 @@ pub(crate) fn neutral(dtype: &DType) -> Value {
     match dtype {
         DType::Scalar(scalar) => neutral_scalar(scalar),
         DType::Subarray(subarray) => json!({"kind": "subarray", "size": subarray.size(),
-            "shape": subarray.shape().dims(), "base": neutral(subarray.base())}),
+            "shape": subarray.shape(), "base": neutral(subarray.base())}),
         DType::Record(record) => {
             let fields = record.fields().iter().map(|field| {
                 let title = match field.title() {

@@ -72,7 +72,7 @@ fn value(dtype: &DType, bytes: &[u8]) -> Result<Value, Fault> {
             };
             record.fields().iter().map(field).collect::<Result<Vec<_>, _>>().map(Value::Array)
         }
-        DType::Subarray(subarray) => nested(subarray.base(), subarray.shape().dims(), bytes),
+        DType::Subarray(subarray) => nested(subarray.base(), subarray.shape(), bytes),
         _ => Ok(Value::Null),
     }
 }
@@ -284,7 +284,7 @@ fn neutral(dtype: &DType) -> Value {
             json
         }
         DType::Subarray(subarray) => json!({"kind": "subarray", "size": subarray.size(),
-            "shape": subarray.shape().dims(), "base": neutral(subarray.base())}),
+            "shape": subarray.shape(), "base": neutral(subarray.base())}),
         DType::Record(record) => {
             let fields = record.fields().iter().map(|field| {
                 let title = match field.title() {

@@ -132,7 +132,7 @@ impl<'a> Pickler<'a> {
             DType::Scalar(_) => self.out.str(dtype.to_string().trim_matches('\'')),
             DType::Subarray(subarray) => {
                 self.format(subarray.base());
-                self.dims(subarray.shape().dims());
+                self.dims(subarray.shape());
                 self.out.tuple_of(2);
             }
             DType::Record(record) => {
