@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The file of the library, as cargo names it. It has been built already: cargo only looks it up.
-fn library() -> PathBuf {
+/// The files of the library and of `ndarray`, as cargo names them. They have been built already: cargo only looks them up.
+fn libraries() -> [PathBuf; 2] {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--quiet", "--no-run", "--test", "ui", "--message-format", "json"]);
     if !cfg!(debug_assertions) {
@@ -24,23 +24,27 @@ fn library() -> PathBuf {
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let messages = String::from_utf8(built.stdout).unwrap();
-    messages
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-        .filter(|message| message["target"]["name"] == "ndarray_io" && message["target"]["kind"][0] == "lib")
-        .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
-        .filter_map(|name| name.as_str().map(PathBuf::from))
-        .find(|path| path.extension().is_some_and(|extension| extension == "rlib"))
-        .expect("cargo names the library")
+    let file_of = |name: &str| {
+        messages
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .filter(|message| message["target"]["name"] == name && message["target"]["kind"][0] == "lib")
+            .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
+            .filter_map(|name| name.as_str().map(PathBuf::from))
+            .find(|path| path.extension().is_some_and(|extension| extension == "rlib"))
+            .expect("cargo names the library")
+    };
+    ["ndarray_io", "ndarray"].map(file_of)
 }
 
 /// The errors of a file, a line each. What else a compiler prints differs from version to version.
-fn compile(path: &Path, library: &Path, out: &Path) -> String {
+fn compile(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> String {
     let deps = library.parent().unwrap();
     let deps = if deps.ends_with("deps") { deps.to_owned() } else { deps.join("deps") };
     let compiled = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition=2024", "--crate-type=bin", "--emit=obj", "--error-format=short", "-Cdebuginfo=0"])
         .arg(format!("--extern=ndarray_io={}", library.display()))
+        .arg(format!("--extern=ndarray={}", ndarray.display()))
         .arg(format!("-Ldependency={}", deps.display()))
         .arg("-o")
         .arg(out)
@@ -60,7 +64,7 @@ fn compile(path: &Path, library: &Path, out: &Path) -> String {
 #[test]
 fn errors_point_at_the_field() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
-    let library = library();
+    let libraries = libraries();
     let out = tempfile::NamedTempFile::new().unwrap();
     let mut seen = 0;
     for entry in fs::read_dir(&folder).unwrap() {
@@ -69,7 +73,7 @@ fn errors_point_at_the_field() {
             continue;
         }
         let file = Path::new("tests/ui").join(path.file_name().unwrap());
-        let printed = compile(&file, &library, out.path());
+        let printed = compile(&file, &libraries, out.path());
         let wanted = path.with_extension("stderr");
         if std::env::var_os("NDARRAY_IO_UPDATE").is_some() && !printed.is_empty() {
             fs::write(&wanted, &printed).unwrap();
@@ -78,5 +82,5 @@ fn errors_point_at_the_field() {
         assert!(printed == wanted, "{}, expected:\n{wanted}\nfound:\n{printed}", path.display());
         seen += 1;
     }
-    assert_eq!(seen, 8);
+    assert_eq!(seen, 11);
 }

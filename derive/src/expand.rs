@@ -4,9 +4,9 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Index, parse_quote};
+use syn::{Index, parse_quote, parse_quote_spanned};
 
-use crate::parse::{Field, Struct};
+use crate::parse::{Field, Make, Skipped, Struct};
 
 pub(crate) fn expand(parsed: &Struct) -> TokenStream {
     let record_type = record_type(parsed);
@@ -21,23 +21,27 @@ pub(crate) fn expand(parsed: &Struct) -> TokenStream {
     quote! { #record_type #elements #views #checks }
 }
 
-/// The generics with a bound for each field's type, where the compiler cannot know it.
+/// The generics with a bound for each field's type.
+///
+/// Of a type without parameters, the compiler would report a bound that does not hold in each place that it stands in. With a
+/// lifetime that means nothing it is not looked at before somebody uses the record, so that the only report is that of [`checks`].
 fn bounded(parsed: &Struct) -> syn::Generics {
     let mut generics = parsed.generics.clone();
-    if generics.params.is_empty() {
-        return generics;
-    }
+    let is_concrete = generics.params.is_empty();
     let library = &parsed.library;
     let clause = generics.make_where_clause();
-    for Field { type_, .. } in &parsed.fields {
-        let bound = quote_spanned!(type_.span() => #type_: #library::__private::RecordField);
-        clause.predicates.push(parse_quote!(#bound));
+    for Field { type_, is_flat, .. } in &parsed.fields {
+        let bound = if *is_flat { quote!(RecordType) } else { quote!(RecordField) };
+        let lifetime = is_concrete.then(|| quote!(for<'of>));
+        clause
+            .predicates
+            .push(parse_quote_spanned!(type_.span() => #lifetime #type_: #library::__private::#bound));
     }
     generics
 }
 
 fn record_type(parsed: &Struct) -> TokenStream {
-    let Struct { ident, library, fields, layout, size, .. } = parsed;
+    let Struct { ident, library, fields, skipped, layout, size, .. } = parsed;
     let private = quote!(#library::__private);
     let generics = bounded(parsed);
     let (implemented, arguments, clause) = generics.split_for_impl();
@@ -48,27 +52,52 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
     let locals: Vec<_> = (0..fields.len()).map(|index| format_ident!("column_{index}")).collect();
     let (zipped, pattern) = side_by_side(&locals, &private);
-    let specs = fields.iter().map(|Field { type_, name, title, len, offset, .. }| {
+    let specs = fields.iter().map(|Field { type_, name, aliases, title, len, offset, is_flat, .. }| {
         let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
-        quote_spanned! { type_.span() =>
-            <#private::FieldSpec>::of::<#type_>(#name, #title, #len, #offset)
+        match is_flat {
+            true => quote!(<#private::FieldSpec>::flat::<#type_>(#offset)),
+            false => {
+                quote!(<#private::FieldSpec>::of::<#type_>(#name, &[#(#aliases),*], #title, #len, #offset))
+            }
         }
     });
-    let columns = fields.iter().map(|Field { ident, type_, .. }| {
-        quote_spanned! { type_.span() =>
-            <#private::FieldsRead<'_>>::column::<#type_>(fields, #private::core::mem::offset_of!(Self, #ident))?
+    let columns = fields.iter().map(|Field { ident, type_, default, is_flat, .. }| {
+        let at = quote!(#private::core::mem::offset_of!(Self, #ident));
+        match (is_flat, default) {
+            (true, _) => quote!(<#private::FieldsRead<'_>>::flat::<#type_>(fields, #at)?),
+            (_, None) => quote!(<#private::FieldsRead<'_>>::column::<#type_>(fields, #at)?),
+            (_, Some(make)) => {
+                let make = made(make, type_, &private);
+                quote!(<#private::FieldsRead<'_>>::column_or::<#type_>(fields, #at, #make)?)
+            }
         }
     });
-    let slots = fields.iter().map(|Field { ident, type_, .. }| {
-        quote_spanned! { type_.span() =>
-            <#private::FieldsWritten<'_>>::slot::<#type_>(fields, #private::core::mem::offset_of!(Self, #ident))
+    let slots = fields.iter().map(|Field { ident, type_, is_flat, .. }| {
+        let slot = if *is_flat { quote!(flat) } else { quote!(slot) };
+        quote! {
+            <#private::FieldsWritten<'_>>::#slot::<#type_>(fields, #private::core::mem::offset_of!(Self, #ident))
         }
     });
+    let (skipped_idents, skipped_values): (Vec<_>, Vec<_>) = skipped
+        .iter()
+        .map(|Skipped { ident, type_, make }| {
+            let make = made(make, type_, &private);
+            (ident, quote!(#make()))
+        })
+        .unzip();
+    // What is not in the file is made, and never taken for bytes of the file.
+    let (skip_read, skip_written) = match skipped.is_empty() {
+        true => (None, None),
+        false => (
+            Some(quote!(<#private::FieldsRead<'_>>::skip(fields);)),
+            Some(quote!(<#private::FieldsWritten<'_>>::skip(fields);)),
+        ),
+    };
     // There is no reference to a field that may be misaligned: it is copied.
     let values: Vec<_> = fields
         .iter()
         .map(|Field { ident, type_, .. }| match is_packed {
-            true => quote_spanned! { type_.span() => &{ item.#ident } },
+            true => quote_spanned! { type_.span() => &#private::copied::<#type_>(item.#ident) },
             false => quote_spanned! { type_.span() => &item.#ident },
         })
         .collect();
@@ -82,19 +111,28 @@ fn record_type(parsed: &Struct) -> TokenStream {
         let checks = checks(parsed);
         quote! { const { #checks }; }
     });
+    // These are named where nobody sees them, so that the types of fields may be private.
+    let (columns_type, slots_type) = (quote!(__NdarrayIoColumns), quote!(__NdarrayIoSlots));
+    let marker = quote!(#private::core::marker::PhantomData);
 
-    quote! {
+    quote! { const _: () = {
+        #[doc(hidden)]
+        pub struct #columns_type #implemented (#(#private::Column<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
+        #[doc(hidden)]
+        pub struct #slots_type #implemented (#(#private::Slot<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
+
         // SAFETY: each field is there once, with its type and its offset.
         #[automatically_derived]
         unsafe impl #implemented #private::RecordType for #ident #arguments #clause {
             const SPEC: &'static #private::RecordSpec =
                 &<#private::RecordSpec>::new(&[#(#specs),*], #pack, #align, #size);
-            type Columns = (#(#private::Column<#types>,)*);
-            type Slots = (#(#private::Slot<#types>,)*);
+            type Columns = #columns_type #arguments;
+            type Slots = #slots_type #arguments;
 
             fn columns(fields: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
                 #checks
-                #private::core::result::Result::Ok((#(#columns,)*))
+                #skip_read
+                #private::core::result::Result::Ok(#columns_type(#(#columns,)* #marker))
             }
 
             fn decode(
@@ -108,7 +146,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 let each = #zipped;
                 ::std::iter::Extend::extend(
                     out,
-                    #private::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals),* }),
+                    #private::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
                 );
                 #private::core::result::Result::Ok(())
             }
@@ -121,7 +159,8 @@ fn record_type(parsed: &Struct) -> TokenStream {
 
             fn slots(fields: &mut #private::FieldsWritten<'_>) -> Self::Slots {
                 #checks
-                #private::core::convert::identity((#(#slots,)*)) // of no fields, a bare `()` would be a lint
+                #skip_written
+                #slots_type(#(#slots,)* #marker)
             }
 
             fn encode(
@@ -139,6 +178,16 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 #private::core::result::Result::Ok(())
             }
         }
+    }; }
+}
+
+/// The function that makes a value which is not in the file.
+fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
+    match make {
+        Make::Default => {
+            quote_spanned!(type_.span() => <#type_ as #private::core::default::Default>::default)
+        }
+        Make::Call(path) => quote!(#path),
     }
 }
 
@@ -179,8 +228,17 @@ fn checks(parsed: &Struct) -> TokenStream {
     let (_, arguments, _) = generics.split_for_impl();
     let private = quote!(#library::__private);
     let spec = quote!(<#ident #arguments as #private::RecordType>::SPEC);
-    let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, .. })| {
-        let takes_len = quote!(<#type_ as #private::RecordField>::FILED.takes_len);
+    let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, is_flat, .. })| {
+        if *is_flat {
+            let private = at(&private, type_.span());
+            return quote_spanned! { type_.span() =>
+                #private::core::assert!(
+                    !<#private::RecordSpec>::has_name_twice(<#ident #arguments as #private::RecordType>::SPEC),
+                    "a field of the flattened struct has the name of another field"
+                );
+            };
+        }
+        let takes_len = quote_spanned!(type_.span() => <#type_ as #private::RecordField>::FILED.takes_len);
         let len = match len {
             None => {
                 let private = at(&private, type_.span());
@@ -255,8 +313,8 @@ fn elements(parsed: &Struct) -> TokenStream {
 
 /// The traits for views, of structs whose fields lie in the order of the struct.
 fn views(parsed: &Struct) -> TokenStream {
-    let Struct { ident, library, fields, layout, .. } = parsed;
-    if !layout.is_ordered {
+    let Struct { ident, library, fields, skipped, layout, .. } = parsed;
+    if !layout.is_ordered || !skipped.is_empty() {
         return TokenStream::new();
     }
     let private = quote!(#library::__private);

@@ -48,10 +48,19 @@ use proc_macro::TokenStream;
 ///
 /// Of the struct:
 /// - `#[record(size = 32)]`: the size of a record in the file, if it is larger than its fields.
+/// - `#[record(rename_all = "camelCase")]`: how the names of the fields are spelled in the file. As in serde, there are
+///   `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` and
+///   `SCREAMING-KEBAB-CASE`.
 /// - `#[record(crate = path::to::ndarray_io)]`: where the library is, if not at `::ndarray_io`.
 ///
 /// Of a field:
 /// - `#[record(rename = "…")]`: its name in the file. It may be any text.
+/// - `#[record(alias = "…")]`: another name that it may have in a file that is read. It may be given several times.
+/// - `#[record(default)]`, `#[record(default = "path")]`: if the file lacks the field, it is what `Default::default` or
+///   the function gives.
+/// - `#[record(skip)]`: it is not in the file, and is what `Default::default`, or the function of `default`, gives on
+///   reading. A struct with such a field cannot be viewed.
+/// - `#[record(flatten)]`: its type is a struct that derives `Record`, and the fields of that are fields of this record.
 /// - `#[record(title = "…")]`: NumPy's second name for it, which is written and not looked at on reading.
 /// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. On writing, a longer one
 ///   is an error.

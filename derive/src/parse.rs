@@ -4,7 +4,8 @@ use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, Fields, Generics, Ident, LitInt, LitStr, Path, Result, Type,
+    Attribute, Data, DeriveInput, Error, Expr, ExprPath, Fields, Generics, Ident, LitInt, LitStr, Path,
+    Result, Type,
 };
 
 /// What was derived for.
@@ -15,16 +16,37 @@ pub(crate) struct Struct {
     pub(crate) library: Path,
     pub(crate) layout: Layout,
     pub(crate) size: Option<Expr>,
+    /// The fields that are in the file.
     pub(crate) fields: Vec<Field>,
+    /// Those that are not.
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 pub(crate) struct Field {
     pub(crate) ident: Ident,
     pub(crate) type_: Type,
     pub(crate) name: String,
+    pub(crate) aliases: Vec<LitStr>,
     pub(crate) title: Option<LitStr>,
     pub(crate) len: Option<Expr>,
     pub(crate) offset: Option<Expr>,
+    pub(crate) default: Option<Make>,
+    /// The fields of its type are fields of the record itself.
+    pub(crate) is_flat: bool,
+}
+
+pub(crate) struct Skipped {
+    pub(crate) ident: Ident,
+    pub(crate) type_: Type,
+    pub(crate) make: Make,
+}
+
+/// What makes a value that is not in the file.
+pub(crate) enum Make {
+    /// `Default::default`.
+    Default,
+    /// A function without arguments.
+    Call(ExprPath),
 }
 
 /// What `#[repr(…)]` says.
@@ -59,58 +81,210 @@ impl Struct {
             let message = "a record owns its fields: what is read lives longer than the file's bytes";
             return Err(Error::new(lifetime.span(), message));
         }
-        let (library, size) = struct_attributes(&input.attrs)?;
-        let fields = fields.into_iter().map(Field::of).collect::<Result<Vec<_>>>()?;
-        check_names(&fields)?;
-        let layout = Layout::of(&input.attrs)?;
-        Ok(Self { ident: input.ident, generics: input.generics, library, layout, size, fields })
-    }
-}
-
-fn struct_attributes(attributes: &[Attribute]) -> Result<(Path, Option<Expr>)> {
-    let (mut library, mut size) = (None, None);
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("record")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("crate") {
-                once(&mut library, meta.path.span(), || meta.value()?.call(Path::parse_mod_style))
-            } else if meta.path.is_ident("size") {
-                once(&mut size, meta.path.span(), || meta.value()?.parse())
-            } else {
-                Err(meta.error("of a struct there are `crate` and `size`"))
+        let OfStruct { library, size, case } = OfStruct::of(&input.attrs)?;
+        let (mut stored, mut skipped) = (Vec::new(), Vec::new());
+        for field in fields {
+            match field_of(field, case)? {
+                Either::Stored(field) => stored.push(*field),
+                Either::Skipped(field) => skipped.push(field),
             }
-        })?;
+        }
+        check_names(&stored)?;
+        let layout = Layout::of(&input.attrs)?;
+        Ok(Self {
+            ident: input.ident,
+            generics: input.generics,
+            library,
+            layout,
+            size,
+            fields: stored,
+            skipped,
+        })
     }
-    Ok((library.unwrap_or_else(|| syn::parse_quote!(::ndarray_io)), size))
 }
 
-impl Field {
-    fn of(field: syn::Field) -> Result<Self> {
-        let (mut rename, mut title, mut len, mut offset) = (None::<LitStr>, None, None, None);
-        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("record")) {
+/// What the attributes of a struct say.
+struct OfStruct {
+    library: Path,
+    size: Option<Expr>,
+    case: Option<Case>,
+}
+
+impl OfStruct {
+    fn of(attributes: &[Attribute]) -> Result<Self> {
+        let (mut library, mut size, mut case) = (None, None, None);
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("record")) {
             attribute.parse_nested_meta(|meta| {
                 let at = meta.path.span();
-                if meta.path.is_ident("rename") {
-                    once(&mut rename, at, || meta.value()?.parse())
-                } else if meta.path.is_ident("title") {
-                    once(&mut title, at, || meta.value()?.parse())
-                } else if meta.path.is_ident("len") {
-                    once(&mut len, at, || meta.value()?.parse())
-                } else if meta.path.is_ident("offset") {
-                    once(&mut offset, at, || meta.value()?.parse())
+                if meta.path.is_ident("crate") {
+                    once(&mut library, at, || meta.value()?.call(Path::parse_mod_style))
+                } else if meta.path.is_ident("size") {
+                    once(&mut size, at, || meta.value()?.parse())
+                } else if meta.path.is_ident("rename_all") {
+                    once(&mut case, at, || Case::of(&meta.value()?.parse()?))
                 } else {
-                    Err(meta.error("of a field there are `rename`, `title`, `len` and `offset`"))
+                    Err(meta.error("of a struct there are `crate`, `size` and `rename_all`"))
                 }
             })?;
         }
-        if let Some(empty) = rename.as_ref().filter(|rename| rename.value().is_empty()) {
+        Ok(Self { library: library.unwrap_or_else(|| syn::parse_quote!(::ndarray_io)), size, case })
+    }
+}
+
+/// What the attributes of a field say.
+#[derive(Default)]
+struct OfField {
+    rename: Option<LitStr>,
+    aliases: Vec<LitStr>,
+    title: Option<LitStr>,
+    len: Option<Expr>,
+    offset: Option<Expr>,
+    default: Option<Make>,
+    skip: Option<Span>,
+    flatten: Option<Span>,
+}
+
+impl OfField {
+    fn of(attributes: &[Attribute]) -> Result<Self> {
+        let mut of = Self::default();
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("record")) {
+            attribute.parse_nested_meta(|meta| {
+                let at = meta.path.span();
+                if meta.path.is_ident("rename") {
+                    once(&mut of.rename, at, || meta.value()?.parse())
+                } else if meta.path.is_ident("alias") {
+                    of.aliases.push(meta.value()?.parse()?);
+                    Ok(())
+                } else if meta.path.is_ident("title") {
+                    once(&mut of.title, at, || meta.value()?.parse())
+                } else if meta.path.is_ident("len") {
+                    once(&mut of.len, at, || meta.value()?.parse())
+                } else if meta.path.is_ident("offset") {
+                    once(&mut of.offset, at, || meta.value()?.parse())
+                } else if meta.path.is_ident("default") {
+                    once(&mut of.default, at, || Make::of(&meta))
+                } else if meta.path.is_ident("skip") {
+                    once(&mut of.skip, at, || Ok(at))
+                } else if meta.path.is_ident("flatten") {
+                    once(&mut of.flatten, at, || Ok(at))
+                } else {
+                    Err(meta.error(
+                        "of a field there are `rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` and `flatten`",
+                    ))
+                }
+            })?;
+        }
+        Ok(of)
+    }
+
+    /// Whether anything is said that only a field of its own name has.
+    fn is_named(&self) -> bool {
+        self.rename.is_some() || !self.aliases.is_empty() || self.title.is_some() || self.len.is_some()
+    }
+}
+
+enum Either {
+    Stored(Box<Field>),
+    Skipped(Skipped),
+}
+
+fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
+    let of = OfField::of(&field.attrs)?;
+    let Some(ident) = field.ident else { unreachable!("the fields are named") };
+    if let Some(skip) = of.skip {
+        if of.is_named() || of.offset.is_some() || of.flatten.is_some() {
             return Err(Error::new(
-                empty.span(),
-                "a field needs a name: NumPy takes one without for padding",
+                skip,
+                "a field that is skipped is not in the file: it has a `default` at most",
             ));
         }
-        let Some(ident) = field.ident else { unreachable!("the fields are named") };
-        let name = rename.map_or_else(|| ident.unraw().to_string(), |rename| rename.value());
-        Ok(Self { ident, type_: field.ty, name, title, len, offset })
+        return Ok(Either::Skipped(Skipped {
+            ident,
+            type_: field.ty,
+            make: of.default.unwrap_or(Make::Default),
+        }));
+    }
+    if let Some(flatten) = of.flatten.filter(|_| of.is_named() || of.default.is_some()) {
+        return Err(Error::new(
+            flatten,
+            "a field that is flattened has no name of its own: it has an `offset` at most",
+        ));
+    }
+    if let Some(empty) = of.rename.as_ref().filter(|rename| rename.value().is_empty()) {
+        return Err(Error::new(empty.span(), "a field needs a name: NumPy takes one without for padding"));
+    }
+    let own = ident.unraw().to_string();
+    let own = case.map_or_else(|| own.clone(), |case| case.apply(&own));
+    let name = of.rename.map_or(own, |rename| rename.value());
+    let OfField { aliases, title, len, offset, default, .. } = of;
+    let (type_, is_flat) = (field.ty, of.flatten.is_some());
+    Ok(Either::Stored(Box::new(Field { ident, type_, name, aliases, title, len, offset, default, is_flat })))
+}
+
+impl Make {
+    /// `default`, or `default = "path"` or `default = path` as of serde.
+    fn of(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<Self> {
+        if !meta.input.peek(syn::Token![=]) {
+            return Ok(Self::Default);
+        }
+        let value = meta.value()?;
+        if value.peek(LitStr) {
+            return value.parse::<LitStr>()?.parse().map(Self::Call);
+        }
+        value.parse().map(Self::Call)
+    }
+}
+
+/// How the names of fields are spelled in the file, as of serde.
+#[derive(Clone, Copy)]
+enum Case {
+    Lower,
+    Upper,
+    Pascal,
+    Camel,
+    Snake,
+    ScreamingSnake,
+    Kebab,
+    ScreamingKebab,
+}
+
+impl Case {
+    fn of(name: &LitStr) -> Result<Self> {
+        Ok(match &*name.value() {
+            "lowercase" => Self::Lower,
+            "UPPERCASE" => Self::Upper,
+            "PascalCase" => Self::Pascal,
+            "camelCase" => Self::Camel,
+            "snake_case" => Self::Snake,
+            "SCREAMING_SNAKE_CASE" => Self::ScreamingSnake,
+            "kebab-case" => Self::Kebab,
+            "SCREAMING-KEBAB-CASE" => Self::ScreamingKebab,
+            _ => {
+                let message = "there are lowercase, UPPERCASE, PascalCase, camelCase, snake_case, SCREAMING_SNAKE_CASE, \
+                               kebab-case and SCREAMING-KEBAB-CASE";
+                return Err(Error::new(name.span(), message));
+            }
+        })
+    }
+
+    /// The name of a field, which Rust spells in snake case.
+    fn apply(self, name: &str) -> String {
+        let capital = |word: &str| {
+            let mut chars = word.chars();
+            chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+        };
+        match self {
+            Self::Lower | Self::Snake => name.to_owned(),
+            Self::Upper | Self::ScreamingSnake => name.to_uppercase(),
+            Self::Kebab => name.replace('_', "-"),
+            Self::ScreamingKebab => name.to_uppercase().replace('_', "-"),
+            Self::Pascal => name.split('_').map(capital).collect(),
+            Self::Camel => {
+                let mut words = name.split('_').filter(|word| !word.is_empty());
+                let first = words.next().unwrap_or_default().to_owned();
+                words.fold(first, |name, word| name + &capital(word))
+            }
+        }
     }
 }
 
@@ -125,7 +299,7 @@ fn once<T>(slot: &mut Option<T>, at: Span, value: impl FnOnce() -> Result<T>) ->
 /// NumPy has names and titles in one table, so that none may be there twice.
 fn check_names(fields: &[Field]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
-    for field in fields {
+    for field in fields.iter().filter(|field| !field.is_flat) {
         if !seen.insert(field.name.clone()) {
             let message = format!("another field is named `{}` already", field.name);
             return Err(Error::new(field.ident.span(), message));
@@ -133,6 +307,10 @@ fn check_names(fields: &[Field]) -> Result<()> {
         if let Some(title) = field.title.as_ref().filter(|title| !seen.insert(title.value())) {
             let message = format!("another field has the name or title `{}` already", title.value());
             return Err(Error::new(title.span(), message));
+        }
+        if let Some(alias) = field.aliases.iter().find(|alias| !seen.insert(alias.value())) {
+            let message = format!("another field has the name, alias or title `{}` already", alias.value());
+            return Err(Error::new(alias.span(), message));
         }
     }
     Ok(())

@@ -603,3 +603,97 @@ fn many_fields_compile() {
     let file = [ndarray_io::npy::format(&header, None).unwrap(), bytes].concat();
     assert_eq!(Array1::<Many>::read_npy(&file[..]).unwrap()[0].f149, last);
 }
+
+/// The file is NumPy's; its records are `flag`, `value` and `tail`, and `AlignedC` has them one by one.
+#[test]
+fn fields_are_skipped_made_renamed_and_flattened() {
+    #[derive(Record, Clone, Copy)]
+    #[repr(C)]
+    struct Head {
+        flag: u8,
+        value: f64,
+    }
+    #[derive(Record, Clone, Copy)]
+    #[repr(C)]
+    struct Flat {
+        #[record(flatten)]
+        head: Head,
+        tail: i16,
+    }
+    #[derive(Record)]
+    struct Loose {
+        tail: i16,
+        #[record(skip)]
+        seen: Option<String>,
+        #[record(flatten)]
+        rest: Rest,
+        #[record(default)]
+        extra: f32,
+        #[record(default = "seven")]
+        more: [u8; 2],
+    }
+    #[derive(Record)]
+    struct Rest {
+        #[record(alias = "amount", alias = "value")]
+        number: f64,
+        #[record(skip, default = "seven")]
+        sevens: [u8; 2],
+        flag: u8,
+    }
+    #[derive(Record)]
+    #[record(rename_all = "SCREAMING-KEBAB-CASE")]
+    struct Named {
+        first_one: u8,
+        #[record(rename = "second")]
+        second_one: u8,
+    }
+    fn seven() -> [u8; 2] {
+        [7, 7]
+    }
+
+    let bytes = case("record-aligned").bytes;
+    let all = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
+    let loose = Array2::<Loose>::read_npy(&bytes[..]).unwrap();
+    for (loose, all) in loose.iter().zip(&all) {
+        assert_eq!((loose.tail, loose.rest.number, loose.rest.flag), (all.tail, all.value, all.flag));
+        assert_eq!((&loose.seen, loose.extra, loose.more, loose.rest.sevens), (&None, 0.0, [7, 7], [7, 7]));
+    }
+    // The struct `Head` takes 16 bytes, within which `tail` would be at 9: the record is as wide as the structs.
+    let flat = Array2::<Flat>::read_npy(&bytes[..]).unwrap();
+    assert!(flat.iter().zip(&all).all(|(flat, all)| {
+        (flat.head.flag, flat.head.value, flat.tail) == (all.flag, all.value, all.tail)
+    }));
+    assert_eq!(
+        descr::<Flat>(&WriteOptions::new()),
+        "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]"
+    );
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    flat.write_npy(&mut one).unwrap();
+    all.write_npy(&mut other).unwrap();
+    assert_eq!(one, other);
+    let one = Aligned::new(&one);
+    let viewed = ArrayView::<Flat, IxDyn>::view_npy(&one).unwrap(); // its fields are where they are in memory
+    assert!(
+        viewed.iter().zip(&all).all(|(flat, all)| (flat.head.value, flat.tail) == (all.value, all.tail))
+    );
+    let named = descr::<Named>(&WriteOptions::new());
+    assert_eq!(named, "[('FIRST-ONE', '|u1'), ('second', '|u1')]");
+    assert_eq!(
+        descr::<Loose>(&WriteOptions::new()),
+        "[('tail', '<i2'), ('number', '<f8'), ('flag', '|u1'), ('extra', '<f4'), ('more', '|u1', (2,))]"
+    );
+    // Written one by one, and found again by others.
+    let mut file = Vec::new();
+    loose.write_npy(&mut file).unwrap();
+    let options = ReadOptions::new().ignore_extra_fields(true);
+    #[derive(Record)]
+    struct Two {
+        flag: u8,
+        number: f64,
+    }
+    let two = Array2::<Two>::read_npy_with(&file[..], &options).unwrap();
+    assert!(two.iter().zip(&all).all(|(two, all)| (two.flag, two.number) == (all.flag, all.value)));
+    let error = Array2::<Two>::read_npy(&file[..]).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "tail"), "{error}");
+    assert!(Array2::<Named>::read_npy(&file[..]).is_err());
+}

@@ -58,6 +58,11 @@ unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 /// `columns` calls [`FieldsRead::column`], and `slots` [`FieldsWritten::slot`], once for each field of the struct, with the
 /// field's type and its true offset.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a record",
+    label = "not a struct that derives Record",
+    note = "only a struct that derives Record can be flattened"
+)]
 pub unsafe trait RecordType: Sized + Send + Sync + 'static {
     /// What the file looks like.
     const SPEC: &'static RecordSpec;

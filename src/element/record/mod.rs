@@ -46,6 +46,22 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     fn emit(dtype: &DType) -> Emit<Self>;
 }
 
+/// What can be copied out of a packed struct, where it may not be referred to.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is a field of a packed struct and has to be `Copy`",
+    label = "not `Copy`",
+    note = "a field that may be misaligned cannot be referred to, and is copied to be written"
+)]
+pub trait PackedField: Copy {}
+
+impl<T: Copy> PackedField for T {}
+
+/// A field that has been copied.
+pub fn copied<T: PackedField>(field: T) -> T {
+    field
+}
+
+#[diagnostic::do_not_recommend] // the message is that of the trait, once, and not of both bounds
 impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
     const FILED: Filed = <T as WritableElement>::FILED;
 

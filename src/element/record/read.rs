@@ -8,7 +8,7 @@ use super::super::{Decode, How, mismatch};
 use super::RecordField;
 use super::spec::RecordSpec;
 use crate::dtype::{DType, Record};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// How records of this dtype are read, or why not.
@@ -23,8 +23,16 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<How
         }
         _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::new())?, false)),
     };
-    let mut fields =
-        FieldsRead { record, spec: R::SPEC, options, next: 0, fixes: Some(Vec::new()), filled: Some(0) };
+    let mut fields = FieldsRead {
+        record,
+        spec: R::SPEC,
+        options,
+        next: 0,
+        base: 0,
+        taken: vec![false; record.fields().len()],
+        fixes: Some(Vec::new()),
+        filled: Some(0),
+    };
     let columns = R::columns(&mut fields)?;
     fields.check_rest()?;
     Ok(match Plain::record(fields) {
@@ -39,6 +47,10 @@ pub struct FieldsRead<'a> {
     spec: &'static RecordSpec,
     options: &'a ReadOptions,
     next: usize,
+    /// Where the struct is in memory, within one that it is flattened in.
+    base: usize,
+    /// Which of the file's fields have been found.
+    taken: Vec<bool>,
     /// What the fields so far need, if all are plain and lie where they lie in memory.
     fixes: Option<Vec<FieldFix>>,
     /// How many bytes the fields so far take in memory, if there is no padding within them.
@@ -46,16 +58,64 @@ pub struct FieldsRead<'a> {
 }
 
 impl FieldsRead<'_> {
-    /// Looks up the struct's next field, which lies at this offset in memory.
+    /// Looks up the struct's next field, which is at this offset in memory.
     pub fn column<F: RecordField>(&mut self, offset: usize) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
-        self.next += 1;
         let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
-        let found = self.record.fields().iter().find(|field| field.name() == name).ok_or_else(missing)?;
+        let missing = Error::from(missing());
+        self.found(offset).and_then(|column| column.ok_or(missing))
+    }
+
+    /// The same for a field that the file may lack: then its values are made.
+    pub fn column_or<F: RecordField>(&mut self, offset: usize, make: fn() -> F) -> Result<Column<F>> {
+        let name = self.spec.fields[self.next].name;
+        if let Some(column) = self.found(offset)? {
+            return Ok(column);
+        }
+        self.skip();
+        Ok(Column { name, offset: 0, size: 0, origin: Origin::Made(make) })
+    }
+
+    /// Some memory of the struct is not in the file.
+    pub fn skip(&mut self) {
+        self.fixes = None;
+    }
+
+    /// Looks up the fields of a struct, which are fields of the record itself.
+    pub fn flat<R: RecordType>(&mut self, offset: usize) -> Result<Column<R>> {
+        self.next += 1;
+        let mut fields = FieldsRead {
+            record: self.record,
+            spec: R::SPEC,
+            options: self.options,
+            next: 0,
+            base: self.base + offset,
+            taken: std::mem::take(&mut self.taken),
+            fixes: self.fixes.take(),
+            filled: self.filled,
+        };
+        let columns = R::columns(&mut fields)?;
+        (self.taken, self.fixes, self.filled) = (fields.taken, fields.fixes, fields.filled);
+        let size = self.record.size();
+        let how = How::Coded(Box::new(Columns::<R> { columns, record: size }));
+        Ok(Column { name: "", offset: 0, size, origin: Origin::Stored(how) })
+    }
+
+    fn found<F: RecordField>(&mut self, offset: usize) -> Result<Option<Column<F>>> {
+        let spec = &self.spec.fields[self.next];
+        self.next += 1;
+        let name = spec.name;
+        let place = |name: &str| self.record.fields().iter().position(|field| field.name() == name);
+        let Some(index) = place(name).or_else(|| spec.aliases.iter().copied().find_map(place)) else {
+            return Ok(None);
+        };
+        self.taken[index] = true;
+        let found = &self.record.fields()[index];
         let how = F::accept(found.dtype(), self.options).map_err(|error| error.at_field(name))?;
         if matches!(how, How::Whole(_)) {
             return Err(mismatch(found.dtype(), found.dtype().clone(), false).at_field(name));
         }
+        let offset = self.base + offset;
         match (&how, &mut self.fixes) {
             (How::Plain(plain), Some(fixes)) if found.offset() == offset => {
                 fixes.push(FieldFix { name, offset, size: size_of::<F>(), fix: plain.fix().clone() });
@@ -63,18 +123,18 @@ impl FieldsRead<'_> {
             }
             _ => self.fixes = None,
         }
-        Ok(Column { name, offset: found.offset(), size: found.dtype().item_size(), how })
+        let (offset, size) = (found.offset(), found.dtype().item_size());
+        Ok(Some(Column { name, offset, size, origin: Origin::Stored(how) }))
     }
 
     /// An error if the file has fields that the struct has not.
     fn check_rest(&self) -> Result<()> {
-        if self.options.get_ignore_extra_fields() {
-            return Ok(());
-        }
-        let is_known = |name| self.spec.fields.iter().any(|field| field.name == name);
-        match self.record.fields().iter().find(|field| !is_known(field.name())) {
-            None => Ok(()),
-            Some(field) => Err(ErrorKind::ExtraField { field: field.name().to_owned() }.into()),
+        let mut rest = self.record.fields().iter().zip(&self.taken).filter(|(_, is_taken)| !**is_taken);
+        match rest.next() {
+            Some((field, _)) if !self.options.get_ignore_extra_fields() => {
+                Err(ErrorKind::ExtraField { field: field.name().to_owned() }.into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -90,13 +150,23 @@ pub struct Column<F> {
     name: &'static str,
     offset: usize,
     size: usize,
-    how: How<F>,
+    origin: Origin<F>,
+}
+
+/// Where the values of a field come from.
+enum Origin<F> {
+    Stored(How<F>),
+    Made(fn() -> F),
 }
 
 impl<F> Column<F> {
     /// The field of each of `count` records of `record` bytes.
     pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<vec::IntoIter<F>> {
-        let fields = match &self.how {
+        let how = match &self.origin {
+            Origin::Stored(how) => how,
+            Origin::Made(make) => return Ok((0..count).map(|_| make()).collect::<Vec<_>>().into_iter()),
+        };
+        let fields = match how {
             How::Plain(plain) => plain.make(count, |into| self.gather(records, record, into)),
             How::Coded(decode) => {
                 let mut column = vec![0; count * self.size];

@@ -4,7 +4,7 @@ use crate::dtype::{DType, Record, Title};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
 
-use super::RecordField;
+use super::{RecordField, RecordType};
 
 /// What a type takes in a file.
 #[derive(Clone, Copy)]
@@ -40,17 +40,22 @@ impl Filed {
 /// What the struct's attributes and types say of a field.
 pub struct FieldSpec {
     pub(super) name: &'static str,
+    /// Other names that the field may have in a file that is read.
+    pub(super) aliases: &'static [&'static str],
     title: Option<&'static str>,
     pub(super) len: Option<usize>,
     offset: Option<usize>,
     filed: Filed,
     dtype: fn(&WriteOptions) -> Result<DType>,
+    /// The struct whose fields are those of the record itself.
+    flat: Option<&'static RecordSpec>,
 }
 
 impl FieldSpec {
     /// Of a field of this type.
     pub const fn of<F: RecordField>(
         name: &'static str,
+        aliases: &'static [&'static str],
         title: Option<&'static str>,
         len: Option<usize>,
         offset: Option<usize>,
@@ -60,7 +65,23 @@ impl FieldSpec {
             None => F::FILED,
         };
         let dtype = |options: &WriteOptions| F::dtype_for(&mut std::iter::empty(), options);
-        Self { name, title, len, offset, filed, dtype }
+        Self { name, aliases, title, len, offset, filed, dtype, flat: None }
+    }
+
+    /// Of the fields of a struct, which are fields of the record itself.
+    pub const fn flat<R: RecordType>(offset: Option<usize>) -> Self {
+        let dtype = |options: &WriteOptions| R::SPEC.dtype(options);
+        let (filed, flat) = (R::SPEC.filed(), Some(R::SPEC));
+        Self { name: "", aliases: &[], title: None, len: None, offset, filed, dtype, flat }
+    }
+
+    /// Whether a name is that of two fields.
+    const fn collides(&self, other: &Self) -> bool {
+        match (self.flat, other.flat) {
+            (Some(flat), _) => flat.collides(other),
+            (None, Some(flat)) => flat.collides(self),
+            (None, None) => is_same(self.name, other.name),
+        }
     }
 }
 
@@ -112,6 +133,33 @@ impl RecordSpec {
         align
     }
 
+    const fn collides(&self, other: &FieldSpec) -> bool {
+        let mut index = 0;
+        while index < self.fields.len() {
+            if self.fields[index].collides(other) {
+                return true;
+            }
+            index += 1;
+        }
+        false
+    }
+
+    /// Whether a field of a flattened struct has the name of another field.
+    pub const fn has_name_twice(&self) -> bool {
+        let mut index = 0;
+        while index < self.fields.len() {
+            let mut before = 0;
+            while before < index {
+                if self.fields[before].collides(&self.fields[index]) {
+                    return true;
+                }
+                before += 1;
+            }
+            index += 1;
+        }
+        false
+    }
+
     /// Whether the size that was asked for is too small for the fields.
     pub const fn is_too_small(&self) -> bool {
         match self.size {
@@ -152,12 +200,34 @@ impl RecordSpec {
                         .into();
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
             }
+            if field.flat.is_some() {
+                let DType::Record(flat) = &dtype else { unreachable!("a struct's dtype is a record") };
+                let start = record.size();
+                for field in flat.fields() {
+                    record
+                        .pad((start + field.offset()).saturating_sub(record.size()))
+                        .ok_or_else(too_large)?;
+                    let (name, title) = (field.name().to_owned(), field.title().cloned());
+                    record.push(name, title, field.dtype().clone()).ok_or_else(too_large)?;
+                }
+                record.pad((start + flat.size()).saturating_sub(record.size())).ok_or_else(too_large)?;
+                continue;
+            }
             let title = field.title.map(|title| Title::Text(title.to_owned()));
             record.push(field.name.to_owned(), title, dtype).ok_or_else(too_large)?;
         }
         record.pad(self.size().saturating_sub(record.size())).ok_or_else(too_large)?;
         Ok(record.into())
     }
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut index = 0;
+    while index < one.len() && index < other.len() && one[index] == other[index] {
+        index += 1;
+    }
+    index == one.len() && index == other.len()
 }
 
 const fn least(one: usize, other: usize) -> usize {

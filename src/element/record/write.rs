@@ -46,7 +46,7 @@ pub fn check_field<R: RecordType, F: RecordField>(
 /// How records are written as this dtype.
 pub fn emit<R: RecordType>(dtype: &DType) -> Emit<R> {
     let DType::Record(record) = dtype else { unreachable!("`dtype_for` gives a record") };
-    let mut fields = FieldsWritten { record, next: 0, fixes: Some(Vec::new()), filled: Some(0) };
+    let mut fields = FieldsWritten { record, next: 0, base: 0, fixes: Some(Vec::new()), filled: Some(0) };
     let slots = R::slots(&mut fields);
     let taken: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
     match PlainOut::record(fields) {
@@ -59,6 +59,8 @@ pub fn emit<R: RecordType>(dtype: &DType) -> Emit<R> {
 pub struct FieldsWritten<'a> {
     record: &'a Record,
     next: usize,
+    /// Where the struct is in memory, within one that it is flattened in.
+    base: usize,
     /// What the fields so far need, if all are plain and lie where they lie in memory.
     fixes: Option<Vec<FieldFix>>,
     /// How many bytes the fields so far take.
@@ -71,6 +73,7 @@ impl FieldsWritten<'_> {
         let field = &self.record.fields()[self.next];
         self.next += 1;
         let emit = F::emit(field.dtype());
+        let offset = self.base + offset;
         match (&emit, &mut self.fixes) {
             (Emit::Plain(out), Some(fixes)) if field.offset() == offset => {
                 fixes.push(FieldFix { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
@@ -79,6 +82,22 @@ impl FieldsWritten<'_> {
             _ => self.fixes = None,
         }
         Slot { offset: field.offset(), size: field.dtype().item_size(), emit }
+    }
+
+    /// Some memory of the struct is not in the file.
+    pub fn skip(&mut self) {
+        self.fixes = None;
+    }
+
+    /// The places of the fields of a struct, which are fields of the record itself.
+    pub fn flat<R: RecordType>(&mut self, offset: usize) -> Slot<R> {
+        let base = self.base + offset;
+        let mut fields = FieldsWritten { base, fixes: self.fixes.take(), ..*self };
+        let slots = R::slots(&mut fields);
+        (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
+        // The padding is that of the whole.
+        let emit = Emit::Coded(Box::new(Slots::<R> { slots, has_padding: false }));
+        Slot { offset: 0, size: self.record.size(), emit }
     }
 
     /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
