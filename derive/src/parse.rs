@@ -86,7 +86,7 @@ impl Struct {
         for field in fields {
             match field_of(field, case)? {
                 Either::Stored(field) => stored.push(*field),
-                Either::Skipped(field) => skipped.push(field),
+                Either::Skipped(field) => skipped.push(*field),
             }
         }
         check_names(&stored)?;
@@ -185,7 +185,7 @@ impl OfField {
 
 enum Either {
     Stored(Box<Field>),
-    Skipped(Skipped),
+    Skipped(Box<Skipped>),
 }
 
 fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
@@ -198,11 +198,11 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
                 "a field that is skipped is not in the file: it has a `default` at most",
             ));
         }
-        return Ok(Either::Skipped(Skipped {
+        return Ok(Either::Skipped(Box::new(Skipped {
             ident,
             type_: field.ty,
             make: of.default.unwrap_or(Make::Default),
-        }));
+        })));
     }
     if let Some(flatten) = of.flatten.filter(|_| of.is_named() || of.default.is_some()) {
         return Err(Error::new(

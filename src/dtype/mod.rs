@@ -4,12 +4,16 @@
 //! and `Display` shows it as NumPy spells it in a header. Sizes never exceed NumPy's own limit of 2³¹ − 1 bytes an
 //! element, which the constructors check, so that sizes can be added and compared without care.
 
+mod builder;
 mod casting;
 mod descr;
+mod path;
 mod record;
 mod scalar;
 
+pub use builder::{RecordBuilder, RecordError};
 pub use casting::Casting;
+pub use path::FieldPath;
 pub use record::{Field, Record, Subarray, Title};
 pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 
@@ -113,6 +117,21 @@ impl DType {
     pub fn as_scalar(&self) -> Option<&Scalar> {
         match self {
             Self::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// The record, if this is one.
+    ///
+    /// ```
+    /// # use ndarray_io::DType;
+    /// let dtype: DType = "[('x', '<f4')]".parse()?;
+    /// assert_eq!(dtype.as_record().unwrap().fields()[0].name(), "x");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn as_record(&self) -> Option<&Record> {
+        match self {
+            Self::Record(record) => Some(record),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::{Data, DynArray};
 use crate::array::dimension;
-use crate::dtype::{DType, Record};
+use crate::dtype::{DType, Field, FieldPath, Title};
 use crate::element::cast::{self, Spread};
 use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +14,7 @@ use crate::shape::Order;
 use crate::transfer::tiles::pick_all;
 
 impl DynArray {
-    /// One field of an array of records, copied; a field of a field by a path with dots. Where its type is known,
+    /// One field of an array of records, copied, by its name, title, number or path: see [`FieldPath`]. Where its type is known,
     /// [`DynArray::field_view`] does without the copy.
     ///
     /// A field that is itself an array becomes axes behind those of the records.
@@ -31,8 +31,8 @@ impl DynArray {
     /// assert_eq!(x, arr1(&[1.0, 2.0]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn field(&self, path: &str) -> Result<Self> {
-        let column = Column::of(self, path)?;
+    pub fn field<'p>(&self, path: impl Into<FieldPath<'p>>) -> Result<Self> {
+        let column = Column::of(self, &path.into())?;
         let header = column.header(self)?;
         let mut data = Data::new(header.payload_len().unwrap_or_default())?;
         if data.len == 0 {
@@ -68,11 +68,16 @@ impl DynArray {
     /// assert_eq!(points.field_view::<f32, Ix2>("at")?, arr2(&[[2.0, 3.0], [5.0, 6.0]]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn field_view<A: ViewElement, D: Dimension>(&self, path: &str) -> Result<ArrayView<'_, A, D>> {
-        let column = Column::of(self, path)?;
+    pub fn field_view<'p, A: ViewElement, D: Dimension>(
+        &self,
+        path: impl Into<FieldPath<'p>>,
+    ) -> Result<ArrayView<'_, A, D>> {
+        let path = path.into();
+        let column = Column::of(self, &path)?;
         let spread = column.spread(self)?;
-        let plain = viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(path))?;
-        cast::view_spread(&plain, self.bytes(), spread).map_err(|error| error.at_field(path))
+        let plain =
+            viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
+        cast::view_spread(&plain, self.bytes(), spread).map_err(|error| error.at_field(&path.to_string()))
     }
 
     /// One field of an array of records as a strided view, for changing it. An error as for [`DynArray::field_view`].
@@ -87,14 +92,17 @@ impl DynArray {
     /// assert_eq!(points.bytes(), [1, 9, 3, 9]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn field_view_mut<A: ViewMutElement, D: Dimension>(
+    pub fn field_view_mut<'p, A: ViewMutElement, D: Dimension>(
         &mut self,
-        path: &str,
+        path: impl Into<FieldPath<'p>>,
     ) -> Result<ArrayViewMut<'_, A, D>> {
-        let column = Column::of(self, path)?;
+        let path = path.into();
+        let column = Column::of(self, &path)?;
         let spread = column.spread(self)?;
-        let plain = viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(path))?;
-        cast::view_spread_mut(&plain, self.data.bytes_mut(), spread).map_err(|error| error.at_field(path))
+        let plain =
+            viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
+        cast::view_spread_mut(&plain, self.data.bytes_mut(), spread)
+            .map_err(|error| error.at_field(&path.to_string()))
     }
 
     /// One field of an array of records: a view where that is possible, else a copy.
@@ -109,12 +117,16 @@ impl DynArray {
     /// assert_eq!(points.field_cow::<u16, Ix1>("x")?, arr1(&[2, 4])); // turned round: a copy
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn field_cow<A: ViewElement + Clone, D: Dimension>(&self, path: &str) -> Result<CowArray<'_, A, D>> {
-        match self.field_view(path) {
+    pub fn field_cow<'p, A: ViewElement + Clone, D: Dimension>(
+        &self,
+        path: impl Into<FieldPath<'p>>,
+    ) -> Result<CowArray<'_, A, D>> {
+        let path = path.into();
+        match self.field_view(path.clone()) {
             Ok(view) => Ok(view.into()),
-            Err(error) if needs_copy(&error) => match self.field(path)?.into_array() {
+            Err(error) if needs_copy(&error) => match self.field(path.clone())?.into_array() {
                 Ok(array) => Ok(array.into()),
-                Err(returned) => Err(Error::from(returned).at_field(path)),
+                Err(returned) => Err(Error::from(returned).at_field(&path.to_string())),
             },
             Err(error) => Err(error),
         }
@@ -141,26 +153,57 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn of(array: &'a DynArray, path: &str) -> Result<Self> {
+    fn of(array: &'a DynArray, path: &FieldPath<'_>) -> Result<Self> {
         if array.dtype().has_object() {
             return Err(mismatch(array.dtype(), array.dtype().clone(), false));
         }
-        let mut column = Self { offset: 0, dtype: array.dtype(), dims: Vec::new(), strides: Vec::new() };
-        let mut rest = Some(path);
-        while let Some(path_left) = rest {
-            let found = match column.dtype {
-                DType::Record(record) => find(record, path_left),
-                _ => None,
-            };
-            let (offset, dtype, behind) = found.ok_or_else(|| {
-                let reason = format!("there is no field '{}' in {}", path.escape_debug(), array.dtype());
-                ErrorKind::BadOption { reason }
-            })?;
-            column.offset += offset;
-            column.enter(dtype);
-            rest = behind;
+        let start = Self { offset: 0, dtype: array.dtype(), dims: Vec::new(), strides: Vec::new() };
+        let mut found = Vec::new();
+        match path {
+            FieldPath::Index(index) => {
+                let field = start.dtype.as_record().and_then(|record| record.fields().get(*index));
+                found.extend(field.map(|field| start.within(field)));
+            }
+            FieldPath::Names(names) if names.is_empty() => {}
+            FieldPath::Names(names) => {
+                let within = |column: Self, name: &&str| Some(column.within(named(column.dtype, name)?));
+                found.extend(names.iter().try_fold(start, within));
+            }
+            FieldPath::Text(text) => start.find(text, &mut found),
         }
-        Ok(column)
+        let reason = match found.len() {
+            1 => return Ok(found.remove(0)),
+            0 => format!("expected a field '{}', found {}", path.to_string().escape_debug(), array.dtype()),
+            _ => {
+                format!("'{}' could be several fields of {}", path.to_string().escape_debug(), array.dtype())
+            }
+        };
+        Err(ErrorKind::BadOption { reason }.into())
+    }
+
+    /// The fields that a text names: one of this name or title, or one within another with a dot between their names. Since names may have
+    /// dots, there may be several; two are enough to know it.
+    fn find(&self, text: &str, found: &mut Vec<Self>) {
+        if let Some(field) = named(self.dtype, text) {
+            found.push(self.within(field));
+            return;
+        }
+        for (dot, _) in text.match_indices('.') {
+            if let Some(field) = named(self.dtype, &text[..dot]) {
+                self.within(field).find(&text[dot + 1..], found);
+            }
+            if found.len() > 1 {
+                return;
+            }
+        }
+    }
+
+    fn within(&self, field: &'a Field) -> Self {
+        let Self { offset, dtype, dims, strides } = self;
+        let mut column =
+            Self { offset: offset + field.offset(), dtype, dims: dims.clone(), strides: strides.clone() };
+        column.enter(field.dtype());
+        column
     }
 
     /// Goes into a field, through the subarrays that it may be.
@@ -190,13 +233,9 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The offset and type of the field that a path begins with, and what follows it in the path. A name may have dots itself:
-/// the longest that fits is taken.
-fn find<'d, 'p>(record: &'d Record, path: &'p str) -> Option<(usize, &'d DType, Option<&'p str>)> {
-    let matching = record.fields().iter().filter_map(|field| match path.strip_prefix(field.name())? {
-        "" => Some((field, None)),
-        behind => Some((field, Some(behind.strip_prefix('.')?))),
-    });
-    let (field, behind) = matching.max_by_key(|(field, _)| field.name().len())?;
-    Some((field.offset(), field.dtype(), behind))
+/// The field of a name, or of a title.
+fn named<'d>(dtype: &'d DType, name: &str) -> Option<&'d Field> {
+    let fields = dtype.as_record()?.fields();
+    let is_titled = |field: &&Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
+    fields.iter().find(|field| field.name() == name).or_else(|| fields.iter().find(is_titled))
 }

@@ -366,6 +366,12 @@ impl From<ErrorKind> for Error {
     }
 }
 
+impl From<crate::dtype::RecordError> for Error {
+    fn from(error: crate::dtype::RecordError) -> Self {
+        ErrorKind::BadOption { reason: error.to_string() }.into()
+    }
+}
+
 /// For generic code: what cannot fail has no error.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {

@@ -1,7 +1,7 @@
 //! Arrays whose type is known only when the program runs. That every dtype is read and written so is in `corpus.rs`.
 
-use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, arr1, arr2};
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
+use ndarray_io::dtype::{ByteOrder, Kind, RecordBuilder, RecordError, Scalar};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{
@@ -59,7 +59,7 @@ fn fields_that_are_not_there_are_named() {
     let records: DynArray = read_npy(manifest::testdata().join("records-c.npy")).unwrap();
     for path in ["", "x", "in.y", "in.x.z", "id.x", "in.", ".in", "a", "tail.x.0"] {
         let error = records.field(path).unwrap_err();
-        assert!(error.is_usage() && error.to_string().contains("no field"), "{path}: {error}");
+        assert!(error.is_usage() && error.to_string().contains("expected a field"), "{path}: {error}");
     }
     assert_eq!(records.field("in").unwrap().field("x").unwrap(), records.field("in.x").unwrap());
 }
@@ -240,4 +240,95 @@ fn dtypes_are_cast_when_the_program_runs() {
         assert_eq!(turned.to_string(), little.to_string());
         assert_ne!(turned.bytes(), little.bytes());
     }
+}
+
+/// The texts are those of `numpy.lib.format.dtype_to_descr`, of the same fields with `align=True` and with offsets.
+#[test]
+fn records_are_built_as_numpy_lays_them_out() {
+    let dtype = |text: &str| text.parse::<DType>().unwrap();
+    let names = ["flag", "x", "z", "t", "s", "at", "m", "tail"];
+    let types = ["u1", "<f4", "<c16", "<U3", "S5", "('<i2', (3,))", "<M8[ns]", "u1"];
+    let aligned = names
+        .iter()
+        .zip(types)
+        .fold(RecordBuilder::new().aligned(), |builder, (name, text)| builder.field(*name, dtype(text)));
+    assert_eq!(
+        aligned.build().unwrap().to_string(),
+        "[('flag', '|u1'), ('', '|V3'), ('x', '<f4'), ('z', '<c16'), ('t', '<U3'), ('s', '|S5'), ('', '|V1'), \
+         ('at', '<i2', (3,)), ('m', '<M8[ns]'), ('tail', '|u1'), ('', '|V7')]"
+    );
+    let at = RecordBuilder::new().field_at(4, "a", dtype("u1")).field_at(8, "b", dtype("<f8")).size(32);
+    let at = at.build().unwrap();
+    assert_eq!(at.to_string(), "[('', '|V4'), ('a', '|u1'), ('', '|V3'), ('b', '<f8'), ('', '|V16')]");
+    let titled = RecordBuilder::new().titled("a", "The title", dtype("<f4")).field("b", dtype("u1")).build();
+    assert_eq!(titled.unwrap().to_string(), "[(('The title', 'a'), '<f4'), ('b', '|u1')]");
+
+    let fails = |builder: RecordBuilder| builder.build().unwrap_err();
+    let one = || RecordBuilder::new().titled("a", "t", dtype("<f4"));
+    assert_eq!(fails(one().field("t", dtype("u1"))), RecordError::NameTwice("t".into()));
+    assert_eq!(fails(one().titled("b", "b", dtype("u1"))), RecordError::NameTwice("b".into()));
+    assert_eq!(fails(one().field("", dtype("u1"))), RecordError::NoName);
+    assert_eq!(fails(one().field_at(3, "b", dtype("u1"))), RecordError::Overlap { at: 3, end: 4 });
+    assert_eq!(fails(one().size(1 << 31)), RecordError::TooLarge);
+}
+
+/// The bytes are those of a structured array of NumPy's that has got the same columns.
+#[test]
+fn columns_become_records_and_shapes_change_as_in_numpy() {
+    let names = DynArray::from_bytes(
+        "<U2".parse().unwrap(),
+        [2],
+        Order::C,
+        &[97, 0, 0, 0, 98, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0],
+    )
+    .unwrap();
+    // In Fortran order, so that it has to be turned round.
+    let cube = ndarray::Array3::from_shape_fn((2, 2, 2).f(), |(i, j, k)| (4 * i + 2 * j + k) as i16);
+    let (cube, heights) = (
+        DynArray::new(&cube).unwrap(),
+        DynArray::from_bytes(">f4".parse().unwrap(), [2], Order::C, &[0x3f, 0xc0, 0, 0, 0xc0, 0, 0, 0])
+            .unwrap(),
+    );
+    assert_eq!(cube.order(), Order::Fortran);
+    let records = DynArray::from_columns([("n", &names), ("at", &cube), ("z", &heights)]).unwrap();
+    assert_eq!(records.dtype().to_string(), "[('n', '<U2'), ('at', '<i2', (2, 2)), ('z', '>f4')]");
+    let hex: String = records.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, "610000006200000000000100020003003fc0000063000000000000000400050006000700c0000000");
+    let short = DynArray::new(&arr1(&[1u8, 2, 3])).unwrap();
+    let error = DynArray::from_columns([("n", &names), ("x", &short)]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }) && error.field() == Some("x"), "{error}");
+    assert!(DynArray::from_columns([("n", &names), ("n", &names)]).unwrap_err().is_usage());
+    assert!(DynArray::from_columns::<String>([]).unwrap_err().is_usage());
+
+    let turned =
+        DynArray::new(&ndarray::Array2::from_shape_fn((3, 2).f(), |(i, j)| (i + 3 * j) as i16)).unwrap();
+    let again = turned.reshape([2, 3]).unwrap();
+    assert_eq!(again.bytes(), [0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 5, 0]);
+    assert!(again.reshape([4]).unwrap_err().is_mismatch());
+}
+
+#[test]
+fn fields_are_found_by_number_path_and_title() {
+    let records: DynArray = read_npy(manifest::testdata().join("records-c.npy")).unwrap();
+    for (index, name) in ["id", "pos", "in", "name", "a.b", "tail"].iter().enumerate() {
+        assert_eq!(records.field(index).unwrap(), records.field(*name).unwrap(), "{name}");
+        assert_eq!(records.field([*name]).unwrap(), records.field(*name).unwrap(), "{name}");
+    }
+    assert_eq!(records.field(["in", "x"]).unwrap(), records.field("in.x").unwrap());
+    assert_eq!(records.field(["tail", "flag"]).unwrap(), records.field(5).unwrap().field(1).unwrap());
+    assert!(
+        records.field(["a", "b"]).is_err() && records.field(6).is_err() && records.field([""; 0]).is_err()
+    );
+
+    let of = |text: &str| DynArray::from_bytes(text.parse().unwrap(), [1], Order::C, &[1, 2, 3]).unwrap();
+    let titled = of("[(('T.1', 'a'), 'u1'), ('b', [('T', 'u1'), ('c', 'u1')])]");
+    assert_eq!(titled.field("T.1").unwrap().bytes(), [1]);
+    // `a.b` and `c`, or `a` and `b.c`.
+    let two = of("[('a.b', [('c', 'u1')]), ('a', [('b.c', 'u1'), ('d', 'u1')])]");
+    let error = two.field("a.b.c").unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("several"), "{error}");
+    assert_eq!(
+        (two.field(["a", "b.c"]).unwrap().bytes(), two.field(["a.b", "c"]).unwrap().bytes()),
+        (&[2][..], &[1][..])
+    );
 }

@@ -673,9 +673,7 @@ fn fields_are_skipped_made_renamed_and_flattened() {
     assert_eq!(one, other);
     let one = Aligned::new(&one);
     let viewed = ArrayView::<Flat, IxDyn>::view_npy(&one).unwrap(); // its fields are where they are in memory
-    assert!(
-        viewed.iter().zip(&all).all(|(flat, all)| (flat.head.value, flat.tail) == (all.value, all.tail))
-    );
+    assert!(viewed.iter().zip(&all).all(|(flat, all)| (flat.head.value, flat.tail) == (all.value, all.tail)));
     let named = descr::<Named>(&WriteOptions::new());
     assert_eq!(named, "[('FIRST-ONE', '|u1'), ('second', '|u1')]");
     assert_eq!(

@@ -1,0 +1,182 @@
+//! Records that are put together by hand.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use super::{DType, Kind, Record, Title};
+
+/// Puts the dtype of a record together, field by field.
+///
+/// ```
+/// use ndarray_io::DType;
+/// use ndarray_io::dtype::RecordBuilder;
+///
+/// let star = RecordBuilder::new().field("name", "<U16".parse()?).field("mass", "<f8".parse()?).build()?;
+/// assert_eq!(star.to_string(), "[('name', '<U16'), ('mass', '<f8')]");
+///
+/// // As with NumPy's `align=True`.
+/// let aligned = RecordBuilder::new().aligned().field("flag", DType::of::<u8>()).field("x", DType::of::<f32>()).build()?;
+/// assert_eq!((aligned.item_size(), aligned.as_record().unwrap().fields()[1].offset()), (8, 4));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RecordBuilder {
+    record: Record,
+    names: HashSet<String>,
+    /// The largest alignment of a field so far, if fields are aligned.
+    align: Option<usize>,
+    fault: Option<RecordError>,
+}
+
+/// Why fields make no record.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// A field has the name or title of another.
+    NameTwice(String),
+    /// A field has no name, which NumPy takes for padding.
+    NoName,
+    /// An offset or size is smaller than what the fields before it take.
+    Overlap {
+        /// The offset or size.
+        at: usize,
+        /// Where the fields before it end.
+        end: usize,
+    },
+    /// The record would have 2³¹ bytes or more.
+    TooLarge,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NameTwice(name) => write!(f, "two fields have the name or title '{}'", name.escape_debug()),
+            Self::NoName => f.write_str("a field has no name"),
+            Self::Overlap { at, end } => {
+                write!(f, "expected an offset or size of at least {end}, where the fields end, found {at}")
+            }
+            Self::TooLarge => f.write_str("the record is larger than NumPy allows"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl RecordBuilder {
+    /// A record without fields.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Aligns the fields that follow as a C compiler does, and pads the whole.
+    #[must_use]
+    pub fn aligned(mut self) -> Self {
+        self.align = Some(1);
+        self
+    }
+
+    /// Appends a field.
+    #[must_use]
+    pub fn field(self, name: impl Into<String>, dtype: DType) -> Self {
+        self.push(name.into(), None, dtype)
+    }
+
+    /// Appends a field that has a title, NumPy's second name.
+    #[must_use]
+    pub fn titled(self, name: impl Into<String>, title: impl Into<String>, dtype: DType) -> Self {
+        self.push(name.into(), Some(title.into()), dtype)
+    }
+
+    /// Appends a field at an offset, of which the bytes before it that no field has are padding.
+    #[must_use]
+    pub fn field_at(self, offset: usize, name: impl Into<String>, dtype: DType) -> Self {
+        let mut there = self.pad_to(offset);
+        let align = there.align.take(); // the offset is the caller's
+        let mut there = there.push(name.into(), None, dtype);
+        there.align = align;
+        there
+    }
+
+    /// Gives the record a size, of which the bytes at its end that no field has are padding.
+    #[must_use]
+    pub fn size(self, size: usize) -> Self {
+        self.pad_to(size)
+    }
+
+    /// The dtype of the record.
+    ///
+    /// # Errors
+    ///
+    /// The first [`RecordError`] that a field was.
+    pub fn build(mut self) -> Result<DType, RecordError> {
+        if let Some(align) = self.align {
+            let padding = self.record.size().next_multiple_of(align) - self.record.size();
+            self = self.pad(padding);
+        }
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(self.record.into()),
+        }
+    }
+
+    fn push(mut self, name: String, title: Option<String>, dtype: DType) -> Self {
+        if let Some(most) = self.align {
+            let align = alignment(&dtype);
+            let padding = self.record.size().next_multiple_of(align) - self.record.size();
+            self = self.pad(padding);
+            self.align = Some(most.max(align));
+        }
+        let twice =
+            [Some(&name), title.as_ref()].into_iter().flatten().find(|name| self.names.contains(*name));
+        let twice = twice.or_else(|| title.as_ref().filter(|title| **title == name)).cloned();
+        if name.is_empty() {
+            self.fail(RecordError::NoName);
+        } else if let Some(twice) = twice {
+            self.fail(RecordError::NameTwice(twice));
+        }
+        self.names.extend([Some(name.clone()), title.clone()].into_iter().flatten());
+        if self.record.push(name, title.map(Title::Text), dtype).is_none() {
+            self.fail(RecordError::TooLarge);
+        }
+        self
+    }
+
+    fn pad_to(mut self, at: usize) -> Self {
+        match at.checked_sub(self.record.size()) {
+            Some(padding) => self.pad(padding),
+            None => {
+                self.fail(RecordError::Overlap { at, end: self.record.size() });
+                self
+            }
+        }
+    }
+
+    fn pad(mut self, bytes: usize) -> Self {
+        if self.record.pad(bytes).is_none() {
+            self.fail(RecordError::TooLarge);
+        }
+        self
+    }
+
+    fn fail(&mut self, fault: RecordError) {
+        self.fault.get_or_insert(fault);
+    }
+}
+
+/// What elements are aligned to in C, as of `numpy.dtype.alignment`.
+fn alignment(dtype: &DType) -> usize {
+    match dtype {
+        DType::Scalar(scalar) => match scalar.kind() {
+            Kind::Bytes | Kind::Void | Kind::Bool => 1,
+            Kind::Text => 4,
+            Kind::Complex => scalar.size() / 2,
+            _ => scalar.size().max(1),
+        },
+        DType::Subarray(subarray) => alignment(subarray.base()),
+        DType::Record(record) => {
+            record.fields().iter().map(|field| alignment(field.dtype())).max().unwrap_or(1)
+        }
+        DType::Object => size_of::<usize>(),
+    }
+}

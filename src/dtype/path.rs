@@ -1,0 +1,69 @@
+//! Fields by their names, numbers and paths.
+
+use std::fmt;
+
+/// Which field of a record.
+///
+/// ```
+/// use ndarray_io::DynArray;
+///
+/// # let text = "{'descr': [('at', [('x', '|u1'), ('y', '|u1')])], 'fortran_order': False, 'shape': (2,), }";
+/// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &[1, 2, 3, 4]].concat();
+/// # use ndarray_io::ReadNpyExt;
+/// let points = DynArray::read_npy(&file[..])?; // of dtype [('at', [('x', '|u1'), ('y', '|u1')])]
+/// assert_eq!(points.field("at.y")?.bytes(), [2, 4]);
+/// assert_eq!(points.field(["at", "y"])?.bytes(), [2, 4]); // where a name has a dot itself
+/// assert_eq!(points.field(0)?.field(1)?.bytes(), [2, 4]);
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FieldPath<'a> {
+    /// The number of a field, counted from 0.
+    Index(usize),
+    /// The name or title of a field, or those of fields within fields with a dot between them. A text that could be several fields, since
+    /// names may have dots, is an error.
+    Text(&'a str),
+    /// The names or titles of fields, each within the one before it.
+    Names(Vec<&'a str>),
+}
+
+impl From<usize> for FieldPath<'_> {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+impl<'a> From<&'a str> for FieldPath<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for FieldPath<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'a> From<&[&'a str]> for FieldPath<'a> {
+    fn from(names: &[&'a str]) -> Self {
+        Self::Names(names.to_vec())
+    }
+}
+
+impl<'a, const N: usize> From<[&'a str; N]> for FieldPath<'a> {
+    fn from(names: [&'a str; N]) -> Self {
+        Self::Names(names.to_vec())
+    }
+}
+
+impl fmt::Display for FieldPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => write!(f, "{index}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Names(names) => f.write_str(&names.join(".")),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Arrays of records out of columns, and arrays of another shape.
+
+use std::borrow::Cow;
+
+use super::{Data, DynArray};
+use crate::dtype::{DType, RecordBuilder, Subarray};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::options::WriteOptions;
+use crate::shape::{Order, Shape};
+use crate::transfer::Sink;
+
+impl DynArray {
+    /// An array of records whose fields are these arrays, in C order: what `field` takes apart.
+    ///
+    /// The first axis of each column counts the records. What further axes it has are those of a subarray.
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2};
+    /// use ndarray_io::DynArray;
+    ///
+    /// let mass = DynArray::new(&arr1(&[1.5f32, 2.5]))?;
+    /// let place = DynArray::new(&arr2(&[[1i16, 2], [3, 4]]))?;
+    /// let stars = DynArray::from_columns([("mass", &mass), ("place", &place)])?;
+    /// assert_eq!(stars.dtype().to_string(), "[('mass', '<f4'), ('place', '<i2', (2,))]");
+    /// assert_eq!(stars.field("place")?.bytes(), place.bytes());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShapeMismatch`] if the columns have different lengths, [`ErrorKind::Objects`] of Python objects, and
+    /// [`ErrorKind::BadOption`] if there is no column, one has no axis, or two have one name.
+    pub fn from_columns<'a, N: Into<String>>(
+        columns: impl IntoIterator<Item = (N, &'a Self)>,
+    ) -> Result<Self> {
+        let (mut builder, mut parts, mut length) = (RecordBuilder::new(), Vec::new(), None);
+        for (name, column) in columns {
+            let name = name.into();
+            let part = column.as_field(&mut length).map_err(|error| error.at_field(&name))?;
+            builder = builder.field(name, part);
+            parts.push(column.in_c_order()?);
+        }
+        let Some(length) = length else {
+            return Err(
+                ErrorKind::BadOption { reason: "records without a column have no length".into() }.into()
+            );
+        };
+        let header = Header::new(builder.build()?, Order::C, [length].into())?;
+        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
+        let (size, into) = (header.dtype().item_size(), data.bytes_mut());
+        let mut offset = 0;
+        for part in &parts {
+            let item = part.bytes().len().checked_div(length).unwrap_or_default();
+            if item == 0 {
+                continue;
+            }
+            for (record, value) in into.chunks_exact_mut(size).zip(part.bytes().chunks_exact(item)) {
+                record[offset..][..item].copy_from_slice(value);
+            }
+            offset += item;
+        }
+        Ok(Self::of_data(header, data))
+    }
+
+    /// The same elements in another shape, in C order, as `numpy.reshape` gives them.
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2, Ix2};
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr1(&[1, 2, 3, 4, 5, 6]))?;
+    /// assert_eq!(array.reshape([2, 3])?.view::<i32, Ix2>()?, arr2(&[[1, 2, 3], [4, 5, 6]]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShapeMismatch`] if the shape has another number of elements.
+    pub fn reshape(self, shape: impl Into<Shape>) -> Result<Self> {
+        let wanted = shape.into();
+        if wanted.len() != Some(self.len()) {
+            return Err(ErrorKind::ShapeMismatch { found: self.shape().into(), wanted }.into());
+        }
+        #[cfg(feature = "object")]
+        if let Some(objects) = self.objects() {
+            let in_order =
+                if self.order() == Order::C { objects.to_vec() } else { self.objects_in_c_order() };
+            let header = Header::new(self.dtype().clone(), Order::C, wanted)?;
+            return Ok(Self::of_objects(header, std::sync::Arc::new(in_order)));
+        }
+        let mut array = match self.in_c_order()? {
+            Cow::Owned(turned) => turned,
+            Cow::Borrowed(_) => self,
+        };
+        array.header = Header::new(array.dtype().clone(), Order::C, wanted)?;
+        Ok(array)
+    }
+
+    /// The dtype of a field that has these elements, of which the first axis counts the records.
+    fn as_field(&self, length: &mut Option<usize>) -> Result<DType> {
+        if self.dtype().has_object() {
+            return Err(ErrorKind::Objects { found: self.dtype().clone() }.into());
+        }
+        let Some((own, within)) = self.shape().split_first() else {
+            return Err(
+                ErrorKind::BadOption { reason: "a column without an axis has no length".into() }.into()
+            );
+        };
+        if *length.get_or_insert(*own) != *own {
+            let mut wanted = self.shape().to_vec();
+            wanted[0] = length.unwrap_or(*own);
+            return Err(ErrorKind::ShapeMismatch { found: self.shape().into(), wanted: wanted.into() }.into());
+        }
+        if within.is_empty() {
+            return Ok(self.dtype().clone());
+        }
+        let too_large = || {
+            let what = format!("a subarray of shape {} and dtype {}", Shape::from(within), self.dtype());
+            Error::from(ErrorKind::Overflow { what })
+        };
+        let (base, mut dims) = match self.dtype() {
+            DType::Subarray(subarray) => (subarray.base().clone(), subarray.shape().to_vec()),
+            other => (other.clone(), Vec::new()),
+        };
+        dims.splice(0..0, within.iter().copied());
+        Ok(Subarray::new(base, dims.into()).ok_or_else(too_large)?.into())
+    }
+
+    fn in_c_order(&self) -> Result<Cow<'_, Self>> {
+        if self.order() == Order::C || self.ndim() < 2 {
+            return Ok(Cow::Borrowed(self));
+        }
+        let header = Header::new(self.dtype().clone(), Order::C, self.shape().into())?;
+        let mut bytes = Vec::with_capacity(self.bytes().len());
+        self.put(&mut Sink::of(&mut bytes), Order::C, &WriteOptions::new())?;
+        Ok(Cow::Owned(Self::of_bytes(header, &bytes)?))
+    }
+
+    #[cfg(feature = "object")]
+    fn objects_in_c_order(&self) -> Vec<crate::object::Object> {
+        use ndarray::ShapeBuilder;
+
+        let objects = self.objects().unwrap_or_default();
+        let shape = self.shape().set_f(true);
+        let view = ndarray::ArrayViewD::from_shape(shape, objects).expect("an object for each element");
+        view.iter().cloned().collect()
+    }
+}
