@@ -47,17 +47,17 @@
 //! | `b1` | `bool` | yes, checked | yes, checked | yes |
 //! | `i1`, `i2`, `i4`, `i8` | `i8`, `i16`, `i32`, `i64` | yes | yes | yes |
 //! | `u1`, `u2`, `u4`, `u8` | `u8`, `u16`, `u32`, `u64` | yes | yes | yes |
-//! | `f2` | `half::f16` (feature `half`) | yes | yes | yes |
+//! | `f2` | `half::f16` (feature `half-2`) | yes | yes | yes |
 //! | `f4`, `f8` | `f32`, `f64` | yes | yes | yes |
 //! | `f16` | [`LongDouble`], to be converted by saying which of its two formats it is | yes | yes | yes |
 //! | `c8`, `c16`, `c32` | `num_complex::Complex<f32>`, `Complex<f64>`, `Complex<LongDouble>` | yes | yes | yes |
-//! | complex of 2 × 16 bits, in RA files | `Complex<half::f16>` (feature `half`) | yes | yes | yes |
+//! | complex of 2 × 16 bits, in RA files | `Complex<half::f16>` (feature `half-2`) | yes | yes | yes |
 //! | `S5` | [`Bytes<5>`](Bytes) (and shorter ones on reading) | yes | yes | yes |
 //! | `S5` | `Vec<u8>`, `String` (checked to be UTF-8; written as `U`) | yes | no | yes |
 //! | `U5` | [`Chars<5>`](Chars) (and shorter ones on reading) | yes | yes | yes |
 //! | `U5` | `String` (checked) | yes | no | yes |
 //! | `V5` | [`Void<5>`](Void) | yes | yes | yes |
-//! | `V2` | `half::bf16` (feature `half`), as `ml_dtypes` and JAX write it | yes | yes | yes |
+//! | `V2` | `half::bf16` (feature `half-2`), as `ml_dtypes` and JAX write it | yes | yes | yes |
 //! | `M8[25s]` | [`Datetime64`]`<units::Times<25, units::Second>>` | yes | yes | yes |
 //! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
 //! | records | a struct that derives [`Record`](macro@Record) | yes | with `#[repr(C)]` or `#[repr(C, packed)]`; mutably without padding | yes |
@@ -83,9 +83,11 @@
 //! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `object`: Python objects
 //! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. `serde-1`: objects as `serde` knows values.
-//! `num-bigint-0_4`: Python's integers to and from that crate's. `half`: `f16` and `bf16`. `chrono-0_4`, `jiff-0_2`: conversions between
+//! `num-bigint-0_4`: Python's integers to and from that crate's. `half-2`: `f16` and `bf16` (`half` is another name for it). `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
 //! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these. `cli`: the program `ndio`.
+
+#![cfg_attr(docsrs, feature(doc_cfg))] // on docs.rs, each item shows the feature that it needs
 
 mod array;
 mod codec;

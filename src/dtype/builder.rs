@@ -15,7 +15,7 @@ use super::{DType, Kind, Record, Title};
 /// assert_eq!(star.to_string(), "[('name', '<U16'), ('mass', '<f8')]");
 ///
 /// // As with NumPy's `align=True`.
-/// let aligned = RecordBuilder::new().aligned().field("flag", DType::of::<u8>()).field("x", DType::of::<f32>()).build()?;
+/// let aligned = RecordBuilder::new().aligned().field("flag", DType::of::<u8>()?).field("x", DType::of::<f32>()?).build()?;
 /// assert_eq!((aligned.item_size(), aligned.as_record().unwrap().fields()[1].offset()), (8, 4));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```

@@ -11,7 +11,7 @@ use crate::options::ReadOptions;
 
 /// The sizes that have a Rust type here, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[
-    (Kind::Complex, 4, "Complex<half::f16> (with the feature `half`)"),
+    (Kind::Complex, 4, "Complex<half::f16> (with the feature `half-2`)"),
     (Kind::Complex, 8, "Complex<f32>"),
     (Kind::Complex, 16, "Complex<f64>"),
     (Kind::Complex, 32, "Complex<LongDouble>"),
@@ -22,7 +22,7 @@ numbers! {
     Complex<f64>: Complex, 8;
 }
 
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 mod half {
     use half::f16;
     use num_complex::Complex;

@@ -40,7 +40,7 @@ use cast::{Plain, PlainOut};
 ///
 /// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`LongDouble`],
 /// [`Complex`](num_complex::Complex) of these, `String`, `Vec<u8>`, [`Bytes`], [`Chars`], [`Void`], [`Datetime64`],
-/// [`Timedelta64`], with the feature `half` for `half::f16` and `half::bf16`, and for structs that derive
+/// [`Timedelta64`], with the feature `half-2` for `half::f16` and `half::bf16`, and for structs that derive
 /// [`Record`](macro@crate::Record). The methods are the library's own.
 ///
 /// ```

@@ -48,10 +48,10 @@ pub(super) const TYPES: &[(Kind, usize, &str)] = &[
     (Kind::Uint, 2, "u16"),
     (Kind::Uint, 4, "u32"),
     (Kind::Uint, 8, "u64"),
-    #[cfg(feature = "half")]
+    #[cfg(feature = "half-2")]
     (Kind::Float, 2, "half::f16"),
-    #[cfg(not(feature = "half"))]
-    (Kind::Float, 2, "half::f16 (with the feature `half`)"),
+    #[cfg(not(feature = "half-2"))]
+    (Kind::Float, 2, "half::f16 (with the feature `half-2`)"),
     (Kind::Float, 4, "f32"),
     (Kind::Float, 8, "f64"),
     (Kind::Float, 16, "LongDouble"),
@@ -70,7 +70,7 @@ numbers! {
     f64: Float, 8;
 }
 
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 numbers! {
     half::f16: Float, 2;
 }

@@ -13,7 +13,7 @@ use crate::options::{ReadOptions, WriteOptions};
 
 /// A text of at most `N` code points, as it lies in the file (`<U5` is `Chars<5>`).
 ///
-/// Whatever numbers the file has are kept, be they characters or not; [`Chars::to_string`] says which. As with NumPy,
+/// Whatever numbers the file has are kept, be they characters or not; [`Chars::try_to_string`] says which. As with NumPy,
 /// NULs at the end are no part of the text.
 ///
 /// ```
@@ -24,7 +24,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// arr1(&[Chars::<5>::new("λx").unwrap()]).write_npy(&mut file)?;
 /// let read = Array1::<Chars<5>>::read_npy(&file[..])?;
 /// assert_eq!(read[0].code_points(), [0x3BB, 0x78]);
-/// assert_eq!(read[0].to_string()?, "λx");
+/// assert_eq!(read[0].try_to_string()?, "λx");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -39,7 +39,7 @@ elements! {
 
 /// `bfloat16` as `ml_dtypes` and JAX store it: two raw bytes, the first the less significant, without a word of what
 /// they are. So it is read only by asking for it.
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 mod bf16 {
     use half::bf16;
 

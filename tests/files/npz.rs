@@ -10,7 +10,7 @@ use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::file::WriteArray;
 use ndarray_io::header::Order;
-use ndarray_io::npz::{Compression, Method, NpzOptions, NpzUpdate, write_npz_with};
+use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
 use ndarray_io::{
     DynArray, Error, Limits, NpzFile, NpzReader, NpzWriter, ReadOptions, Result, WriteOptions, read_npz,
     write_npz,
@@ -360,7 +360,7 @@ fn archives_are_written_to_everything() {
 fn zstandard_is_a_method_as_well() {
     for level in [1, 3, 19] {
         let bytes = write_all(Pipe(Vec::new()), &NpzOptions::new().compression(Compression::Zstd(level))).0;
-        assert_eq!(NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(), Method::Zstd);
+        assert_eq!(NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(), ndarray_io::npz::Method::Zstd);
         check_all(bytes);
     }
 }

@@ -251,7 +251,7 @@ mod composites {
     }
 }
 
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 #[test]
 fn halves() {
     use half::{bf16, f16};

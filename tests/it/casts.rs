@@ -27,7 +27,7 @@ fn casts_are_numpys() {
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let (from, to) = (line[0].as_str().unwrap(), line[1].as_str().unwrap());
-        if !cfg!(feature = "half") && [from, to].iter().any(|descr| descr.ends_with("f2")) {
+        if !cfg!(feature = "half-2") && [from, to].iter().any(|descr| descr.ends_with("f2")) {
             continue;
         }
         let weakest = match line[2].as_str().unwrap() {

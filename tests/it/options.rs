@@ -126,7 +126,7 @@ fn orders_are_forced() {
 }
 
 /// What NumPy 2.4 makes of them: `np.array([...]).astype("f2").view("u2")`.
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 #[test]
 fn half_floats_are_rounded_once() {
     let cases = [

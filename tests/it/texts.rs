@@ -214,7 +214,7 @@ fn the_unit_has_to_be_the_files() {
 }
 
 /// ml_dtypes 0.5 with NumPy 2.4: np.array([1, -2.5, nan], ml_dtypes.bfloat16).view("u2")
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 #[test]
 fn bfloat16_is_read_by_asking_for_it() {
     let header = "{'descr': '<V2', 'fortran_order': False, 'shape': (3,), }";

@@ -134,7 +134,7 @@ fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [
 }
 
 /// By way of the nearest `f32` of odd bits, of which no number is rounded twice.
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     const PART: usize = 256;
@@ -151,7 +151,7 @@ fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]
 }
 
 /// Numbers out of halves, by way of `f32`, which has all of them.
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loop) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     const PART: usize = 256;
@@ -167,7 +167,7 @@ fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loo
 
 /// The neighbour of a number in `f32` whose last bit is set, if it has two. Rounding that again gives what rounding the
 /// number at once would give; of the nearest neighbour, as `half` takes it, some numbers would be rounded twice.
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 fn narrowed_to_odd(number: f64) -> f32 {
     let nearest = number as f32;
     let back = f64::from(nearest);
@@ -201,7 +201,7 @@ fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
             }
         };
     }
-    #[cfg(feature = "half")]
+    #[cfg(feature = "half-2")]
     if (from.kind(), from.size()) == (Kind::Float, 2) {
         macro_rules! of_half {
             ($size:literal, $loop:expr) => {
@@ -236,7 +236,7 @@ fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
         (Kind::Uint, 2) => from_each!(convert, u16),
         (Kind::Uint, 4) => from_each!(convert, u32),
         (Kind::Uint, 8) => from_each!(convert, u64),
-        #[cfg(feature = "half")]
+        #[cfg(feature = "half-2")]
         (Kind::Float, 2) => from_each!(convert_to_half),
         (Kind::Float, 4) => from_each!(convert, f32),
         (Kind::Float, 8) => from_each!(convert, f64),

@@ -174,7 +174,7 @@ fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Uint, 2) => number!(u16).to_string(),
         (Kind::Uint, 4) => number!(u32).to_string(),
         (Kind::Uint, _) => number!(u64).to_string(),
-        #[cfg(feature = "half")]
+        #[cfg(feature = "half-2")]
         (Kind::Float, 2) => {
             let half = number!(half::f16);
             spelled_float(shortest_half(half), f64::from(half), 1e3, ".0")
@@ -232,7 +232,7 @@ fn with_parts(re: &str, im: &str, is_imaginary: bool) -> String {
 }
 
 /// The fewest digits that mean the same half, in Rust's scientific form.
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 fn shortest_half(number: half::f16) -> String {
     let exact = f64::from(number);
     // Below a power of two the neighbours are closer, so that the next digit may do where the nearest does not.
@@ -298,7 +298,7 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
                 _ => put!(u64::try_from(number).ok()?),
             }
         }
-        #[cfg(feature = "half")]
+        #[cfg(feature = "half-2")]
         (Kind::Float, 2) => put!(half::f16::from_f64(read_float(text)?)),
         (Kind::Float, 4) => put!(read_float(text)? as f32),
         (Kind::Float, 8) => put!(read_float(text)?),
@@ -394,7 +394,7 @@ mod tests {
         for (number, text) in singles {
             assert_eq!(spelled_single(number, ".0"), text);
         }
-        #[cfg(feature = "half")]
+        #[cfg(feature = "half-2")]
         for (number, text) in [
             (100.0, "100.0"),
             (1000.0, "1e+03"),

@@ -207,7 +207,7 @@ macro_rules! floats {
 
 integers!(i8 i16 i32 i64 u8 u16 u32 u64);
 floats!(f32 f64);
-#[cfg(feature = "half")]
+#[cfg(feature = "half-2")]
 floats!(half::f16);
 
 impl TestElement for bool {
@@ -339,7 +339,7 @@ macro_rules! with_type {
             Some((Kind::Uint, 2)) => Some($function::<u16>($($argument),*)),
             Some((Kind::Uint, 4)) => Some($function::<u32>($($argument),*)),
             Some((Kind::Uint, 8)) => Some($function::<u64>($($argument),*)),
-            #[cfg(feature = "half")]
+            #[cfg(feature = "half-2")]
             Some((Kind::Float, 2)) => Some($function::<half::f16>($($argument),*)),
             Some((Kind::Float, 4)) => Some($function::<f32>($($argument),*)),
             Some((Kind::Float, 8)) => Some($function::<f64>($($argument),*)),
