@@ -40,6 +40,13 @@ enum Payload {
 impl Header {
     /// An error if the shape has too many axes, or more elements or bytes than this machine can address.
     ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::error::ErrorKind::Limit) of more than 64 axes; [`Overflow`](crate::error::ErrorKind::Overflow) if the elements
+    /// or their bytes are more than this machine can address.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
     /// use ndarray_io::header::{Header, Order, Shape};

@@ -144,6 +144,10 @@ macro_rules! description {
         }
 
         /// Tells the system how the elements are going to be used. It is advice: where a system knows none, nothing happens.
+        ///
+        /// # Errors
+        ///
+        /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
         pub fn advise(&self, advice: MapAdvice) -> Result<()> {
             #[cfg(unix)]
             advice::advise(|with| self.map.advise(with), advice)?;
@@ -152,6 +156,11 @@ macro_rules! description {
         }
 
         /// Tells the system that some indices of the axis that varies slowest are going to be used, so that it begins to load them.
+        ///
+        /// # Errors
+        ///
+        /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices;
+        /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
         pub fn will_need(&self, range: Range<usize>) -> Result<()> {
             let (start, len) = self.mapped.bytes_of(range)?;
             #[cfg(unix)]
@@ -201,6 +210,12 @@ pub struct ArrayMmap<A, D, F: ArrayFormat> {
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// Maps a file for reading.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
+    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    ///
     /// # Safety
     ///
     /// As long as the map is there, nobody may change the file's elements or cut the file, in this process or another:
@@ -212,6 +227,12 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     }
 
     /// Maps a file for reading, with options: of them, the limits have an effect.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
+    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
     ///
     /// # Safety
     ///
@@ -240,6 +261,13 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Maps a part of a file for reading: these indices of the axis that varies slowest (the first, in Fortran order the
     /// last). The rest of the file may be anybody's.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
+    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices.
     ///
     /// # Safety
     ///
@@ -297,6 +325,13 @@ pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
 impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// Maps a file for reading and writing: changes go to the file.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
+    /// writer has the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    ///
     /// # Safety
     ///
     /// As long as the map is there, nobody else may use the file's elements, in this process or another, neither
@@ -307,6 +342,13 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     }
 
     /// Maps a file for reading and writing, with options: of them, the limits have an effect.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
+    /// writer has the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory.
     ///
     /// # Safety
     ///
@@ -324,6 +366,14 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Maps a file copy-on-write: it can be changed in memory, and the file stays as it is. Leave to read the file is
     /// enough.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
+    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, Array1, Ix1};
@@ -349,6 +399,12 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Maps a file copy-on-write, with options: of them, the limits have an effect.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
+    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    ///
     /// # Safety
     ///
     /// As for [`ArrayMmapMut::open_cow`].
@@ -367,6 +423,11 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// filled; if there is none when it is, the process is killed (SIGBUS), as with every sparse file. A file that is
     /// there is replaced; under its name the new one appears at its full length, so that nobody maps a shorter one.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](crate::Error::is_conflict) if the existing file
+    /// is locked or cannot be replaced; [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order.
+    ///
     /// # Safety
     ///
     /// As for [`ArrayMmapMut::open`].
@@ -382,9 +443,15 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Makes a file full of zeros and maps it, with options. The byte order has to be this machine's.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](crate::Error::is_conflict) if the existing file
+    /// is locked or cannot be replaced; [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order.
+    ///
     /// # Safety
     ///
     /// As for [`ArrayMmapMut::open`].
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub unsafe fn create_with<P, Sh>(path: P, shape: Sh, options: &WriteOptions) -> Result<Self>
     where
         P: AsRef<Path>,
@@ -423,6 +490,16 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Maps a part of a file for reading and writing: these indices of the axis that varies slowest (the first, in Fortran
     /// order the last). So several processes fill one file together, each its own part.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
+    /// writer has the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// if the axis does not have the indices.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{Array2, Ix2};
@@ -484,11 +561,20 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Waits until all changes are on the disk. Without it, the system writes them when it sees fit; those of a
     /// copy-on-write map, never.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn flush(&self) -> Result<()> {
         Ok(self.map.flush()?)
     }
 
     /// The same for some indices of the axis that varies slowest, of those that are mapped.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
         let (start, len) = self.mapped.bytes_of(range)?;
         Ok(self.map.flush_range(start, len)?)

@@ -16,6 +16,14 @@ use crate::transfer::Source;
 
 /// Reads an NPY file. Bytes behind the array are an error.
 ///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::Array2;
 ///
@@ -34,6 +42,14 @@ where
 }
 
 /// Reads an NPY file with options.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::Array2;
@@ -68,6 +84,15 @@ where
 /// and the error names [`WriteOptions::in_place`]. What is no regular file, as a pipe or `/dev/stdout`, is written
 /// directly.
 ///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
+/// existing file is locked or cannot be replaced.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::arr2;
 ///
@@ -84,6 +109,15 @@ where
 }
 
 /// Writes an NPY file with options. See [`write_npy`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
+/// existing file is locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::arr1;
@@ -105,6 +139,14 @@ where
 
 /// Writes an NPY file that must not be there yet. It appears when it is complete.
 ///
+/// # Errors
+///
+/// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists); [`Io`](crate::error::ErrorKind::Io) if the system fails;
+/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format
+/// or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::arr1;
 ///
@@ -123,6 +165,14 @@ where
 }
 
 /// Writes an NPY file that must not be there yet, with options. See [`create_new_npy`].
+///
+/// # Errors
+///
+/// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists); [`Io`](crate::error::ErrorKind::Io) if the system fails;
+/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format
+/// or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::arr1;
@@ -149,6 +199,13 @@ where
 /// This is for arrays larger than memory. `NpyMmapMut::create` does the same by path, safely beside others that open the
 /// file, and maps it.
 ///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is
+/// more than this machine can address; [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::Array3;
 /// use ndarray_io::{read_npy, write_zeroed_npy};
@@ -168,6 +225,13 @@ where
 }
 
 /// Writes an NPY file full of zeros, with options. See [`write_zeroed_npy`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is
+/// more than this machine can address; [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray_io::header::Order;
@@ -232,6 +296,14 @@ where
 
 /// Reads an RA file. What stands behind its array is no error: [`RaReader::trailing`] gives it.
 ///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::Array2;
 ///
@@ -250,6 +322,12 @@ where
 }
 
 /// Reads an RA file with options. See [`read_ra`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
 pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
@@ -262,6 +340,15 @@ where
 
 /// Writes an RA file. A file that is there is replaced whole or not at all, as by [`write_npy`]; if something stands behind its
 /// array, nothing is lost by accident: see [`Trailing`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
+/// existing file is locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::arr2;
@@ -280,6 +367,13 @@ where
 }
 
 /// Writes an RA file with options. See [`write_ra`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
+/// existing file is locked or cannot be replaced.
 pub fn write_ra_with<P, T>(path: P, array: &T, options: &RaOptions) -> Result<()>
 where
     P: AsRef<Path>,
@@ -355,6 +449,13 @@ fn unread(error: &dyn std::fmt::Display) -> crate::Error {
 }
 
 /// The header of an RA file as YAML, as the page of the format shows it, ending in one newline.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated.
+///
+/// # Examples
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;

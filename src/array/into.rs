@@ -31,11 +31,29 @@ pub trait ReadNpyIntoExt: Sealed {
     /// Reads exactly one array, which has to have the shape of this one, whatever the strides of either.
     ///
     /// After an error in the elements themselves (a cut file, a bad bool) some of them may have been replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). After an error the array has some of the new
+    /// elements.
     fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
         self.read_npy_into_with(reader, &ReadOptions::new())
     }
 
     /// Reads exactly one array, with options.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). After an error the array has some of the new
+    /// elements.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr1, Array1};

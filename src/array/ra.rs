@@ -35,11 +35,23 @@ use crate::transfer::Sink;
 /// the file says no more of them, so that **nothing but the size is checked**. [`Void`](crate::Void) takes them as raw bytes.
 pub trait ReadRaExt: FromPayload + Sealed {
     /// Reads one array. What stands behind it is left in the reader: [`RaReader::trailing`] gives it.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn read_ra<R: Read>(reader: R) -> Result<Self> {
         Self::read_ra_with(reader, &ReadOptions::new())
     }
 
     /// Reads one array, with options.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
         RaReader::new_with(reader, options)?.read()
     }
@@ -62,11 +74,23 @@ pub trait ReadRaExt: FromPayload + Sealed {
 /// ```
 pub trait WriteRaExt: WriteArray {
     /// Writes the array and flushes the writer.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())
     }
 
     /// Writes the array with options and flushes the writer.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
     fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
         let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
@@ -95,11 +119,23 @@ pub trait WriteRaExt: WriteArray {
 /// ```
 pub trait ViewRaExt<'a>: Sized + Sealed {
     /// Views a whole file. Packed data are an error; what stands behind the array is passed over.
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
+    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
+    /// compressed or not laid out as in memory.
     fn view_ra(bytes: &'a [u8]) -> Result<Self> {
         Self::view_ra_with(bytes, &ReadOptions::new())
     }
 
     /// Views a whole file, with options.
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
+    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
+    /// compressed or not laid out as in memory.
     fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
@@ -117,11 +153,23 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
 /// ```
 pub trait ViewMutRaExt<'a>: Sized + Sealed {
     /// Views a whole file. Packed data are an error; what stands behind the array is passed over.
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
+    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
+    /// compressed or not laid out as in memory.
     fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_ra_with(bytes, &ReadOptions::new())
     }
 
     /// Views a whole file, with options.
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
+    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
+    /// compressed or not laid out as in memory.
     fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 

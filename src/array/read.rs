@@ -36,11 +36,25 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     /// Reads exactly one array; what follows it is left in the reader.
     ///
     /// A `File` is read by position and on several threads; do not wrap it in a `BufReader`, which only slows it down.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn read_npy<R: Read>(reader: R) -> Result<Self> {
         Self::read_npy_with(reader, &ReadOptions::new())
     }
 
     /// Reads exactly one array, with options.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, Array1};

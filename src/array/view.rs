@@ -29,11 +29,25 @@ use crate::transfer::{self, Source};
 /// view a file, map it with `NpyMmap`, which owns the mapping, or with a crate of your choice.
 pub trait ViewNpyExt<'a>: Sized + Sealed {
     /// Views a whole file. Bytes behind the array are an error.
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory.
     fn view_npy(bytes: &'a [u8]) -> Result<Self> {
         Self::view_npy_with(bytes, &ReadOptions::new())
     }
 
     /// Views a whole file, with options. (Those that would convert elements have no effect.)
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr1, ArrayView1};
@@ -62,11 +76,25 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
 /// ```
 pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     /// Views a whole file. Bytes behind the array are an error.
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory.
     fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_npy_with(bytes, &ReadOptions::new())
     }
 
     /// Views a whole file, with options. (Those that would convert elements have no effect.)
+    ///
+    /// # Errors
+    ///
+    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
+    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr1, ArrayViewMut1};

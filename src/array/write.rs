@@ -32,11 +32,25 @@ use crate::transfer::{self, Items, Sink};
 /// To a path, write with [`write_npy`](crate::write_npy), which replaces a file whole or not at all.
 pub trait WriteNpyExt: WriteArray {
     /// Writes the array and flushes the writer.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
     fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
         self.write_npy_with(writer, &WriteOptions::new())
     }
 
     /// Writes the array with options and flushes the writer.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;

@@ -192,6 +192,15 @@ impl std::fmt::Debug for Conversion<'_> {
 /// Makes an NPY file out of another one, of any size. The new file replaces an old one of its name whole or not at all; it
 /// may be the very file that is read.
 ///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a [conflict](crate::Error::is_conflict) if the existing file is
+/// locked or cannot be replaced.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::Array2;
 /// use ndarray_io::convert::{Conversion, convert_npy};
@@ -211,6 +220,16 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 
 /// Makes one NPY file out of several, one behind the other along an axis. They have to be of the same shape along the
 /// others, and of the same dtype, unless [`Conversion::dtype`] says which. The order is that of the first.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit,
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no file or no such axis; a [mismatch](crate::Error::is_mismatch) if
+/// the elements cannot be converted or are Python objects; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a
+/// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -234,6 +253,16 @@ where
 
 /// Makes one NPY file out of several of the same shape, one behind the other along a new axis, as `numpy.stack` does. Else it is
 /// as [`concatenate_npy`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit,
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no file or no such axis; a [mismatch](crate::Error::is_mismatch) if
+/// the elements cannot be converted or are Python objects; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a
+/// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array2};
@@ -274,6 +303,15 @@ fn join_npy<P: AsRef<Path>>(
 /// Makes an RA file out of an NPY file, of any size. The axes stay as they are, in RA's order; with
 /// [`order(Order::C)`](Conversion::order) the elements stay in the order of C, and the axes are reversed. What RA has no word
 /// for (text, times, bool, the names of fields) is an error.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a [conflict](crate::Error::is_conflict) if the existing file is
+/// locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{Array2, arr2};
@@ -316,6 +354,13 @@ where
 
 /// Makes an NPY file out of an RA file, of any size; of one whose data are packed, all of them are in memory meanwhile. What
 /// stands behind the array is an error, unless [`Conversion::drop_trailing`] leaves it away.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a [conflict](crate::Error::is_conflict) if the existing file is
+/// locked or cannot be replaced.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,

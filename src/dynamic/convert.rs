@@ -18,6 +18,15 @@ use crate::transfer::tiles::{Work, recode_all};
 impl DynArray {
     /// The elements converted to another type, by the rules of [`Casting`].
     ///
+    /// # Errors
+    ///
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rule does not allow the conversion,
+    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value has no counterpart,
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit,
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr1, Array1};
     /// use ndarray_io::{Casting, DynArray};
@@ -35,6 +44,15 @@ impl DynArray {
     /// to one another, text (`U`, `S`) to text of another width or kind, numbers to text and back as NumPy spells and reads them,
     /// and times to other units. Text that does not fit is an error, and so are times that are too far away. Also into the other
     /// byte order, which elements of every dtype can be.
+    ///
+    /// # Errors
+    ///
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rule does not allow the conversion,
+    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value has no counterpart,
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit,
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, Ix1};

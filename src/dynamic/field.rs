@@ -19,6 +19,13 @@ impl DynArray {
     ///
     /// A field that is itself an array becomes axes behind those of the records.
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
+    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr1, Array1};
     /// use ndarray_io::{DynArray, ReadNpyExt};
@@ -56,6 +63,14 @@ impl DynArray {
     /// It is an error if the field is of another type, in the other byte order, or does not lie at multiples of its size
     /// (NumPy's `align=True` sees to that for numbers); [`DynArray::field_cow`] copies it then.
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
+    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
+    /// field is of another type, in the other byte order, or misaligned.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr1, arr2, Ix1, Ix2};
     /// use ndarray_io::{DynArray, ReadNpyExt};
@@ -82,6 +97,14 @@ impl DynArray {
 
     /// One field of an array of records as a strided view, for changing it. An error as for [`DynArray::field_view`].
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
+    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
+    /// field is of another type, in the other byte order, or misaligned.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
     /// # use ndarray_io::{DynArray, ReadNpyExt};
@@ -106,6 +129,14 @@ impl DynArray {
     }
 
     /// One field of an array of records: a view where that is possible, else a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
+    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
+    /// field is of another type.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr1, Ix1};

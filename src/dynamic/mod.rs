@@ -117,6 +117,14 @@ impl std::fmt::Debug for Data {
 impl DynArray {
     /// The array with these elements, which keeps their order where it is contiguous.
     ///
+    /// # Errors
+    ///
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the
+    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+    /// call.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::arr1;
     /// use ndarray_io::DynArray;
@@ -228,6 +236,12 @@ impl DynArray {
     }
 
     /// The elements as an array, without copying them. An error if they are of another type, or in the other byte order.
+    ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or not laid out as in
+    /// memory, or if the number of axes is another.
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
         let items = cast::view(&plain, self.data.bytes(), self.len())?;
@@ -237,6 +251,13 @@ impl DynArray {
 
     /// The elements as an array, for changing them. An error as for [`DynArray::view`].
     ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or not laid out as in
+    /// memory, or if the number of axes is another.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
     /// # use ndarray_io::DynArray;
@@ -245,6 +266,7 @@ impl DynArray {
     /// assert_eq!(array.view::<f64, Ix1>()?, arr1(&[0.0, 2.5]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
         let len = self.len();

@@ -17,6 +17,14 @@ use crate::transfer::{self, Items, Sink};
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads a part as an array of whatever type, as [`slice`](Self::slice) reads one of a type that is known.
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr2, s};
     /// use ndarray_io::NpyFile;
@@ -40,6 +48,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
 impl DynArray {
     /// A part, as ndarray's `slice` takes it of an array, copied. Indices that the array has not are an error.
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr2, s};
     /// use ndarray_io::DynArray;
@@ -49,6 +63,10 @@ impl DynArray {
     /// assert!(array.slice(s![.., 3]).unwrap_err().is_usage());
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
+    #[cfg_attr(
+        feature = "object",
+        expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")
+    )]
     pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Self> {
         let mut elements = Selection::of(self.header.the_shape(), &slice)?.elements().to_vec();
         #[cfg(feature = "object")]

@@ -43,6 +43,14 @@ impl fmt::Display for DynArray {
 impl<F: ArrayFormat> ArrayFile<F> {
     /// What the array looks like: as [`DynArray`]'s `Display` shows it. Of a large one only the edges are read.
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::Array2;
     /// use ndarray_io::NpyFile;
@@ -58,6 +66,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// What a part of the array looks like, as ndarray's `slice` takes it. Of a large one only the edges are read.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{Array2, s};

@@ -53,6 +53,12 @@ impl<const N: usize> Chars<N> {
 
     /// The text. An error if it has numbers that are no characters: beyond U+10FFFF, or surrogates.
     ///
+    /// # Errors
+    ///
+    /// [`BadUnicode`](crate::error::ErrorKind::BadUnicode) at a number beyond U+10FFFF or a surrogate.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// # use ndarray_io::Chars;
     /// assert_eq!(Chars::<4>::new("añ").unwrap().try_to_string()?, "añ");

@@ -84,11 +84,23 @@ enum State {
 
 impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Reads the first header.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn new(reader: R) -> Result<Self> {
         Self::new_with(reader, &ReadOptions::new())
     }
 
     /// Reads the first header, with options for it and for all that follows.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr1, Array1};
@@ -154,11 +166,27 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// Reads the elements, as whatever array is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
+    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
+    /// if the file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the
+    /// type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). After a mismatch the reader is where it
+    /// was, and another type can be tried.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
         self.take(|payload| T::from_payload(PayloadRef(payload)))
     }
 
     /// Reads the bytes of the elements as they are, whatever they mean: for dtypes that no Rust type holds.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
+    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
+    /// if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -173,6 +201,14 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// Passes over the elements.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
+    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
+    /// if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr0, arr1, Array0};
@@ -268,6 +304,11 @@ impl<R: Read> NpyReader<R> {
 
     /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
     /// stream has ended here, as it should: right behind an array.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if what
+    /// follows is not an array.
     pub fn next_array(&mut self) -> Result<bool> {
         if self.state == State::AtPayload {
             self.skip()?;
@@ -312,6 +353,12 @@ impl<R: Read> RaReader<R> {
 
     /// What stands behind the array, to the end of the file: bytes that some programs put there and that are no part of the
     /// array. Passes over the elements if they have not been read.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
+    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
+    /// if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn trailing(&mut self) -> Result<Vec<u8>> {
         if self.state == State::AtPayload {
             self.skip()?;

@@ -98,6 +98,13 @@ pub type Parsed = crate::header::Parsed<NpyHeader>;
 
 /// Reads a header from the first bytes of a file, with the default [`Limits`].
 ///
+/// # Errors
+///
+/// An error of the [format](crate::Error::is_format) if the bytes are not a header; [`Limit`](crate::error::ErrorKind::Limit) beyond
+/// the limits. (Too few bytes are not an error.)
+///
+/// # Examples
+///
 /// ```
 /// use ndarray_io::npy::{parse, Parsed};
 ///
@@ -113,6 +120,11 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
 }
 
 /// Reads a header from the first bytes of a file, with limits of your own. See [`parse`].
+///
+/// # Errors
+///
+/// An error of the [format](crate::Error::is_format) if the bytes are not a header; [`Limit`](crate::error::ErrorKind::Limit) beyond
+/// the limits. (Too few bytes are not an error.)
 pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(magic) {

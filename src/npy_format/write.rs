@@ -19,6 +19,13 @@ const SPARE: usize = 128;
 /// The header as bytes, equal to what NumPy writes for it: in the lowest version that can hold it, or in the one asked
 /// for.
 ///
+/// # Errors
+///
+/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version;
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) of a dtype that NumPy does not have.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 /// use ndarray_io::header::{Header, Order, Shape};

@@ -45,11 +45,21 @@ pub struct NpzFile {
 
 impl NpzFile {
     /// Opens an archive by its path. Members are not touched.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
 
     /// Opens an archive by its path, with options for all that is read from it.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -58,11 +68,21 @@ impl NpzFile {
     }
 
     /// The archive in a file that is open.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
 
     /// The same with options.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut Place::File(&file))?;
         Ok(Self { file, path: None, archive, options: options.clone() })
@@ -89,12 +109,27 @@ impl NpzFile {
     }
 
     /// Reads an array by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
         let read = || archive::read(Place::File(&self.file), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
     /// The number in the directory of the member with this name; the suffix `.npy` may be left away.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -109,6 +144,13 @@ impl NpzFile {
     }
 
     /// Reads an array by its number in the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
+    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read_index<T: FromPayload>(&self, index: usize) -> Result<T> {
         self.read_index_with(index, &self.options)
     }
@@ -123,6 +165,15 @@ impl NpzFile {
     /// A stored member is read where it is in the archive. One that is compressed is unpacked once, into a file without a name in
     /// the system's folder for temporary files, which takes as much room there as the array. Its checksum is compared then; that of
     /// a stored member is not, since not all of it may be read: [`NpzFile::verify`] does that.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, arr2, s};
@@ -141,6 +192,13 @@ impl NpzFile {
     }
 
     /// Opens an array by the number of its member in the directory. See [`NpzFile::open_member`].
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     pub fn open_member_index(&self, index: usize) -> Result<NpyFile> {
         let open = || self.open_found(self.archive.at(index)?);
         open().map_err(|error| self.at_path(error))
@@ -168,24 +226,49 @@ impl NpzFile {
     }
 
     /// Reads a member, be it an array or not, and compares its size and checksum.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify_index(&self, index: usize) -> Result<()> {
         let verify = || archive::verify(Place::File(&self.file), self.archive.at(index)?);
         verify().map_err(|error| self.at_path(error))
     }
 
     /// The header of an array, without its elements.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
+    /// [format](crate::Error::is_format) if the file is malformed or truncated.
     pub fn peek(&self, name: &str) -> Result<NpyHeader> {
         let peek = || archive::peek(Place::File(&self.file), self.archive.find(name)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
     /// What the header of an array says, by the number of its member.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
     pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
         let peek = || archive::peek(Place::File(&self.file), self.archive.at(index)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
     /// The bytes of a member, be it an array or not.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
         let read = || archive::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
@@ -193,6 +276,15 @@ impl NpzFile {
 
     /// Writes the bytes of a member, be it an array or not, block by block; says how many there are. That the checksum is
     /// another is known only behind the last of them.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -212,12 +304,27 @@ impl NpzFile {
     }
 
     /// The bytes of a member by its number.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
         let read = || archive::read_raw(Place::File(&self.file), self.archive.at(index)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
     /// Reads all arrays, several at once: every member whose name ends in `.npy`, in the order of the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
+    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -262,6 +369,11 @@ impl NpzFile {
     }
 
     /// Reads each member and compares its size and checksum; the first that is damaged is named.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify(&self) -> Result<()> {
         (0..self.len()).try_for_each(|index| self.verify_index(index))
     }
@@ -275,6 +387,14 @@ impl NpzFile {
 }
 
 /// Reads all arrays of an archive, by their names: every member whose name ends in `.npy`.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of
+/// the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
+/// those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::arr1;
@@ -291,6 +411,12 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 }
 
 /// Reads all arrays of an archive with options. See [`read_npz`].
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of
+/// the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
+/// those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
     let twice = npz.members().iter().find_map(|member| npz.archive.find(member.file_name()).err());

@@ -50,6 +50,11 @@ pub struct NpzMmap {
 impl NpzMmap {
     /// Maps an archive for reading.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
+    ///
     /// # Safety
     ///
     /// As long as the map is there, nobody may change or cut the file, in this process or another. Replacing it as
@@ -60,6 +65,11 @@ impl NpzMmap {
     }
 
     /// Maps an archive for reading, with options for what is read from it.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
     ///
     /// # Safety
     ///
@@ -87,6 +97,13 @@ impl NpzMmap {
     }
 
     /// A stored member as an array, without copying it.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; an error of the [format](crate::Error::is_format) if the file is malformed, truncated, or
+    /// longer than its array; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
     pub fn view<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<ArrayView<'_, A, D>> {
         let member = self.archive.find(name)?;
         let view = || ArrayView::view_npy_with(&self.map[stored(&self.map, member)?], &self.options);
@@ -94,6 +111,15 @@ impl NpzMmap {
     }
 
     /// A member as an array: borrowed if it can be viewed, else read (and its checksum compared).
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
+    /// [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
+    /// those of the type.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
@@ -121,6 +147,11 @@ impl NpzMmap {
     }
 
     /// Reads each member and compares its size and checksum; the first that is damaged is named.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify(&self) -> Result<()> {
         (0..self.members().len())
             .try_for_each(|index| archive::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?))
@@ -177,6 +208,11 @@ pub struct NpzMmapMut {
 impl NpzMmapMut {
     /// Maps an archive for reading and writing: changes go to the file.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+    ///
     /// # Safety
     ///
     /// As long as the map is there, nobody else may use the file, in this process or another.
@@ -204,6 +240,13 @@ impl NpzMmapMut {
 
     /// A stored member as an array, for changing it. Its checksum is out of date until [`NpzMmapMut::flush`]; the first time,
     /// it is compared, so that damage that is there already is not signed with a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; an error of the [format](crate::Error::is_format) if the file is malformed, truncated, or
+    /// longer than its array; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,
         name: &str,
@@ -224,6 +267,10 @@ impl NpzMmapMut {
     ///
     /// A map that is dropped without it leaves the changes, but old checksums: whoever reads these members is told that
     /// they are damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn flush(&mut self) -> Result<()> {
         for name in std::mem::take(&mut self.changed) {
             let member = self.archive.find(&name)?.clone();

@@ -16,6 +16,14 @@ impl<W: Write> NpzWriter<W> {
     /// Adds an array whose elements come piece by piece, so that it need not be in memory. `write` gets the writer of the
     /// member, to push all of them; elements that are missing or too many are an error.
     ///
+    /// # Errors
+    ///
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    /// an earlier error has left half a member in the archive; [`WrongCount`](crate::error::ErrorKind::WrongCount) if the pieces are
+    /// more or fewer than declared; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{Array1, Array2};
     /// use ndarray_io::{NpzReader, NpzWriter};
@@ -58,6 +66,14 @@ impl<W: Write> NpzWriter<W> {
 impl<W: Write> NpzWriter<W> {
     /// Adds a member of any bytes, `len` of them, under a name as it stands: an array that is in a file already, or what
     /// should go with the arrays.
+    ///
+    /// # Errors
+    ///
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    /// an earlier error has left half a member in the archive; [`WrongCount`](crate::error::ErrorKind::WrongCount) if the pieces are
+    /// more or fewer than declared; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray_io::{NpzReader, NpzWriter};

@@ -44,11 +44,21 @@ pub struct NpzReader<R> {
 
 impl<R: Read + Seek> NpzReader<R> {
     /// Reads the archive's directory. Members are not touched.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
     pub fn new(reader: R) -> Result<Self> {
         Self::new_with(reader, &ReadOptions::new())
     }
 
     /// Reads the archive's directory, with options for all that is read from it.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
     pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut place(&mut reader))?;
         Ok(Self { reader, archive, options: options.clone() })
@@ -65,6 +75,10 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 
     /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    ///
+    /// # Errors
+    ///
+    /// None today: the type is that of `ndarray-npy`.
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(self.archive.names())
     }
@@ -75,6 +89,14 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 
     /// Reads an array by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn by_name<S, D>(&mut self, name: &str) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -85,6 +107,13 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 
     /// Reads an array by its number in the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
+    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn by_index<S, D>(&mut self, index: usize) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -95,6 +124,16 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 
     /// Reads whatever array is asked for by its name, also a [`DynArray`](crate::DynArray).
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -110,11 +149,26 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 
     /// The same by the number in the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
+    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read_index<T: FromPayload>(&mut self, index: usize) -> Result<T> {
         archive::read(place(&mut self.reader), self.archive.at(index)?, &self.options)
     }
 
     /// The header of an array, without its elements.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
+    /// [format](crate::Error::is_format) if the file is malformed or truncated.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -131,6 +185,15 @@ impl<R: Read + Seek> NpzReader<R> {
 
     /// The bytes of a member, be it an array or not.
     ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
+    ///
     /// ```
     /// # use ndarray::arr1;
     /// # use ndarray_io::{NpzReader, NpzWriter};
@@ -145,6 +208,13 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 
     /// The same by the number in the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
+    /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     pub fn read_raw_index(&mut self, index: usize) -> Result<Vec<u8>> {
         archive::read_raw(place(&mut self.reader), self.archive.at(index)?, &self.options)
     }

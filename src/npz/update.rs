@@ -44,11 +44,23 @@ pub struct NpzUpdate<'a> {
 impl<'a> NpzUpdate<'a> {
     /// Opens an archive, and locks it until the update is finished or dropped: another update fails with
     /// [`ErrorKind::Locked`]. Nothing is changed before [`NpzUpdate::finish`].
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for writing in place.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &NpzOptions::new())
     }
 
     /// Opens an archive, with options for the members that are written.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for writing in place.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -66,6 +78,10 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Adds an array, whose name must not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name.
     pub fn add(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let member = format!("{name}.npy");
         let is_old = self.archive.named(&member).any(|index| self.stays(index));
@@ -77,6 +93,11 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Puts an array in the place of a member, whose name stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name.
     pub fn replace(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, Some(array));
@@ -84,6 +105,11 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Removes a member.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
+    /// exactly one member has the name.
     pub fn remove(mut self, name: &str) -> Result<Self> {
         let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, None);
@@ -91,6 +117,10 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Removes a member by its number: one of several that have the same name.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number.
     pub fn remove_index(mut self, index: usize) -> Result<Self> {
         self.archive.at(index)?;
         self.changes.insert(index, None);
@@ -102,6 +132,11 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Writes the new archive and puts it in the place of the old one.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if a
+    /// member that stays is damaged; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added } = self;
         let write = |mut file: &File| {

@@ -86,6 +86,14 @@ impl<W: Write> NpzWriter<W> {
     }
 
     /// Adds an array. Its member is named like it, with the suffix `.npy`.
+    ///
+    /// # Errors
+    ///
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    /// an earlier error has left half a member in the archive; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the
+    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+    /// call.
     pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
     where
         N: Into<String>,
@@ -96,6 +104,16 @@ impl<W: Write> NpzWriter<W> {
     }
 
     /// Adds an array that is packed as these options say.
+    ///
+    /// # Errors
+    ///
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    /// an earlier error has left half a member in the archive; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the
+    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+    /// call.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -270,6 +288,11 @@ impl<W: Write> NpzWriter<W> {
     }
 
     /// Writes the directory and flushes; the archive is complete then. Returns the writer.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if an earlier error has left half a member in the archive;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn finish(mut self) -> Result<W> {
         self.check_whole()?;
         let start = self.rows.len;
@@ -362,6 +385,15 @@ fn new_member(name: &str, compression: Compression) -> Member {
 /// Writes an archive of these arrays. A file that is there is replaced whole or not at all, as by
 /// [`write_npy`](crate::write_npy).
 ///
+/// # Errors
+///
+/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the
+/// system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
+/// if the format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict
+/// the call; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray::{arr1, arr2};
 ///
@@ -377,6 +409,15 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) ->
 }
 
 /// Writes an archive of these arrays with options. See [`write_npz`].
+///
+/// # Errors
+///
+/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the
+/// system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
+/// if the format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict
+/// the call; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::arr1;

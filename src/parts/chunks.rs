@@ -56,6 +56,13 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     /// Calls with each piece; the memory of one is used for the next, which is faster than the iterator. Ends when the call
     /// breaks off.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
+    /// [format](crate::Error::is_format) if the file is malformed or truncated.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{Array2, Ix2};
     /// use ndarray_io::NpyFile;
@@ -87,6 +94,11 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 
     /// The same, while another thread reads the next piece. At most three are in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
+    /// [format](crate::Error::is_format) if the file is malformed or truncated.
     pub fn for_each_ahead(self, mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>) -> Result<()> {
         thread::scope(|scope| {
             let (ready, pieces) = mpsc::sync_channel(1);

@@ -62,11 +62,23 @@ pub struct ArrayFile<F: ArrayFormat> {
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Opens a file by its path and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
 
     /// The same with options for all that is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -74,11 +86,23 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// The array that a file has from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
 
     /// The same with options for all that is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn new_with(mut file: File, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let (found, data_offset) =
@@ -144,6 +168,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads the header again: another process may have appended rows, which [`ArrayFile::shape`] has from then on. Says
     /// whether the shape is another. The dtype and the order have to be the same.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file holds another array by now.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr1, Array1};
     /// use ndarray_io::{NpyFile, NpyWriter};
@@ -202,6 +233,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// How many bytes follow the array. `None` if the file is shorter than its array.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn trailing_len(&self) -> Result<Option<u64>> {
         let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default() as u64;
         Ok(self.file_len()?.checked_sub(array))
@@ -212,6 +247,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Reads all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
         let whole = Picked::new(0, vec![(header.len(), 1)], header.dtype().item_size());
@@ -222,6 +263,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// Only the bytes that it needs are read, where they are close together with what lies between them. Indices that the
     /// array has not are an error.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement,
@@ -234,6 +282,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Reads a part into an array that is there, of whatever strides, which has the shape of the slice.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, s, Array1, Array2};
@@ -275,6 +332,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// They are read in the order of the file and where they are close together by one call; what is not in memory is asked of the
     /// disk at once.
     ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have the axis or the indices, or the mask another
+    /// length; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if
+    /// the file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr2, Array2};
     /// use ndarray_io::NpyFile;
@@ -293,6 +359,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Reads those indices along an axis whose place in the mask is `true`, as NumPy's boolean indexing does. The mask has a place
     /// for each index.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have the axis or the indices, or the mask another
+    /// length; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if
+    /// the file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, Array1};
@@ -321,6 +396,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// depend on the size of the file. The last piece may be shorter.
     ///
     /// Pieces along the axis that varies slowest (the first, in Fortran order the last) are read fastest.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no such axis, or pieces would have no length; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type.
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &self,
         axis: usize,
@@ -330,6 +410,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Goes through the array row by row: along the axis that varies slowest, which the rows do not have.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no such axis, or pieces would have no length; a
+    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{Array1, Array2, Ix2};
@@ -437,6 +524,15 @@ fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<
 impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// Reads a part of an array that has not been read, as ndarray's `slice` takes it of an array. Only the bytes that it
     /// needs are read. The reader then stands where it stood, so that other parts can be read.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, s, Array2};

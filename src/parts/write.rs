@@ -25,6 +25,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// As long as it is open, others may write other parts of it in the same way or through maps, and whatever would change the
     /// file as a whole (an append, a replacement) fails with [`ErrorKind::Locked`]. A file is made for this by
     /// [`write_zeroed_npy`](crate::write_zeroed_npy).
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -41,6 +46,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// Several threads may write at once, and so may several processes: elements that nobody else writes at the same time are as
     /// they were written. What is read of a part while it is written may be partly old.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have, or if the file was
+    /// opened for reading; [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
+    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the elements are not those of the part;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, arr2, s, Array2};
@@ -66,6 +80,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Waits until all that was written is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn sync(&self) -> Result<()> {
         change::sync_parts(&self.file).map_err(|error| self.at_path(error.into()))
     }

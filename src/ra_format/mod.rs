@@ -136,6 +136,12 @@ impl RaHeader {
 /// The header as bytes, for elements that follow it as they are. An array in C order gets its axes reversed, which are the
 /// same bytes. An error if RA has no type for the elements.
 ///
+/// # Errors
+///
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) of a dtype that RA does not have.
+///
+/// # Examples
+///
 /// ```
 /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 /// use ndarray_io::header::{Header, Order, Shape};
@@ -151,6 +157,10 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 }
 
 /// Reads a header from the first bytes of a file. See [`RaHeader`].
+///
+/// # Errors
+///
+/// An error of the [format](crate::Error::is_format) if the bytes are not a header. (Too few bytes are not an error.)
 pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let mut magic = *MAGIC;
     let is_swapped = bytes.first() == MAGIC.last();

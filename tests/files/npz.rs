@@ -360,7 +360,10 @@ fn archives_are_written_to_everything() {
 fn zstandard_is_a_method_as_well() {
     for level in [1, 3, 19] {
         let bytes = write_all(Pipe(Vec::new()), &NpzOptions::new().compression(Compression::Zstd(level))).0;
-        assert_eq!(NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(), ndarray_io::npz::Method::Zstd);
+        assert_eq!(
+            NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
+            ndarray_io::npz::Method::Zstd
+        );
         check_all(bytes);
     }
 }

@@ -37,9 +37,17 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     const FILED: Filed;
 
     /// How fields of this dtype are read, or why not.
+    ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the type cannot hold it.
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>>;
 
     /// The dtype to write these fields as.
+    ///
+    /// # Errors
+    ///
+    /// A text does not fit.
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
     /// How fields are written as this dtype.

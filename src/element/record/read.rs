@@ -12,6 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// How records of this dtype are read, or why not.
+///
+/// # Errors
+///
+/// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
 pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<How<R>> {
     let own;
     let record = match (found, options.the_composites()) {
@@ -59,6 +63,10 @@ pub struct FieldsRead<'a> {
 
 impl FieldsRead<'_> {
     /// Looks up the struct's next field, which is at this offset in memory.
+    ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
     pub fn column<F: RecordField>(&mut self, offset: usize) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
         let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
@@ -67,6 +75,10 @@ impl FieldsRead<'_> {
     }
 
     /// The same for a field that the file may lack: then its values are made.
+    ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
     pub fn column_or<F: RecordField>(&mut self, offset: usize, make: fn() -> F) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
         if let Some(column) = self.found(offset)? {
@@ -82,6 +94,10 @@ impl FieldsRead<'_> {
     }
 
     /// Looks up the fields of a struct, which are fields of the record itself.
+    ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
     pub fn flat<R: RecordType>(&mut self, offset: usize) -> Result<Column<R>> {
         self.next += 1;
         let mut fields = FieldsRead {
@@ -161,6 +177,11 @@ enum Origin<F> {
 
 impl<F> Column<F> {
     /// The field of each of `count` records of `record` bytes.
+    ///
+    /// # Errors
+    ///
+    /// The bytes of a field are not valid.
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<vec::IntoIter<F>> {
         let how = match &self.origin {
             Origin::Stored(how) => how,

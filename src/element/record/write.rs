@@ -9,6 +9,10 @@ use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
 
 /// The dtype to write these records as.
+///
+/// # Errors
+///
+/// A text does not fit its field.
 pub fn dtype_for<R: RecordType>(
     items: &mut dyn Iterator<Item = &R>,
     options: &WriteOptions,
@@ -29,6 +33,10 @@ pub fn dtype_for<R: RecordType>(
 }
 
 /// An error if a value does not fit the width of its field, of which this is the number.
+///
+/// # Errors
+///
+/// A text does not fit its field.
 pub fn check_field<R: RecordType, F: RecordField>(
     index: usize,
     value: &F,
@@ -116,6 +124,10 @@ pub struct Slot<F> {
 
 impl<F> Slot<F> {
     /// Puts a value in its place.
+    ///
+    /// # Errors
+    ///
+    /// A text does not fit its field.
     #[inline(always)]
     pub fn put(&self, value: &F, record: &mut [u8]) -> Result<()> {
         let into = &mut record[self.offset..][..self.size];

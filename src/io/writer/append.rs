@@ -41,11 +41,29 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// The file is locked until the writer is dropped: whatever else of this library would change it fails with
     /// [`ErrorKind::Locked`]. The lock is advisory, and no reader is stopped. Nothing is changed before rows are pushed, but what `surplus` says. If the header has no room for a greater length, as that of files
     /// made before NumPy 1.23 or so, it is an error that names [`grow_header`].
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if its elements are of another type;
+    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) or [`TornHeader`](crate::error::ErrorKind::TornHeader) if its header cannot take a
+    /// larger length; [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
     }
 
     /// The same with options: of them, `sync` and `threads` have an effect, since the file says the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if its elements are of another type;
+    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) or [`TornHeader`](crate::error::ErrorKind::TornHeader) if its header cannot take a
+    /// larger length; [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::{arr1, Array1};
@@ -81,11 +99,23 @@ impl<A: WritableElement> NpyWriter<A, File> {
 
     /// Writes a file that grows by rows of this shape. An old file of the name is overwritten where it is, because rows that
     /// are to be read before the writer is finished have to be in the file; it is locked until the writer is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
+    /// writer has the file; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
         Self::create_with(path, row, &WriteOptions::new())
     }
 
     /// The same with options, as [`NpyWriter::new_with`] has them.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
+    /// writer has the file; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray::arr1;
@@ -114,6 +144,13 @@ impl<A: WritableElement> NpyWriter<A, File> {
 
     /// Gives up the rows since the last checkpoint: the file is what it was then. For a writer that an error has stopped, as
     /// on a full disk.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if the
+    /// shape was given in the beginning; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if something else has changed the
+    /// file.
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn roll_back(mut self) -> Result<File> {
         let End::Open { start, head, .. } = self.end else {
             let reason = "an array whose shape was given has no checkpoints".into();
@@ -237,6 +274,13 @@ fn digits_at(head: &[u8]) -> usize {
 /// Rewrites a file so that its header has room for a greater length, as NumPy's have now: for files that
 /// [`NpyWriter::append`] refuses. The elements are copied as they are, and the file is replaced whole or not at all.
 ///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+///
+/// # Examples
+///
 /// ```
 /// # use ndarray::arr1;
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
@@ -250,6 +294,13 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
 }
 
 /// The same with options: of them, `sync` and `wait_for_lock` have an effect.
+///
+/// # Errors
+///
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+/// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray_io::file::grow_header_with;

@@ -134,6 +134,13 @@ enum End<W> {
 impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// Writes an array of this shape, whose elements come in its order. The writer need not seek.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
+    /// has no width, the elements are Python objects or the options contradict the writer.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use ndarray::{arr2, ShapeBuilder};
     /// use ndarray_io::{NpyWriter, ReadNpyExt};
@@ -151,6 +158,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     /// The same with options. Text needs a width: [`WriteOptions::text_width`].
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
+    /// has no width, the elements are Python objects or the options contradict the writer.
     pub fn shaped_with<Sh: ShapeBuilder>(mut writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
         let (order, shape) = parts_of(shape.into_shape_with_order());
         let order = options.get_order().unwrap_or(order);
@@ -205,6 +217,13 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     /// Appends one row, or several: an array of the shape of a row, or with one axis more, along which it grows.
+    ///
+    /// # Errors
+    ///
+    /// [`RowMismatch`](crate::error::ErrorKind::RowMismatch) if the rows have another shape,
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if they are more than the shape declares,
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Io`](crate::error::ErrorKind::Io) if
+    /// the system fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
         self.check_state()?;
         let (dims, row) = (rows.shape(), self.row.dims());
@@ -246,6 +265,12 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     /// Appends elements, in the order of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the elements are more than the shape declares,
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Io`](crate::error::ErrorKind::Io) if
+    /// the system fails.
     pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
         self.check_state()?;
         /// How many are taken at a time.
@@ -263,6 +288,13 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     /// Appends rows and finishes.
+    ///
+    /// # Errors
+    ///
+    /// [`RowMismatch`](crate::error::ErrorKind::RowMismatch) if the rows have another shape,
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if they are more than the shape declares,
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Io`](crate::error::ErrorKind::Io) if
+    /// the system fails.
     pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
         self.push(rows)?;
         self.finish()
@@ -352,6 +384,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// array whose shape was known from the beginning, it only writes what has been collected.)
     ///
     /// With [`WriteOptions::sync`] the rows are on the disk before the header that counts them, and it is, too.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther)
+    /// if something else has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.count_rows().map_err(|error| self.at_path(error))
     }
@@ -397,6 +434,12 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 
     /// Completes the array: an error if elements are missing, be it of the shape that was promised or of the last row.
     /// Returns the writer, which stands behind the array.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if elements are missing; [`Io`](crate::error::ErrorKind::Io) if
+    /// the system fails; [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther) if something else has changed the file.
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn finish(mut self) -> Result<W> {
         let wanted = match self.end {
             End::At(wanted) => wanted,
@@ -419,12 +462,24 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// reader that wants the whole file finds rows after the array that are not counted yet: [`NpyWriter::create`] locks it. A header is only written if the file is as long as this writer has made it; else it is
     /// an [`ErrorKind::ChangedByOther`], and the file stays as it is. A file that was opened with `append(true)` is refused.
     /// Its folder is not synced, whatever [`WriteOptions::sync`] says: who has created the file has to do that.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
+    /// has no width, the elements are Python objects or the options contradict the writer.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
         Self::new_with(writer, row, &WriteOptions::new())
     }
 
     /// The same with options. With [`Order::Fortran`] the last axis grows. Text needs a width:
     /// [`WriteOptions::text_width`].
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
+    /// has no width, the elements are Python objects or the options contradict the writer.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use ndarray_io::header::Order;
