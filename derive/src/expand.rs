@@ -50,8 +50,13 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
-    let locals: Vec<_> = (0..fields.len()).map(|index| format_ident!("column_{index}")).collect();
-    let (zipped, pattern) = side_by_side(&locals, &private);
+    let locals: Vec<_> =
+        (0..fields.len()).map(|index| format_ident!("column_{index}", span = Span::mixed_site())).collect();
+    // Names that the path of a `default` cannot mean.
+    let hidden = |name: &str| syn::Ident::new(name, Span::mixed_site());
+    let [from, records, record, count, out] = ["columns", "records", "record", "count", "out"].map(hidden);
+    let (source, each) = (hidden("fields"), hidden("each"));
+    let (zipped, pattern) = side_by_side(&locals, &count, &private);
     let specs = fields.iter().map(|Field { type_, name, aliases, title, len, offset, is_flat, .. }| {
         let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
         match is_flat {
@@ -64,11 +69,11 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let columns = fields.iter().map(|Field { ident, type_, default, is_flat, .. }| {
         let at = quote!(#private::core::mem::offset_of!(Self, #ident));
         match (is_flat, default) {
-            (true, _) => quote!(<#private::FieldsRead<'_>>::flat::<#type_>(fields, #at)?),
-            (_, None) => quote!(<#private::FieldsRead<'_>>::column::<#type_>(fields, #at)?),
+            (true, _) => quote!(<#private::FieldsRead<'_>>::flat::<#type_>(#source, #at)?),
+            (_, None) => quote!(<#private::FieldsRead<'_>>::column::<#type_>(#source, #at)?),
             (_, Some(make)) => {
                 let make = made(make, type_, &private);
-                quote!(<#private::FieldsRead<'_>>::column_or::<#type_>(fields, #at, #make)?)
+                quote!(<#private::FieldsRead<'_>>::column_or::<#type_>(#source, #at, #make)?)
             }
         }
     });
@@ -89,7 +94,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let (skip_read, skip_written) = match skipped.is_empty() {
         true => (None, None),
         false => (
-            Some(quote!(<#private::FieldsRead<'_>>::skip(fields);)),
+            Some(quote!(<#private::FieldsRead<'_>>::skip(#source);)),
             Some(quote!(<#private::FieldsWritten<'_>>::skip(fields);)),
         ),
     };
@@ -101,6 +106,14 @@ fn record_type(parsed: &Struct) -> TokenStream {
             false => quote_spanned! { type_.span() => &item.#ident },
         })
         .collect();
+    let checked =
+        fields.iter().enumerate().zip(&values).map(|((index, Field { type_, is_flat, .. }), value)| {
+            let index = Index::from(index);
+            match is_flat {
+                true => quote!(<#type_ as #private::RecordType>::check(#value, options)?;),
+                false => quote!(#private::check_field::<Self, #type_>(#index, #value, options)?;),
+            }
+        });
     // Without a struct's layout for the memory to follow, fields are packed in the file.
     let (pack, align) = match (layout.is_ordered, layout.pack, layout.align) {
         (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
@@ -129,31 +142,31 @@ fn record_type(parsed: &Struct) -> TokenStream {
             type Columns = #columns_type #arguments;
             type Slots = #slots_type #arguments;
 
-            fn columns(fields: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
+            fn columns(#source: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
                 #checks
                 #skip_read
                 #private::core::result::Result::Ok(#columns_type(#(#columns,)* #marker))
             }
 
             fn decode(
-                columns: &Self::Columns,
-                records: &[#private::core::primitive::u8],
-                record: #private::core::primitive::usize,
-                count: #private::core::primitive::usize,
-                out: &mut ::std::vec::Vec<Self>,
+                #from: &Self::Columns,
+                #records: &[#private::core::primitive::u8],
+                #record: #private::core::primitive::usize,
+                #count: #private::core::primitive::usize,
+                #out: &mut ::std::vec::Vec<Self>,
             ) -> #library::Result<()> {
-                #(let #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
-                let each = #zipped;
+                #(let #locals = <#private::Column<#types>>::read(&#from.#indices, #records, #record, #count)?;)*
+                let #each = #zipped;
                 ::std::iter::Extend::extend(
-                    out,
-                    #private::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
+                    #out,
+                    #private::core::iter::Iterator::map(#each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
                 );
                 #private::core::result::Result::Ok(())
             }
 
             fn check(&self, options: &#library::WriteOptions) -> #library::Result<()> {
                 let item = self;
-                #(#private::check_field::<Self, #types>(#indices, #values, options)?;)*
+                #(#checked)*
                 #private::core::result::Result::Ok(())
             }
 
@@ -193,14 +206,18 @@ fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
 
 /// Columns side by side, and the pattern that takes one row of them apart. Zipped vectors know their length, so that no
 /// element is asked whether it is the last; and as a tree they are no deeper than the compiler likes.
-fn side_by_side(columns: &[syn::Ident], private: &TokenStream) -> (TokenStream, TokenStream) {
+fn side_by_side(
+    columns: &[syn::Ident],
+    count: &syn::Ident,
+    private: &TokenStream,
+) -> (TokenStream, TokenStream) {
     match columns {
-        [] => (quote!(0..count), quote!(_)),
+        [] => (quote!(0..#count), quote!(_)),
         [one] => (quote!(#one), quote!(#one)),
         many => {
             let (left, right) = many.split_at(many.len() / 2);
             let ((left, left_row), (right, right_row)) =
-                (side_by_side(left, private), side_by_side(right, private));
+                (side_by_side(left, count, private), side_by_side(right, count, private));
             (quote!(#private::core::iter::Iterator::zip(#left, #right)), quote!((#left_row, #right_row)))
         }
     }
@@ -229,13 +246,23 @@ fn checks(parsed: &Struct) -> TokenStream {
     let private = quote!(#library::__private);
     let spec = quote!(<#ident #arguments as #private::RecordType>::SPEC);
     let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, is_flat, .. })| {
+        let overlaps = offset.as_ref().map(|offset| {
+            let private = at(&private, offset.span());
+            quote_spanned! { offset.span() =>
+                #private::core::assert!(
+                    !<#private::RecordSpec>::overlaps(#spec, #index),
+                    "the fields before this one reach beyond its offset"
+                );
+            }
+        });
         if *is_flat {
             let private = at(&private, type_.span());
             return quote_spanned! { type_.span() =>
                 #private::core::assert!(
-                    !<#private::RecordSpec>::has_name_twice(<#ident #arguments as #private::RecordType>::SPEC),
-                    "a field of the flattened struct has the name of another field"
+                    !<#private::RecordSpec>::shares_name(#spec, #index),
+                    "a field of the flattened struct has the name, alias or title of another field"
                 );
+                #overlaps
             };
         }
         let takes_len = quote_spanned!(type_.span() => <#type_ as #private::RecordField>::FILED.takes_len);
@@ -256,16 +283,7 @@ fn checks(parsed: &Struct) -> TokenStream {
                 }
             }
         };
-        let offset = offset.as_ref().map(|offset| {
-            let private = at(&private, offset.span());
-            quote_spanned! { offset.span() =>
-                #private::core::assert!(
-                    !<#private::RecordSpec>::overlaps(#spec, #index),
-                    "the fields before this one reach beyond its offset"
-                );
-            }
-        });
-        quote!(#len #offset)
+        quote!(#len #overlaps)
     });
     let of_size = size.as_ref().map(|size| {
         let private = at(&private, size.span());

@@ -210,12 +210,13 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
             "a field that is flattened has no name of its own: it has an `offset` at most",
         ));
     }
-    if let Some(empty) = of.rename.as_ref().filter(|rename| rename.value().is_empty()) {
-        return Err(Error::new(empty.span(), "a field needs a name: NumPy takes one without for padding"));
-    }
     let own = ident.unraw().to_string();
     let own = case.map_or_else(|| own.clone(), |case| case.apply(&own));
+    let at = of.rename.as_ref().map_or(ident.span(), LitStr::span);
     let name = of.rename.map_or(own, |rename| rename.value());
+    if name.is_empty() {
+        return Err(Error::new(at, "a field needs a name: NumPy takes one without for padding"));
+    }
     let OfField { aliases, title, len, offset, default, .. } = of;
     let (type_, is_flat) = (field.ty, of.flatten.is_some());
     Ok(Either::Stored(Box::new(Field { ident, type_, name, aliases, title, len, offset, default, is_flat })))

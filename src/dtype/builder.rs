@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{DType, Kind, Record, Title};
+use super::{DType, Field, Kind, Record, Title};
 
 /// Puts the dtype of a record together, field by field.
 ///
@@ -25,6 +25,7 @@ pub struct RecordBuilder {
     names: HashSet<String>,
     /// The largest alignment of a field so far, if fields are aligned.
     align: Option<usize>,
+    is_sized: bool,
     fault: Option<RecordError>,
 }
 
@@ -72,7 +73,7 @@ impl RecordBuilder {
     /// Aligns the fields that follow as a C compiler does, and pads the whole.
     #[must_use]
     pub fn aligned(mut self) -> Self {
-        self.align = Some(1);
+        self.align.get_or_insert(1);
         self
     }
 
@@ -92,7 +93,8 @@ impl RecordBuilder {
     #[must_use]
     pub fn field_at(self, offset: usize, name: impl Into<String>, dtype: DType) -> Self {
         let mut there = self.pad_to(offset);
-        let align = there.align.take(); // the offset is the caller's
+        // The offset is the caller's; the whole is aligned for this field as well.
+        let align = there.align.take().map(|most| most.max(alignment(&dtype)));
         let mut there = there.push(name.into(), None, dtype);
         there.align = align;
         there
@@ -101,7 +103,7 @@ impl RecordBuilder {
     /// Gives the record a size, of which the bytes at its end that no field has are padding.
     #[must_use]
     pub fn size(self, size: usize) -> Self {
-        self.pad_to(size)
+        Self { is_sized: true, ..self.pad_to(size) }
     }
 
     /// The dtype of the record.
@@ -110,7 +112,7 @@ impl RecordBuilder {
     ///
     /// The first [`RecordError`] that a field was.
     pub fn build(mut self) -> Result<DType, RecordError> {
-        if let Some(align) = self.align {
+        if let Some(align) = self.align.filter(|_| !self.is_sized) {
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
         }
@@ -164,7 +166,8 @@ impl RecordBuilder {
     }
 }
 
-/// What elements are aligned to in C, as of `numpy.dtype.alignment`.
+/// What elements are aligned to in C, as of `numpy.dtype.alignment`. (NumPy knows of a record whether it was made with `align=True`. Here it
+/// was if its fields are aligned.)
 fn alignment(dtype: &DType) -> usize {
     match dtype {
         DType::Scalar(scalar) => match scalar.kind() {
@@ -175,7 +178,10 @@ fn alignment(dtype: &DType) -> usize {
         },
         DType::Subarray(subarray) => alignment(subarray.base()),
         DType::Record(record) => {
-            record.fields().iter().map(|field| alignment(field.dtype())).max().unwrap_or(1)
+            let aligns = |field: &Field| field.offset().is_multiple_of(alignment(field.dtype()));
+            let most = record.fields().iter().map(|field| alignment(field.dtype())).max().unwrap_or(1);
+            let is_aligned = record.fields().iter().all(aligns) && record.size().is_multiple_of(most);
+            if is_aligned { most } else { 1 }
         }
         DType::Object => size_of::<usize>(),
     }

@@ -21,8 +21,8 @@ use std::fmt;
 pub enum FieldPath<'a> {
     /// The number of a field, counted from 0.
     Index(usize),
-    /// The name or title of a field, or those of fields within fields with a dot between them. A text that could be several fields, since
-    /// names may have dots, is an error.
+    /// The name or title of a field, or those of fields within fields with a dot between them. A field of
+    /// this very name is taken before one within another; since names may have dots, a text may else be several fields, which is an error.
     Text(&'a str),
     /// The names or titles of fields, each within the one before it.
     Names(Vec<&'a str>),

@@ -138,7 +138,7 @@ impl DynArray {
     }
 
     #[cfg(feature = "object")]
-    fn objects_in_c_order(&self) -> Vec<crate::object::Object> {
+    fn objects_in_c_order(&self) -> Vec<super::object::Object> {
         use ndarray::ShapeBuilder;
 
         let objects = self.objects().unwrap_or_default();

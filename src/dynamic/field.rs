@@ -1,5 +1,7 @@
 //! Fields of a [`DynArray`] of records: as arrays of their own, and as views into the records.
 
+use std::collections::HashSet;
+
 use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::{Data, DynArray};
@@ -200,32 +202,39 @@ impl<'a> Column<'a> {
                 let within = |column: Self, name: &&str| Some(column.within(named(column.dtype, name)?));
                 found.extend(names.iter().try_fold(start, within));
             }
-            FieldPath::Text(text) => start.find(text, &mut found),
+            FieldPath::Text(text) => start.find(text, &mut found, &mut HashSet::new()),
         }
+        let path = path.to_string();
         let reason = match found.len() {
             1 => return Ok(found.remove(0)),
-            0 => format!("expected a field '{}', found {}", path.to_string().escape_debug(), array.dtype()),
-            _ => {
-                format!("'{}' could be several fields of {}", path.to_string().escape_debug(), array.dtype())
-            }
+            0 => format!("expected a field '{}', found {}", path.escape_debug(), names_of(array.dtype())),
+            _ => format!("'{}' could be several of the fields", path.escape_debug()),
         };
         Err(ErrorKind::BadOption { reason }.into())
     }
 
     /// The fields that a text names: one of this name or title, or one within another with a dot between their names. Since names may have
-    /// dots, there may be several; two are enough to know it.
-    fn find(&self, text: &str, found: &mut Vec<Self>) {
+    /// dots, there may be several; two are enough to know it. Where nothing has been found is not gone through again.
+    fn find(&self, text: &str, found: &mut Vec<Self>, in_vain: &mut HashSet<(usize, usize)>) {
+        let Some(record) = self.dtype.as_record() else { return };
         if let Some(field) = named(self.dtype, text) {
             found.push(self.within(field));
             return;
         }
+        let (state, before) = ((record.fields().as_ptr().addr(), text.len()), found.len());
+        if in_vain.contains(&state) {
+            return;
+        }
         for (dot, _) in text.match_indices('.') {
             if let Some(field) = named(self.dtype, &text[..dot]) {
-                self.within(field).find(&text[dot + 1..], found);
+                self.within(field).find(&text[dot + 1..], found, in_vain);
             }
             if found.len() > 1 {
                 return;
             }
+        }
+        if found.len() == before {
+            in_vain.insert(state);
         }
     }
 
@@ -269,4 +278,14 @@ fn named<'d>(dtype: &'d DType, name: &str) -> Option<&'d Field> {
     let fields = dtype.as_record()?.fields();
     let is_titled = |field: &&Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
     fields.iter().find(|field| field.name() == name).or_else(|| fields.iter().find(is_titled))
+}
+
+/// The names of the fields, as many as a message has room for. (The whole dtype of records that share their parts may be longer than memory.)
+fn names_of(dtype: &DType) -> String {
+    const MOST: usize = 20;
+    let Some(record) = dtype.as_record() else { return "elements that are not records".to_owned() };
+    let names = record.fields().iter().take(MOST);
+    let names: Vec<String> = names.map(|field| format!("'{}'", field.name().escape_debug())).collect();
+    let rest = if record.fields().len() > MOST { ", …" } else { "" };
+    format!("the fields {}{rest}", names.join(", "))
 }

@@ -14,7 +14,35 @@ use crate::ra_format::RaHeader;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
 
-/// Reads NPY arrays, one or several in a row, from anything that reads; and shows what each is before it is read.
+/// Reads NPY arrays from any [`Read`], one or several in a row, and shows what each is before it is read.
+///
+/// [`new`](ArrayReader::new) reads a header, and no byte after it. Then [`dtype`](ArrayReader::dtype), [`shape`](ArrayReader::shape),
+/// [`order`](ArrayReader::order) and [`version`](ArrayReader::version) say what the array is; [`read`](ArrayReader::read) reads it, as an
+/// array of a Rust type or as a [`DynArray`](crate::DynArray) of any dtype, [`skip`](ArrayReader::skip) passes over it, and
+/// [`next_array`](ArrayReader::next_array) reads the header that follows. If the type was the wrong one, another can be tried.
+///
+/// The reader need not be buffered: headers are read in small pieces, and elements in large ones. The memory grows with what has
+/// arrived, whatever the header promises. To read parts of a file, use [`NpyFile`](crate::NpyFile); to read one array from a path,
+/// [`read_npy`](crate::read_npy).
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::{Array1, Array2, arr1, arr2};
+/// use ndarray_io::{NpyReader, WriteNpyExt};
+///
+/// let mut stream = Vec::new();
+/// arr1(&[1.5f64, 2.5]).write_npy(&mut stream)?;
+/// arr2(&[[1u8, 2], [3, 4]]).write_npy(&mut stream)?;
+///
+/// let mut reader = NpyReader::new(&stream[..])?;
+/// assert_eq!((reader.dtype().to_string(), reader.shape()), ("'<f8'".to_owned(), &[2][..]));
+/// assert_eq!(reader.read::<Array1<f64>>()?, arr1(&[1.5, 2.5]));
+/// assert!(reader.next_array()?);
+/// assert_eq!(reader.read::<Array2<u8>>()?, arr2(&[[1, 2], [3, 4]]));
+/// assert!(!reader.next_array()?); // the stream has ended
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
 pub type NpyReader<R> = ArrayReader<R, Npy>;
 
 /// Reads an RA array from anything that reads, and shows what it is before it is read.

@@ -21,7 +21,36 @@ use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Anywhere, Picked, Source};
 
-/// An NPY file of any size, of which parts are read.
+/// An NPY file of any size, of which parts are read and written.
+///
+/// [`open`](ArrayFile::open) reads the header. Then [`slice`](ArrayFile::slice) reads a part as ndarray's `s![]` names it,
+/// [`take`](ArrayFile::take) some indices of an axis, [`chunks`](ArrayFile::chunks) and [`rows`](ArrayFile::rows) go through the array
+/// in pieces, and [`read`](ArrayFile::read) reads all of it. Only the bytes of the part are read, and memory is bounded by the part. Of a
+/// file that was opened with [`open_to_write`](ArrayFile::open_to_write), [`write_slice`](ArrayFile::write_slice) changes parts.
+///
+/// It reads by position, so that it can be shared between threads, and needs no buffer around the file. Several readers may read a file that
+/// another process appends to: [`refresh`](ArrayFile::refresh) looks for new rows. A member of an archive is opened with
+/// `NpzFile::open_member`.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::{Array, Ix2, arr2, s};
+/// use ndarray_io::NpyFile;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy(&path, &Array::from_shape_fn((1000, 3), |(i, j)| (10 * i + j) as u32))?;
+///
+/// let file = NpyFile::open(&path)?;
+/// assert_eq!(file.shape(), [1000, 3]);
+/// assert_eq!(file.slice::<u32, _>(s![998.., ..;2])?, arr2(&[[9980, 9982], [9990, 9992]]));
+/// let mut largest = 0;
+/// for chunk in file.chunks::<u32, Ix2>(0, 100)? {
+///     largest = chunk?.iter().copied().fold(largest, u32::max);
+/// }
+/// assert_eq!(largest, 9992);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type NpyFile = ArrayFile<Npy>;
 
 /// An RA file of any size, of which parts are read. Its data must not be packed.

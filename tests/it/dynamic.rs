@@ -261,6 +261,20 @@ fn records_are_built_as_numpy_lays_them_out() {
     let at = at.build().unwrap();
     assert_eq!(at.to_string(), "[('', '|V4'), ('a', '|u1'), ('', '|V3'), ('b', '<f8'), ('', '|V16')]");
     let titled = RecordBuilder::new().titled("a", "The title", dtype("<f4")).field("b", dtype("u1")).build();
+    // NumPy: `np.dtype([('x', 'f8'), ('y', 'u1')], align=True)` has 16 bytes, wherever the alignment comes from.
+    let late =
+        RecordBuilder::new().aligned().field_at(0, "x", dtype("<f8")).aligned().field("y", dtype("u1"));
+    assert_eq!(late.build().unwrap().item_size(), 16);
+    assert_eq!(
+        RecordBuilder::new().aligned().field("x", dtype("<f4")).size(6).build().unwrap().item_size(),
+        6
+    );
+    // A packed record within it has the alignment 1.
+    let packed = RecordBuilder::new()
+        .aligned()
+        .field("n", dtype("u1"))
+        .field("p", dtype("[('a', 'u1'), ('b', '<f8')]"));
+    assert_eq!(packed.build().unwrap().item_size(), 10);
     assert_eq!(titled.unwrap().to_string(), "[(('The title', 'a'), '<f4'), ('b', '|u1')]");
 
     let fails = |builder: RecordBuilder| builder.build().unwrap_err();
@@ -331,4 +345,16 @@ fn fields_are_found_by_number_path_and_title() {
         (two.field(["a", "b.c"]).unwrap().bytes(), two.field(["a.b", "c"]).unwrap().bytes()),
         (&[2][..], &[1][..])
     );
+}
+
+/// Records that share their parts: to look for a path takes the time of the path, and the message the room of a line.
+#[test]
+fn paths_through_shared_records_are_short_work() {
+    let mut dtype: DType = "V0".parse().unwrap();
+    for _ in 0..32 {
+        dtype = RecordBuilder::new().field("a", dtype.clone()).field("a.a", dtype).build().unwrap();
+    }
+    let array = DynArray::from_bytes(dtype, [1], Order::C, &[]).unwrap();
+    let error = array.field(&format!("{}z", "a.".repeat(32))).unwrap_err().to_string();
+    assert!(error.len() < 300 && error.contains("found the fields 'a', 'a.a'"), "{error}");
 }

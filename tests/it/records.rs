@@ -695,3 +695,39 @@ fn fields_are_skipped_made_renamed_and_flattened() {
     assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "tail"), "{error}");
     assert!(Array2::<Named>::read_npy(&file[..]).is_err());
 }
+
+/// What a reader of the derive's code found; each was wrong once.
+#[test]
+fn flattened_and_skipped_fields_in_odd_places() {
+    #[derive(Record, Clone, Copy, PartialEq, Debug)]
+    struct Head {
+        x: u16,
+    }
+    // Of any type that is a record, and with the names of the derive's own variables.
+    #[derive(Record)]
+    struct Wide<H: Clone> {
+        #[record(flatten)]
+        head: H,
+        #[record(skip, default = "count")]
+        skipped: u8,
+        #[record(default = "fields")]
+        missing: u8,
+        y: u8,
+    }
+    fn count() -> u8 {
+        3
+    }
+    fn fields() -> u8 {
+        4
+    }
+    let written = Array1::from(vec![Wide { head: Head { x: 1 }, skipped: 9, missing: 5, y: 2 }]);
+    let mut file = Vec::new();
+    written.write_npy(&mut file).unwrap();
+    assert!(file.ends_with(&[1, 0, 5, 2]));
+    let read = Array1::<Wide<Head>>::read_npy(&file[..]).unwrap();
+    assert_eq!((read[0].head, read[0].skipped, read[0].missing, read[0].y), (Head { x: 1 }, 3, 5, 2));
+    file.truncate(0);
+    arr1(&[Head { x: 7 }]).write_npy(&mut file).unwrap();
+    let error = Array1::<Wide<Head>>::read_npy(&file[..]).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "y"), "{error}");
+}

@@ -52,4 +52,30 @@ struct NotARecord {
     x: f64,
 }
 
+#[derive(Record)]
+struct Over {
+    a: u64,
+    #[record(flatten, offset = 4)]
+    place: Place,
+}
+
+#[derive(Record)]
+struct Titled {
+    #[record(title = "x")]
+    y: u8,
+}
+
+#[derive(Record)]
+struct TwiceByTitle {
+    x: f64,
+    #[record(flatten)]
+    titled: Titled,
+}
+
+#[derive(Record)]
+#[record(rename_all = "PascalCase")]
+struct NoName {
+    __: u8,
+}
+
 fn main() {}

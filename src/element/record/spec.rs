@@ -75,12 +75,35 @@ impl FieldSpec {
         Self { name: "", aliases: &[], title: None, len: None, offset, filed, dtype, flat }
     }
 
-    /// Whether a name is that of two fields.
+    /// Whether a name, title or alias is that of two fields: NumPy has them in one table.
     const fn collides(&self, other: &Self) -> bool {
         match (self.flat, other.flat) {
-            (Some(flat), _) => flat.collides(other),
-            (None, Some(flat)) => flat.collides(self),
-            (None, None) => is_same(self.name, other.name),
+            (Some(flat), _) => return flat.collides(other),
+            (None, Some(flat)) => return flat.collides(self),
+            (None, None) => {}
+        }
+        let mut index = 0;
+        while let Some(name) = self.called(index) {
+            let mut number = 0;
+            while let Some(other) = other.called(number) {
+                if is_same(name, other) {
+                    return true;
+                }
+                number += 1;
+            }
+            index += 1;
+        }
+        false
+    }
+
+    /// One of all that the field is called.
+    const fn called(&self, index: usize) -> Option<&'static str> {
+        let title = self.title.is_some() as usize;
+        match index {
+            0 => Some(self.name),
+            1 if title == 1 => self.title,
+            _ if index - 1 - title < self.aliases.len() => Some(self.aliases[index - 1 - title]),
+            _ => None,
         }
     }
 }
@@ -101,26 +124,35 @@ impl RecordSpec {
         Self { fields, pack, align, size }
     }
 
-    /// Where the fields before this one end.
-    const fn end_before(&self, index: usize) -> usize {
-        match index {
-            0 => 0,
-            _ => self.start(index - 1).saturating_add(self.fields[index - 1].filed.size),
+    /// Where a field begins, and where those before it end.
+    const fn bounds(&self, index: usize) -> (usize, usize) {
+        let (mut start, mut end, mut at) = (0usize, 0, 0);
+        while at <= index && at < self.fields.len() {
+            if at > 0 {
+                end = start.saturating_add(self.fields[at - 1].filed.size);
+            }
+            let field = &self.fields[at];
+            start = match field.offset {
+                Some(offset) => offset,
+                None => round_up(end, least(field.filed.align, self.pack)),
+            };
+            at += 1;
         }
+        (start, end)
     }
 
-    /// Where a field begins.
-    const fn start(&self, index: usize) -> usize {
-        let field = &self.fields[index];
-        match field.offset {
-            Some(offset) => offset,
-            None => round_up(self.end_before(index), least(field.filed.align, self.pack)),
+    /// Where the last field ends.
+    const fn end(&self) -> usize {
+        match self.fields.len() {
+            0 => 0,
+            count => self.bounds(count - 1).0.saturating_add(self.fields[count - 1].filed.size),
         }
     }
 
     /// Whether a field begins before those before it have ended.
     pub const fn overlaps(&self, index: usize) -> bool {
-        self.start(index) < self.end_before(index)
+        let (start, end) = self.bounds(index);
+        start < end
     }
 
     const fn alignment(&self) -> usize {
@@ -144,18 +176,14 @@ impl RecordSpec {
         false
     }
 
-    /// Whether a field of a flattened struct has the name of another field.
-    pub const fn has_name_twice(&self) -> bool {
-        let mut index = 0;
-        while index < self.fields.len() {
-            let mut before = 0;
-            while before < index {
-                if self.fields[before].collides(&self.fields[index]) {
-                    return true;
-                }
-                before += 1;
+    /// Whether a field of the flattened struct with this number has a name of another field.
+    pub const fn shares_name(&self, index: usize) -> bool {
+        let mut other = 0;
+        while other < self.fields.len() {
+            if other != index && self.fields[index].collides(&self.fields[other]) {
+                return true;
             }
-            index += 1;
+            other += 1;
         }
         false
     }
@@ -163,7 +191,7 @@ impl RecordSpec {
     /// Whether the size that was asked for is too small for the fields.
     pub const fn is_too_small(&self) -> bool {
         match self.size {
-            Some(size) => size < self.end_before(self.fields.len()),
+            Some(size) => size < self.end(),
             None => false,
         }
     }
@@ -171,7 +199,7 @@ impl RecordSpec {
     const fn size(&self) -> usize {
         match self.size {
             Some(size) => size,
-            None => round_up(self.end_before(self.fields.len()), self.alignment()),
+            None => round_up(self.end(), self.alignment()),
         }
     }
 
@@ -190,8 +218,9 @@ impl RecordSpec {
         let too_large = || ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() };
         let mut record = Record::default();
         for (index, field) in self.fields.iter().enumerate() {
+            let (start, _) = self.bounds(index);
             // Both are checked when the struct is compiled; what overflows is saturated and refused by `pad`.
-            record.pad(self.start(index).saturating_sub(record.size())).ok_or_else(too_large)?;
+            record.pad(start.saturating_sub(record.size())).ok_or_else(too_large)?;
             let dtype =
                 (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
             if dtype.has_object() {
@@ -221,13 +250,17 @@ impl RecordSpec {
     }
 }
 
+/// From the end, where the names of many fields differ.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut index = 0;
-    while index < one.len() && index < other.len() && one[index] == other[index] {
-        index += 1;
+    if one.len() != other.len() {
+        return false;
     }
-    index == one.len() && index == other.len()
+    let mut left = one.len();
+    while left > 0 && one[left - 1] == other[left - 1] {
+        left -= 1;
+    }
+    left == 0
 }
 
 const fn least(one: usize, other: usize) -> usize {
