@@ -264,9 +264,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
-    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Safety
     ///
@@ -282,9 +283,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
-    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Safety
     ///
@@ -316,10 +318,11 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
-    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Safety
     ///

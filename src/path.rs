@@ -18,9 +18,10 @@ use crate::transfer::Source;
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
+/// the progress callback.
 ///
 /// # Examples
 ///
@@ -45,9 +46,10 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
+/// the progress callback.
 ///
 /// # Examples
 ///
@@ -86,9 +88,10 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
+/// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+/// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the
 /// existing file is locked or cannot be replaced.
 ///
 /// # Examples
@@ -112,9 +115,10 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
+/// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+/// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the
 /// existing file is locked or cannot be replaced.
 ///
 /// # Examples
@@ -142,8 +146,10 @@ where
 /// # Errors
 ///
 /// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists); [`Io`](crate::error::ErrorKind::Io) if the system fails;
-/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format
-/// or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
 ///
 /// # Examples
 ///
@@ -169,8 +175,10 @@ where
 /// # Errors
 ///
 /// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists); [`Io`](crate::error::ErrorKind::Io) if the system fails;
-/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format
-/// or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
 ///
 /// # Examples
 ///
@@ -255,7 +263,9 @@ where
 ///
 /// # Errors
 ///
-/// Whatever `write` returns, after which the old file is as it was; and the errors of [`write_npy`].
+/// Whatever `write` returns; the old file is then as it was, unless it is overwritten in place or is not a regular file.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](crate::Error::is_conflict) if the existing file is locked or
+/// cannot be replaced.
 ///
 /// ```
 /// use ndarray_io::file::replace_file_with;
@@ -298,9 +308,10 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
+/// the progress callback.
 ///
 /// # Examples
 ///
@@ -325,9 +336,10 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
+/// the progress callback.
 pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
@@ -345,8 +357,9 @@ where
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
 /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
-/// existing file is locked or cannot be replaced.
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
+/// file is locked or cannot be replaced.
 ///
 /// # Examples
 ///
@@ -372,8 +385,9 @@ where
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
 /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call; a [conflict](crate::Error::is_conflict) if the
-/// existing file is locked or cannot be replaced.
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
+/// file is locked or cannot be replaced.
 pub fn write_ra_with<P, T>(path: P, array: &T, options: &RaOptions) -> Result<()>
 where
     P: AsRef<Path>,
@@ -452,8 +466,8 @@ fn unread(error: &dyn std::fmt::Display) -> crate::Error {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
 ///
 /// # Examples
 ///

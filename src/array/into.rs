@@ -34,11 +34,12 @@ pub trait ReadNpyIntoExt: Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). After an error the array has some of the new
-    /// elements.
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback. After an error in the elements themselves, some of
+    /// those in the array may have been replaced.
     fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
         self.read_npy_into_with(reader, &ReadOptions::new())
     }
@@ -47,11 +48,12 @@ pub trait ReadNpyIntoExt: Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). After an error the array has some of the new
-    /// elements.
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback. After an error in the elements themselves, some of
+    /// those in the array may have been replaced.
     ///
     /// # Examples
     ///

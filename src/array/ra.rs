@@ -38,9 +38,10 @@ pub trait ReadRaExt: FromPayload + Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     fn read_ra<R: Read>(reader: R) -> Result<Self> {
         Self::read_ra_with(reader, &ReadOptions::new())
     }
@@ -49,9 +50,10 @@ pub trait ReadRaExt: FromPayload + Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
         RaReader::new_with(reader, options)?.read()
     }
@@ -79,7 +81,8 @@ pub trait WriteRaExt: WriteArray {
     ///
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
     /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())
     }
@@ -90,7 +93,8 @@ pub trait WriteRaExt: WriteArray {
     ///
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
     /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
         let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
@@ -124,7 +128,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
     /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// compressed or not laid out as in memory.
+    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn view_ra(bytes: &'a [u8]) -> Result<Self> {
         Self::view_ra_with(bytes, &ReadOptions::new())
     }
@@ -135,7 +139,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
     /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// compressed or not laid out as in memory.
+    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
@@ -158,7 +162,7 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
     /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// compressed or not laid out as in memory.
+    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_ra_with(bytes, &ReadOptions::new())
     }
@@ -169,7 +173,7 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
     /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// compressed or not laid out as in memory.
+    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 

@@ -34,7 +34,8 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     fn view_npy(bytes: &'a [u8]) -> Result<Self> {
         Self::view_npy_with(bytes, &ReadOptions::new())
     }
@@ -45,7 +46,8 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///
@@ -81,7 +83,8 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_npy_with(bytes, &ReadOptions::new())
     }
@@ -92,7 +95,8 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     ///
     /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///

@@ -35,9 +35,10 @@ pub trait WriteNpyExt: WriteArray {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
+    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+    /// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
         self.write_npy_with(writer, &WriteOptions::new())
     }
@@ -46,9 +47,10 @@ pub trait WriteNpyExt: WriteArray {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
+    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
+    /// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     ///
     /// # Examples
     ///

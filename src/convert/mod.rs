@@ -194,10 +194,13 @@ impl std::fmt::Debug for Conversion<'_> {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a [conflict](crate::Error::is_conflict) if the existing file is
-/// locked or cannot be replaced.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
+/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
+/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
+/// an input.
 ///
 /// # Examples
 ///
@@ -223,11 +226,14 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit,
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no file or no such axis; a [mismatch](crate::Error::is_mismatch) if
-/// the elements cannot be converted or are Python objects; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a
-/// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
+/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
+/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
+/// an input, if there is no file, or no such axis; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit;
+/// [`Overflow`](crate::error::ErrorKind::Overflow) if the whole is too large.
 ///
 /// # Examples
 ///
@@ -256,11 +262,14 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit,
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no file or no such axis; a [mismatch](crate::Error::is_mismatch) if
-/// the elements cannot be converted or are Python objects; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a
-/// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
+/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
+/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
+/// an input, if there is no file, or no such axis; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit;
+/// [`Overflow`](crate::error::ErrorKind::Overflow) if the whole is too large.
 ///
 /// # Examples
 ///
@@ -306,10 +315,13 @@ fn join_npy<P: AsRef<Path>>(
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a [conflict](crate::Error::is_conflict) if the existing file is
-/// locked or cannot be replaced.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted are Python objects, or are none of the other format's;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
+/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
+/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
+/// an input.
 ///
 /// # Examples
 ///
@@ -357,10 +369,13 @@ where
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; a [conflict](crate::Error::is_conflict) if the existing file is
-/// locked or cannot be replaced.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted are Python objects, or are none of the other format's;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
+/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
+/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
+/// an input.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,

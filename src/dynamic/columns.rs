@@ -76,7 +76,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShapeMismatch`] if the shape has another number of elements.
+    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shape has another number of elements;
+    /// [`Limit`](crate::error::ErrorKind::Limit) of more than 64 axes.
     pub fn reshape(self, shape: impl Into<Shape>) -> Result<Self> {
         let wanted = shape.into();
         if wanted.len() != Some(self.len()) {

@@ -49,8 +49,8 @@ impl DynArray {
     ///
     /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rule does not allow the conversion,
     /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value has no counterpart,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit,
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another.
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Objects`](crate::error::ErrorKind::Objects) of
+    /// Python objects; an error of the [format](crate::Error::is_format) if an element is not valid.
     ///
     /// # Examples
     ///

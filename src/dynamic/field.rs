@@ -69,7 +69,8 @@ impl DynArray {
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
     /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
-    /// field is of another type, in the other byte order, or misaligned.
+    /// field is of another type or number of axes, in the other byte order, or misaligned; an error of the
+    /// [format](crate::Error::is_format) if an element is not valid.
     ///
     /// # Examples
     ///
@@ -103,7 +104,8 @@ impl DynArray {
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
     /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
-    /// field is of another type, in the other byte order, or misaligned.
+    /// field is of another type or number of axes, in the other byte order, or misaligned; an error of the
+    /// [format](crate::Error::is_format) if an element is not valid.
     ///
     /// # Examples
     ///
@@ -136,7 +138,7 @@ impl DynArray {
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
     /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
-    /// field is of another type.
+    /// field is of another type or number of axes; an error of the [format](crate::Error::is_format) if an element is not valid.
     ///
     /// # Examples
     ///

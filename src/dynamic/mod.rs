@@ -119,9 +119,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the
-    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-    /// call.
+    /// [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which [`DynArray`] reads with an option only;
+    /// [`Overflow`](crate::error::ErrorKind::Overflow) if text is longer than NumPy allows.
     ///
     /// # Examples
     ///
@@ -161,7 +160,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// Just so many bytes as the elements have are wanted; and objects have none.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the number of bytes is not that of the elements, or these are Python
+    /// objects; [`Limit`](crate::error::ErrorKind::Limit) or [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is too large.
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, order: Order, bytes: &[u8]) -> Result<Self> {
         let header = Header::new(dtype, order, shape.into())?;
         if header.payload_len() != Some(bytes.len()) {
@@ -240,7 +240,7 @@ impl DynArray {
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or not laid out as in
-    /// memory, or if the number of axes is another.
+    /// memory, or if the number of axes is another; an error of the [format](crate::Error::is_format) if an element is not valid.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
@@ -254,7 +254,7 @@ impl DynArray {
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or not laid out as in
-    /// memory, or if the number of axes is another.
+    /// memory, or if the number of axes is another; an error of the [format](crate::Error::is_format) if an element is not valid.
     ///
     /// # Examples
     ///

@@ -20,8 +20,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     ///
     /// # Examples
     ///
@@ -50,7 +53,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if it has another number of axes.
     ///
     /// # Examples
     ///

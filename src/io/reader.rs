@@ -198,10 +198,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Errors
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
-    /// if the file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the
-    /// type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). After a mismatch the reader is where it
-    /// was, and another type can be tried.
+    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback. If the type does not fit, or a limit is passed, the
+    /// reader is where it was and another type can be tried; after an error in the elements themselves, only if it is a `File`.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
         self.take(|payload| T::from_payload(PayloadRef(payload)))
     }
@@ -233,8 +234,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Errors
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
-    /// if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
+    /// file is malformed or truncated.
     ///
     /// # Examples
     ///
@@ -335,8 +336,9 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if what
-    /// follows is not an array.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if an earlier error has left the reader within an array;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if what follows is
+    /// not an array; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn next_array(&mut self) -> Result<bool> {
         if self.state == State::AtPayload {
             self.skip()?;
@@ -384,9 +386,9 @@ impl<R: Read> RaReader<R> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
-    /// if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if an earlier error has left the reader within an array;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn trailing(&mut self) -> Result<Vec<u8>> {
         if self.state == State::AtPayload {
             self.skip()?;

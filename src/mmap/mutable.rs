@@ -48,10 +48,11 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
-    /// writer has the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
+    /// the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// in the other byte order, misaligned, compressed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond
+    /// the [`Limits`](crate::Limits).
     ///
     /// # Safety
     ///
@@ -66,10 +67,11 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
-    /// writer has the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
+    /// the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// in the other byte order, misaligned, compressed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond
+    /// the [`Limits`](crate::Limits).
     ///
     /// # Safety
     ///
@@ -90,9 +92,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
-    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///
@@ -122,9 +125,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if
-    /// they cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
+    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Safety
     ///
@@ -146,8 +150,12 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](crate::Error::is_conflict) if the existing file
-    /// is locked or cannot be replaced; [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) or
+    /// [`Limit`](crate::error::ErrorKind::Limit) if the shape is too large; [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
+    /// or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot hold the header; a
+    /// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order, or an RA file would be in C
+    /// order.
     ///
     /// # Safety
     ///
@@ -166,8 +174,12 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](crate::Error::is_conflict) if the existing file
-    /// is locked or cannot be replaced; [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) or
+    /// [`Limit`](crate::error::ErrorKind::Limit) if the shape is too large; [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
+    /// or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot hold the header; a
+    /// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order, or an RA file would be in C
+    /// order.
     ///
     /// # Safety
     ///
@@ -214,11 +226,11 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
-    /// writer has the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
+    /// the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
     /// in the other byte order, misaligned, compressed or not laid out as in memory; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// if the axis does not have the indices.
+    /// if the axis does not have the indices; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///

@@ -48,8 +48,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
@@ -58,8 +58,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -71,8 +71,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated.
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
@@ -81,8 +81,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut Place::File(&file))?;
         Ok(Self { file, path: None, archive, options: options.clone() })
@@ -171,6 +171,7 @@ impl NpzFile {
     /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
     /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
     /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
+    /// [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     ///
     /// # Examples
@@ -195,10 +196,10 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number; [`Io`](crate::error::ErrorKind::Io) if
+    /// the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is
+    /// damaged; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn open_member_index(&self, index: usize) -> Result<NpyFile> {
         let open = || self.open_found(self.archive.at(index)?);
         open().map_err(|error| self.at_path(error))
@@ -243,7 +244,8 @@ impl NpzFile {
     ///
     /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
     /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
-    /// [format](crate::Error::is_format) if the file is malformed or truncated.
+    /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     pub fn peek(&self, name: &str) -> Result<NpyHeader> {
         let peek = || archive::peek(Place::File(&self.file), self.archive.find(name)?, &self.options);
         peek().map_err(|error| self.at_path(error))
@@ -253,9 +255,9 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number; [`Io`](crate::error::ErrorKind::Io) if
+    /// the system fails; an error of the [format](crate::Error::is_format) if the file is malformed or truncated;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
         let peek = || archive::peek(Place::File(&self.file), self.archive.at(index)?, &self.options);
         peek().map_err(|error| self.at_path(error))
@@ -390,9 +392,11 @@ impl NpzFile {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of
-/// the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
-/// those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
+/// [format](crate::Error::is_format) if it is damaged; [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have
+/// one name; [`Objects`](crate::error::ErrorKind::Objects) of Python objects that the options do not allow;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
+/// the progress callback.
 ///
 /// # Examples
 ///
@@ -414,9 +418,11 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of
-/// the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
-/// those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
+/// [format](crate::Error::is_format) if it is damaged; [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have
+/// one name; [`Objects`](crate::error::ErrorKind::Objects) of Python objects that the options do not allow;
+/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
+/// the progress callback.
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
     let twice = npz.members().iter().find_map(|member| npz.archive.find(member.file_name()).err());

@@ -244,9 +244,10 @@ impl NpzMmapMut {
     /// # Errors
     ///
     /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; an error of the [format](crate::Error::is_format) if the file is malformed, truncated, or
-    /// longer than its array; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// exactly one member has the name; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
+    /// [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
+    /// those of the type, or if they cannot be viewed: they are in the other byte order, misaligned or compressed;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,
         name: &str,

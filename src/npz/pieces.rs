@@ -18,9 +18,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
-    /// an earlier error has left half a member in the archive; [`WrongCount`](crate::error::ErrorKind::WrongCount) if the pieces are
-    /// more or fewer than declared; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name; [`WrongCount`](crate::error::ErrorKind::WrongCount)
+    /// if the pieces are more or fewer than declared; [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error, of text
+    /// without a width, and of Python objects; whatever `write` returns; [`Io`](crate::error::ErrorKind::Io) if the system fails.
     ///
     /// # Examples
     ///
@@ -69,9 +69,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
-    /// an earlier error has left half a member in the archive; [`WrongCount`](crate::error::ErrorKind::WrongCount) if the pieces are
-    /// more or fewer than declared; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the reader has fewer than `len` bytes, if the name has more than 65,535
+    /// bytes or a NUL, or after an earlier error; [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails. What the reader has beyond `len` bytes is not read.
     ///
     /// # Examples
     ///

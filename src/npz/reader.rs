@@ -166,7 +166,8 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
     /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
-    /// [format](crate::Error::is_format) if the file is malformed or truncated.
+    /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///

@@ -135,8 +135,10 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if a
-    /// member that stays is damaged; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the record of a
+    /// member that stays contradicts the directory (its content is copied without a look at the checksum); those of
+    /// [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays; a [conflict](crate::Error::is_conflict) if the existing
+    /// file is locked or cannot be replaced.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added } = self;
         let write = |mut file: &File| {

@@ -89,11 +89,12 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
-    /// an earlier error has left half a member in the archive; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the
-    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-    /// call.
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// after an earlier error, or if the name has more than 65,535 bytes or a NUL; [`Io`](crate::error::ErrorKind::Io) if the system
+    /// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    /// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
     where
         N: Into<String>,
@@ -107,11 +108,12 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name, [`BadOption`](crate::error::ErrorKind::BadOption) if
-    /// an earlier error has left half a member in the archive; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the
-    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-    /// call.
+    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// after an earlier error, or if the name has more than 65,535 bytes or a NUL; [`Io`](crate::error::ErrorKind::Io) if the system
+    /// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    /// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     ///
     /// # Examples
     ///
@@ -291,7 +293,7 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if an earlier error has left half a member in the archive;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error, or if the options ask to sync what is not a file;
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn finish(mut self) -> Result<W> {
         self.check_whole()?;
@@ -387,10 +389,12 @@ fn new_member(name: &str, compression: Compression) -> Member {
 ///
 /// # Errors
 ///
-/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the
-/// system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
-/// if the format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict
-/// the call; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the system
+/// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
+/// file is locked or cannot be replaced.
 ///
 /// # Examples
 ///
@@ -412,10 +416,12 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) ->
 ///
 /// # Errors
 ///
-/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the
-/// system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
-/// if the format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict
-/// the call; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the system
+/// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
+/// file is locked or cannot be replaced.
 ///
 /// # Examples
 ///

@@ -94,9 +94,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
+    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
+    /// when they are read.)
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
@@ -105,9 +107,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
+    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
+    /// when they are read.)
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -118,9 +122,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
+    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
+    /// when they are read.)
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
@@ -129,9 +135,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
+    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
+    /// when they are read.)
     pub fn new_with(mut file: File, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let (found, data_offset) =
@@ -199,8 +207,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file holds another array by now.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file holds another array by now.
     ///
     /// # Examples
     ///
@@ -296,9 +305,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement,
@@ -315,9 +326,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
+    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array has another shape than the part;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     ///
     /// # Examples
     ///
@@ -363,10 +377,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have the axis or the indices, or the mask another
-    /// length; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if
-    /// the file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have the axis or the indices;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     ///
     /// # Examples
     ///
@@ -428,8 +443,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no such axis, or pieces would have no length; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no such axis, or pieces would have no length;
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another. (Elements of another type are an error
+    /// of the first piece.)
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &self,
         axis: usize,
@@ -442,8 +458,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no such axis, or pieces would have no length; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes;
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another. (Elements of another type are an error
+    /// of the first row.)
     ///
     /// # Examples
     ///
@@ -557,9 +574,11 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// # Errors
     ///
     /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
     ///
     /// # Examples
     ///

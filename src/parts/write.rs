@@ -28,8 +28,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+    /// [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// if the path is not a regular file; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
+    /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python
+    /// objects and [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
+    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
+    /// when they are read.)
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -49,9 +53,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have, or if the file was
-    /// opened for reading; [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
-    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the elements are not those of the part;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for reading;
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch), [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements are not those of the part;
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     ///
     /// # Examples

@@ -160,7 +160,8 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// An error of the [format](crate::Error::is_format) if the bytes are not a header. (Too few bytes are not an error.)
+/// An error of the [format](crate::Error::is_format) if the bytes are not a header; [`Limit`](crate::error::ErrorKind::Limit) of more
+/// than 64 axes. (Too few bytes are not an error.)
 pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let mut magic = *MAGIC;
     let is_swapped = bytes.first() == MAGIC.last();

@@ -44,11 +44,12 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
     /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if its elements are of another type;
-    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) or [`TornHeader`](crate::error::ErrorKind::TornHeader) if its header cannot take a
-    /// larger length; [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows.
+    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) if its header cannot take a larger length;
+    /// [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes or Python objects, or the path is not a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
     }
@@ -57,11 +58,13 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
     /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if its elements are of another type;
-    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) or [`TornHeader`](crate::error::ErrorKind::TornHeader) if its header cannot take a
-    /// larger length; [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows.
+    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) if its header cannot take a larger length;
+    /// [`TornHeader`](crate::error::ErrorKind::TornHeader) if it cannot safely with `sync`;
+    /// [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows, which are to be refused;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes or Python objects, or the path is not a regular file.
     ///
     /// # Examples
     ///
@@ -102,8 +105,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
-    /// writer has the file; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
+    /// the file; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
         Self::create_with(path, row, &WriteOptions::new())
     }
@@ -112,8 +116,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another
-    /// writer has the file; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
+    /// the file; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version;
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
     ///
     /// # Examples
     ///
@@ -147,9 +152,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if the
-    /// shape was given in the beginning; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if something else has changed the
-    /// file.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if the shape was
+    /// given in the beginning; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if a checkpoint has found that something else
+    /// has changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn roll_back(mut self) -> Result<File> {
         let End::Open { start, head, .. } = self.end else {
@@ -276,8 +281,9 @@ fn digits_at(head: &[u8]) -> usize {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
 ///
 /// # Examples
 ///
@@ -297,8 +303,9 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-/// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
+/// or truncated; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
 ///
 /// # Examples
 ///

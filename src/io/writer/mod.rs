@@ -136,8 +136,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
-    /// has no width, the elements are Python objects or the options contradict the writer.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
+    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
+    /// objects or the options contradict the writer.
     ///
     /// # Examples
     ///
@@ -161,8 +162,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
-    /// has no width, the elements are Python objects or the options contradict the writer.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
+    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
+    /// objects or the options contradict the writer.
     pub fn shaped_with<Sh: ShapeBuilder>(mut writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
         let (order, shape) = parts_of(shape.into_shape_with_order());
         let order = options.get_order().unwrap_or(order);
@@ -221,9 +223,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// [`RowMismatch`](crate::error::ErrorKind::RowMismatch) if the rows have another shape,
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if they are more than the shape declares,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Io`](crate::error::ErrorKind::Io) if
-    /// the system fails.
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the shape declares fewer or, at the end, more;
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// after an earlier error, or within a row of single elements; [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
         self.check_state()?;
         let (dims, row) = (rows.shape(), self.row.dims());
@@ -269,8 +271,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the elements are more than the shape declares,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Io`](crate::error::ErrorKind::Io) if
-    /// the system fails.
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// after an earlier error; [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
         self.check_state()?;
         /// How many are taken at a time.
@@ -292,9 +294,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// [`RowMismatch`](crate::error::ErrorKind::RowMismatch) if the rows have another shape,
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if they are more than the shape declares,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Io`](crate::error::ErrorKind::Io) if
-    /// the system fails.
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the shape declares fewer or, at the end, more;
+    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// after an earlier error, or within a row of single elements; [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
         self.push(rows)?;
         self.finish()
@@ -387,8 +389,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther)
-    /// if something else has changed the file.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error; [`Io`](crate::error::ErrorKind::Io) if the system
+    /// fails; [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther) if something else has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.count_rows().map_err(|error| self.at_path(error))
     }
@@ -437,8 +439,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if elements are missing; [`Io`](crate::error::ErrorKind::Io) if
-    /// the system fails; [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther) if something else has changed the file.
+    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if elements are missing; [`BadOption`](crate::error::ErrorKind::BadOption)
+    /// after an earlier error; [`Io`](crate::error::ErrorKind::Io) if the system fails;
+    /// [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther) if something else has changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn finish(mut self) -> Result<W> {
         let wanted = match self.end {
@@ -465,8 +468,9 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
-    /// has no width, the elements are Python objects or the options contradict the writer.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
+    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
+    /// objects or the options contradict the writer.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
         Self::new_with(writer, row, &WriteOptions::new())
     }
@@ -476,8 +480,9 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if text
-    /// has no width, the elements are Python objects or the options contradict the writer.
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
+    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
+    /// objects or the options contradict the writer.
     ///
     /// # Examples
     ///
