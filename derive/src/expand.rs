@@ -37,6 +37,15 @@ fn bounded(parsed: &Struct) -> syn::Generics {
             .predicates
             .push(parse_quote_spanned!(type_.span() => #lifetime #type_: #library::__private::#bound));
     }
+    // As with serde, what is made by `Default` has to have it.
+    if !is_concrete {
+        let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(Make::Default)));
+        let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, Make::Default));
+        for type_ in stored.map(|field| &field.type_).chain(skipped.map(|field| &field.type_)) {
+            let default = quote!(#library::__private::core::default::Default);
+            clause.predicates.push(parse_quote_spanned!(type_.span() => #type_: #default));
+        }
+    }
     generics
 }
 

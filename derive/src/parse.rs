@@ -270,20 +270,30 @@ impl Case {
 
     /// The name of a field, which Rust spells in snake case.
     fn apply(self, name: &str) -> String {
-        let capital = |word: &str| {
-            let mut chars = word.chars();
-            chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+        let pascal = || {
+            let mut words = String::new();
+            let mut is_first = true;
+            for char in name.chars() {
+                match char {
+                    '_' => is_first = true,
+                    char => {
+                        words.push(if is_first { char.to_ascii_uppercase() } else { char });
+                        is_first = false;
+                    }
+                }
+            }
+            words
         };
         match self {
             Self::Lower | Self::Snake => name.to_owned(),
-            Self::Upper | Self::ScreamingSnake => name.to_uppercase(),
+            Self::Upper | Self::ScreamingSnake => name.to_ascii_uppercase(),
             Self::Kebab => name.replace('_', "-"),
-            Self::ScreamingKebab => name.to_uppercase().replace('_', "-"),
-            Self::Pascal => name.split('_').map(capital).collect(),
+            Self::ScreamingKebab => name.to_ascii_uppercase().replace('_', "-"),
+            Self::Pascal => pascal(),
             Self::Camel => {
-                let mut words = name.split('_').filter(|word| !word.is_empty());
-                let first = words.next().unwrap_or_default().to_owned();
-                words.fold(first, |name, word| name + &capital(word))
+                let words = pascal();
+                let mut chars = words.chars();
+                chars.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(chars).collect()
             }
         }
     }

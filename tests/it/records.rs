@@ -714,6 +714,14 @@ fn flattened_and_skipped_fields_in_odd_places() {
         missing: u8,
         y: u8,
     }
+    #[derive(Record)]
+    struct Made<T: Send + Sync + 'static> {
+        x: u8,
+        #[record(default)]
+        missing: u8,
+        #[record(skip)]
+        nothing: std::marker::PhantomData<T>,
+    }
     fn count() -> u8 {
         3
     }
@@ -726,8 +734,38 @@ fn flattened_and_skipped_fields_in_odd_places() {
     assert!(file.ends_with(&[1, 0, 5, 2]));
     let read = Array1::<Wide<Head>>::read_npy(&file[..]).unwrap();
     assert_eq!((read[0].head, read[0].skipped, read[0].missing, read[0].y), (Head { x: 1 }, 3, 5, 2));
+    assert_eq!(descr::<Made<String>>(&WriteOptions::new()), "[('x', '|u1'), ('missing', '|u1')]");
     file.truncate(0);
     arr1(&[Head { x: 7 }]).write_npy(&mut file).unwrap();
     let error = Array1::<Wide<Head>>::read_npy(&file[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "y"), "{error}");
+}
+
+#[test]
+fn names_are_spelled_as_serde_spells_them() {
+    macro_rules! spelled {
+        ($($case:literal)*) => {$({
+            #[derive(Record, Default, serde_1::Serialize)]
+            #[serde(crate = "serde_1", rename_all = $case)]
+            #[record(rename_all = $case)]
+            #[allow(non_snake_case)]
+            struct Names {
+                first_one: u8,
+                URL_path: u8,
+                _x__y_: u8,
+                größe: u8,
+            }
+
+            let by_serde = serde_json::to_value(Names::default()).unwrap();
+            let mut file = Vec::new();
+            Array1::from(vec![Names::default()]).write_npy(&mut file).unwrap();
+            let reader = NpyReader::new(&file[..]).unwrap();
+            let fields = reader.dtype().as_record().unwrap().fields();
+            assert_eq!(fields.len(), 4);
+            assert!(fields.iter().all(|field| by_serde.get(field.name()).is_some()), "{}: {by_serde}", $case);
+        })*};
+    }
+    spelled! {
+        "lowercase" "UPPERCASE" "PascalCase" "camelCase" "snake_case" "SCREAMING_SNAKE_CASE" "kebab-case" "SCREAMING-KEBAB-CASE"
+    }
 }
