@@ -1,5 +1,9 @@
 //! What every format's first bytes come to: dtype, order and shape of what follows.
 
+mod inner;
+
+pub(crate) use inner::Grouped;
+
 use crate::dtype::DType;
 use crate::error::{ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};

@@ -61,7 +61,9 @@
 //! | `M8[25s]` | [`Datetime64`]`<units::Times<25, units::Second>>` | yes | yes | yes |
 //! | `m8[ns]` | [`Timedelta64`]`<units::Nanosecond>` | yes | yes | yes |
 //! | records | a struct that derives [`Record`](macro@Record) | yes | with `#[repr(C)]` or `#[repr(C, packed)]`; mutably without padding | yes |
-//! | subarrays, in records | `[T; N]` | yes | yes | yes |
+//! | the innermost axis; subarrays in records | `[T; N]`: an `Array1<[f32; 3]>` has the shape (n, 3) in the file | yes | in C order | in C order |
+//! | as what it wraps | a `#[repr(transparent)]` struct that derives [`Element`](macro@Element) | as that | as that | as that |
+//! | integers | an enum with an integer `repr` that derives [`Element`](macro@Element) | yes, checked | yes, checked | yes |
 //! | objects (`O`), of `StringDType` too; records with objects | [`object::Object`] (feature `object`) | yes | no | objects |
 //!
 //! Either byte order is read; a view needs this machine's. Every dtype of NumPy's is parsed and shown ([`DType`]), be
@@ -80,7 +82,7 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Record)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
+//! `derive` (default): `#[derive(Record)]` and `#[derive(Element)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `object`: Python objects
 //! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. `serde-1`: objects as `serde` knows values.
 //! `num-bigint-0_4`: Python's integers to and from that crate's. `half-2`: `f16` and `bf16` (`half` is another name for it). `chrono-0_4`, `jiff-0_2`: conversions between
@@ -136,9 +138,9 @@ pub use options::{ReadOptions, WriteOptions};
 pub use parts::NpyFile;
 pub use path::{create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with, write_zeroed_npy};
 
-/// Structs as elements: `#[derive(Record)]`.
+/// Structs and enums as elements: `#[derive(Record)]`, `#[derive(Element)]`.
 #[cfg(feature = "derive")]
-pub use ndarray_io_derive::Record;
+pub use ndarray_io_derive::{Element, Record};
 
 pub mod file {
     //! Readers, writers, files and maps of one array, whatever its format; and what is done to files.
@@ -197,7 +199,10 @@ pub mod __private {
     pub use ::core;
 
     pub use crate::element::record::*;
-    pub use crate::element::{Emit, How};
+    pub use crate::element::{
+        Emit, Enumeration, How, Newtype, accept_enum, accept_newtype, emit_enum, emit_newtype, enum_dtype,
+        enum_filed, newtype_axes, newtype_dtype, newtype_filed,
+    };
 }
 
 /// The name that `ndarray-npy` has for [`Error`].

@@ -13,10 +13,10 @@ pub use advice::MapAdvice;
 use memmap2::{Mmap, MmapOptions};
 use ndarray::{ArrayView, Dimension, ShapeBuilder};
 
-use crate::array::{Place, dimension, locate};
+use crate::array::{Place, dimension, locate, viewable_as};
 use crate::dtype::DType;
+use crate::element::ViewElement;
 use crate::element::cast;
-use crate::element::{ViewElement, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::change::{self};
@@ -54,8 +54,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
         let header = F::header(&found);
         F::check_plain(&found, options)?;
-        let plain = viewable(header.dtype(), &F::gate(&found, options))?;
         transfer::check_length(&source, header, options)?;
+        let (header, _, plain): (Header, D, _) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
         let mut dims = header.shape().to_vec();
         let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
         let length = slowest.as_deref().copied().unwrap_or(0);

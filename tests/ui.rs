@@ -82,5 +82,5 @@ fn errors_point_at_the_field() {
         assert!(printed == wanted, "{}, expected:\n{wanted}\nfound:\n{printed}", path.display());
         seen += 1;
     }
-    assert_eq!(seen, 11);
+    assert_eq!(seen, 13);
 }

@@ -1,6 +1,7 @@
-//! `#[derive(Record)]` for `ndarray-io`: [`parse`] reads the struct and its attributes, [`expand`] says in code what they
-//! are. What follows from it is the library's business.
+//! `#[derive(Record)]` and `#[derive(Element)]` for `ndarray-io`: of a record, [`parse`] reads the struct and its attributes,
+//! and [`expand`] says in code what they are; [`element`] does both. What follows from it is the library's business.
 
+mod element;
 mod expand;
 mod parse;
 
@@ -70,4 +71,47 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     let expanded = parse::Struct::of(input).map(|parsed| expand::expand(&parsed));
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Makes a newtype or an enum an element, which it is in the file already: nothing is copied or converted to read, write or view it.
+///
+/// - A struct with `#[repr(transparent)]` around one element (`f64`, `String`, `[f32; 3]`, a struct that derives `Record`, …) is in
+///   a file what that element is. It may have type parameters, and fields of the type `PhantomData` besides.
+/// - An enum without fields and with an integer as its `#[repr(…)]`, from `u8` to `i64`, is in a file the number of its variant.
+///   On reading and viewing, a number that no variant has is an error. Files full of zeros (`write_zeroed_npy`,
+///   `NpyMmapMut::create`) are a compile error if no variant has the number 0.
+///
+/// Such types can be fields of records as well.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{Element, ReadNpyExt, WriteNpyExt};
+///
+/// #[derive(Element, Clone, Copy, Debug, PartialEq)]
+/// #[repr(transparent)]
+/// struct Metres(f64);
+///
+/// #[derive(Element, Clone, Copy, Debug, PartialEq)]
+/// #[repr(u8)]
+/// enum Tissue {
+///     Air = 0,
+///     Bone = 1,
+///     Muscle = 7,
+/// }
+///
+/// let mut file = Vec::new();
+/// arr1(&[1u8, 7, 0]).write_npy(&mut file)?;
+/// assert_eq!(Array1::<Tissue>::read_npy(&file[..])?, arr1(&[Tissue::Bone, Tissue::Muscle, Tissue::Air]));
+///
+/// let mut file = Vec::new();
+/// arr1(&[Metres(1.5)]).write_npy(&mut file)?; // '<f8'
+/// assert_eq!(Array1::<f64>::read_npy(&file[..])?, arr1(&[1.5]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// `#[element(crate = path::to::ndarray_io)]` says where the library is, if not at `::ndarray_io`.
+#[proc_macro_derive(Element, attributes(element))]
+pub fn derive_element(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    element::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

@@ -64,16 +64,16 @@ impl Struct {
             Data::Struct(data) => match data.fields {
                 Fields::Named(fields) => fields.named,
                 Fields::Unnamed(_) | Fields::Unit => {
-                    let message = "a record has named fields: NumPy finds them by their names";
+                    let message = "a record has named fields: NumPy finds them by their names; a struct around one element derives `Element`";
                     return Err(Error::new(input.ident.span(), message));
                 }
             },
             Data::Enum(data) => {
-                let message = "an enum is no record: NumPy has no type for it; store a number and convert it";
+                let message = "an enum is not a record: one without fields derives `Element`";
                 return Err(Error::new(data.enum_token.span, message));
             }
             Data::Union(data) => {
-                let message = "a union is no record: its bytes do not say which field they are";
+                let message = "a union is not a record: its bytes do not say which field they are";
                 return Err(Error::new(data.union_token.span, message));
             }
         };

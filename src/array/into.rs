@@ -5,7 +5,7 @@ use std::io::Read;
 use ndarray::{ArrayRef, Dimension};
 
 use super::private::Sealed;
-use super::shape_of;
+use super::{shape_of, with_grouped};
 use crate::element::ReadableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::{self, Payload};
@@ -81,6 +81,13 @@ impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
 }
 
 pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
+    array: &mut ArrayRef<A, D>,
+    payload: Payload<'_, '_>,
+) -> Result<()> {
+    with_grouped::<A, D, _>(payload, |payload| read_items(array, payload))
+}
+
+fn read_items<A: ReadableElement, D: Dimension>(
     array: &mut ArrayRef<A, D>,
     payload: Payload<'_, '_>,
 ) -> Result<()> {

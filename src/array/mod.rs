@@ -1,6 +1,7 @@
 //! The traits on ndarray's arrays. Each body is header → rank → gate → transfer → shape, and rank and dtype are
 //! settled before any payload is touched.
 
+mod grouped;
 mod into;
 mod ra;
 mod read;
@@ -11,11 +12,13 @@ mod write;
 
 use ndarray::{Dimension, IntoDimension};
 
+pub(crate) use grouped::{grouped, with_grouped};
 pub use into::ReadNpyIntoExt;
 pub(crate) use into::read_into;
 pub(crate) use ra::store_ra;
 pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
 pub use read::ReadNpyExt;
+pub(crate) use view::viewable_as;
 #[cfg(feature = "mmap")]
 pub(crate) use view::{Place, locate};
 pub use view::{ViewMutNpyExt, ViewNpyExt};

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use ndarray::{ArrayBase, DataOwned, Dimension, ShapeBuilder};
 
-use super::dimension;
 use super::private::Sealed;
+use super::{dimension, with_grouped};
 use crate::element::ReadableElement;
 use crate::error::Result;
 use crate::io::{FromPayload, NpyReader, Payload, PayloadRef};
@@ -88,12 +88,13 @@ where
     D: Dimension,
 {
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
-        let Payload { source, header, options } = payload;
-        let dim: D = dimension(header.the_shape())?;
-        let how = A::accept(header.dtype(), options)?;
-        let items = transfer::read(source, header, how, options)?;
-        let shape = dim.set_f(header.order() == Order::Fortran);
-        // Transfer gives as many items as the header has, and the header has checked ndarray's rule for shapes.
-        Ok(Self::from_shape_vec(shape, items).expect("a checked shape with just its items"))
+        with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
+            let dim: D = dimension(header.the_shape())?;
+            let how = A::accept(header.dtype(), options)?;
+            let items = transfer::read(source, header, how, options)?;
+            let shape = dim.set_f(header.order() == Order::Fortran);
+            // Transfer gives as many items as the header has, and the header has checked ndarray's rule for shapes.
+            Ok(Self::from_shape_vec(shape, items).expect("a checked shape with just its items"))
+        })
     }
 }

@@ -2,12 +2,12 @@
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
-use super::dimension;
 use super::private::Sealed;
+use super::{dimension, grouped};
 use crate::element::cast::{self, Plain};
-use crate::element::{ViewElement, ViewMutElement, viewable};
-use crate::error::Result;
-use crate::header::Header;
+use crate::element::{self, ViewElement, ViewMutElement};
+use crate::error::{ErrorKind, Result};
+use crate::header::{Grouped, Header};
 use crate::io::{self, ArrayFormat, Npy};
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -176,14 +176,27 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
     let header = F::header(&found);
-    let dim = dimension(header.the_shape())?;
     F::check_plain(&found, options)?;
-    let plain = viewable(header.dtype(), &F::gate(&found, options))?;
+    let (elements, dim, plain) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
     let length = transfer::check_length(&source, header, options)?;
     source.advance(length as u64);
     if !F::HAS_TRAILING {
         io::check_end(&mut source, header, options)?;
     }
-    let is_fortran = header.order() == Order::Fortran;
-    Ok(Place { dim, is_fortran, payload: start..start + length, plain, header: header.clone(), found })
+    let is_fortran = elements.order() == Order::Fortran;
+    Ok(Place { dim, is_fortran, payload: start..start + length, plain, header: elements, found })
+}
+
+/// The header and shape to view an array with as elements of the type, if it can be viewed as these.
+pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<(Header, D, Plain<A>)> {
+    let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
+    if is_scattered {
+        return Err(ErrorKind::NotViewable { found: elements.dtype().clone() }.into());
+    }
+    let dim = dimension(elements.the_shape())?;
+    let plain = element::viewable(elements.dtype(), options)?;
+    Ok((elements.into_owned(), dim, plain))
 }

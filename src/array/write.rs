@@ -165,7 +165,8 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         options: &WriteOptions,
         format: &mut Format<'_>,
     ) -> Result<()> {
-        let order = options.get_order().unwrap_or_else(|| order_of(self));
+        let is_array = const { A::FILED.is_array() }; // whose parts stay together in C order
+        let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
         // In Fortran order, the elements follow one another as those of the reversed axes in C order.
         let view = if order == Order::Fortran { self.t() } else { self.view() };
         let dtype = A::dtype_for(&mut view.iter(), options)?;

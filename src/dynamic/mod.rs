@@ -18,6 +18,7 @@ use object::Object;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
+use crate::array::viewable_as;
 use crate::array::{
     Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt, dimension,
 };
@@ -25,9 +26,7 @@ use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::How;
 use crate::element::cast::{self, Plain};
-use crate::element::{
-    ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words, viewable,
-};
+use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words};
 use crate::error::{ErrorKind, Result, Returned};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
@@ -244,7 +243,7 @@ impl DynArray {
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
-        let items = cast::view(&plain, self.data.bytes(), self.len())?;
+        let items = cast::view(&plain, self.data.bytes(), shape.size())?;
         // A header has checked ndarray's rule for shapes, and there are just its items.
         Ok(ArrayView::from_shape(shape, items).expect("a checked shape with just its items"))
     }
@@ -269,17 +268,15 @@ impl DynArray {
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
-        let len = self.len();
-        let items = cast::view_mut(&plain, self.data.bytes_mut(), len)?;
+        let items = cast::view_mut(&plain, self.data.bytes_mut(), shape.size())?;
         // As above.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with just its items"))
     }
 
     /// The shape to view the array with, if it can be viewed as this type.
     fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Plain<A>)> {
-        let dim: D = dimension(self.header.the_shape())?;
-        let plain = viewable(self.dtype(), &ReadOptions::new())?;
-        Ok((dim.set_f(self.order() == Order::Fortran), plain))
+        let (elements, dim, plain) = viewable_as::<A, D>(&self.header, &ReadOptions::new())?;
+        Ok((dim.set_f(elements.order() == Order::Fortran), plain))
     }
 
     /// The elements as an array of its own.

@@ -21,13 +21,17 @@ enum Work {
     Nothing,
     /// Each unit of so many bytes is turned round.
     Swap(usize),
-    Check(Check, Explain),
+    Check {
+        check: Check,
+        explain: Explain,
+        unit: usize,
+    },
     /// Of a record, the fields that need something.
     Fields(Arc<[FieldFix]>),
 }
 
 /// Says which item is the first that is invalid.
-type Check = fn(&[u8]) -> Option<usize>;
+pub(super) type Check = fn(&[u8]) -> Option<usize>;
 /// Why the bytes of an item are invalid.
 pub(super) type Explain = fn(&[u8]) -> ErrorKind;
 
@@ -49,7 +53,14 @@ impl Fix {
 
     /// For elements that only some bytes are valid for.
     pub(super) fn check<T: CheckedBitPattern>(explain: Explain) -> Self {
-        Self { item: size_of::<T>(), work: Work::Check(first_invalid::<T>, explain) }
+        let work = Work::Check { check: first_invalid::<T>, explain, unit: 1 };
+        Self { item: size_of::<T>(), work }
+    }
+
+    /// The same with a check after it. (There is none before.)
+    pub(super) fn with_check(self, check: Check, explain: Explain) -> Self {
+        let unit = if let Work::Swap(unit) = self.work { unit } else { 1 };
+        Self { work: Work::Check { check, explain, unit }, ..self }
     }
 
     /// For records of so many bytes.
@@ -64,7 +75,7 @@ impl Fix {
         let inner = FieldFix { name: "", offset: 0, size: item, fix: self.clone() };
         match self.work {
             Work::Swap(_) | Work::Nothing => Self { item, work: self.work.clone() },
-            Work::Check(..) | Work::Fields(_) => Self::fields(item, vec![inner]),
+            Work::Check { .. } | Work::Fields(_) => Self::fields(item, vec![inner]),
         }
     }
 
@@ -79,8 +90,9 @@ impl Fix {
 
     pub(super) fn swaps(&self) -> bool {
         match &self.work {
-            Work::Nothing | Work::Check(..) => false,
+            Work::Nothing => false,
             Work::Swap(_) => true,
+            Work::Check { unit, .. } => *unit > 1,
             Work::Fields(fields) => fields.iter().any(|field| field.fix.swaps()),
         }
     }
@@ -88,7 +100,7 @@ impl Fix {
     pub(super) fn checks(&self) -> bool {
         match &self.work {
             Work::Nothing | Work::Swap(_) => false,
-            Work::Check(..) => true,
+            Work::Check { .. } => true,
             Work::Fields(fields) => fields.iter().any(|field| field.fix.checks()),
         }
     }
@@ -102,8 +114,8 @@ impl Fix {
     /// Turns the bytes of whole elements round.
     pub(super) fn swap(&self, bytes: &mut [u8]) {
         match &self.work {
-            Work::Nothing | Work::Check(..) => {}
-            Work::Swap(unit) => swap_units(bytes, *unit),
+            Work::Nothing | Work::Check { unit: 1, .. } => {}
+            Work::Swap(unit) | Work::Check { unit, .. } => swap_units(bytes, *unit),
             Work::Fields(fields) => {
                 for FieldFix { offset, size, fix, .. } in fields.iter().filter(|field| field.fix.swaps()) {
                     match fix.work {
@@ -122,7 +134,7 @@ impl Fix {
     pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
         match &self.work {
             Work::Nothing | Work::Swap(_) => Ok(()),
-            Work::Check(check, explain) => match check(bytes) {
+            Work::Check { check, explain, .. } => match check(bytes) {
                 None => Ok(()),
                 Some(index) => {
                     let kind = explain(&bytes[index * self.item..][..self.item]);

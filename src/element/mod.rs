@@ -4,6 +4,7 @@
 //! bytes are the memory), *coded* (items of fixed size, decoded one by one), *whole* (the payload is one unit).
 //! `transfer` has one loop for each. `cast` alone turns bytes into elements.
 
+mod array;
 mod boolean;
 mod bytes;
 pub(crate) mod cast;
@@ -18,9 +19,12 @@ mod swap;
 mod text;
 mod time;
 mod void;
+mod wrapped;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
+#[doc(hidden)]
+pub use cast::{Enumeration, Newtype};
 pub(crate) use convert::{Change, change};
 #[cfg(feature = "object")]
 pub(crate) use convert::{spelled_complex, spelled_double};
@@ -29,6 +33,8 @@ pub use longdouble::LongDouble;
 pub use text::Chars;
 pub use time::{Datetime64, Timedelta64, units};
 pub use void::Void;
+#[doc(hidden)]
+pub use wrapped::*;
 
 use crate::dtype::{DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -40,8 +46,9 @@ use cast::{Plain, PlainOut};
 ///
 /// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`LongDouble`],
 /// [`Complex`](num_complex::Complex) of these, `String`, `Vec<u8>`, [`Bytes`], [`Chars`], [`Void`], [`Datetime64`],
-/// [`Timedelta64`], with the feature `half-2` for `half::f16` and `half::bf16`, and for structs that derive
-/// [`Record`](macro@crate::Record). The methods are the library's own.
+/// [`Timedelta64`], with the feature `half-2` for `half::f16` and `half::bf16`, for structs that derive
+/// [`Record`](macro@crate::Record), and for arrays `[T; N]` of any of these: they are the innermost axis of the array in the
+/// file, so that an `Array1<[f32; 3]>` has the shape (n, 3) there. The methods are the library's own.
 ///
 /// ```
 /// use ndarray::ArrayD;
@@ -54,11 +61,16 @@ use cast::{Plain, PlainOut};
 /// # assert!(load::<f32>(b"").is_err());
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type that elements can be read as",
-    label = "no element of an array file",
-    note = "numbers of a fixed size, bool, Complex, text and times are; usize and char are not; a struct derives Record"
+    message = "`{Self}` is not a type that elements can be read as",
+    label = "not an element of an array file",
+    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and char are not; a struct \
+            derives Record or, around one element, Element; so does an enum"
 )]
 pub trait ReadableElement: Sized + Send + Sync {
+    /// Adds the axes that an element has of its own, which are the innermost of an array in a file.
+    #[doc(hidden)]
+    fn inner_axes(_axes: &mut Vec<usize>) {}
+
     /// How elements of this dtype are read, or why not.
     #[doc(hidden)]
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>>;
@@ -80,9 +92,10 @@ pub trait ReadableElement: Sized + Send + Sync {
 /// # assert!(save(ndarray::aview1(&[1u8])).is_ok());
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type whose elements can be written",
-    label = "no element of an array file",
-    note = "numbers of a fixed size, bool, Complex, text and times are; usize and char are not; a struct derives Record"
+    message = "`{Self}` is not a type whose elements can be written",
+    label = "not an element of an array file",
+    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and char are not; a struct \
+            derives Record or, around one element, Element; so does an enum"
 )]
 pub trait WritableElement: Sized + Send + Sync {
     /// The dtype to write these elements as. It may depend on their values (the width of text).

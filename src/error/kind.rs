@@ -116,6 +116,16 @@ pub enum ErrorKind {
         /// The byte.
         found: u8,
     },
+    /// A number that no variant of an enum has.
+    #[non_exhaustive]
+    NoVariant {
+        /// The number.
+        found: i128,
+        /// The name of the enum.
+        of: &'static str,
+        /// The type of the number.
+        number: &'static str,
+    },
 
     /// A number in a text that is no character: beyond U+10FFFF, or a surrogate.
     #[non_exhaustive]
@@ -440,6 +450,7 @@ impl ErrorKind {
             | Self::Overflow { .. }
             | Self::Trailing { .. }
             | Self::BadBool { .. }
+            | Self::NoVariant { .. }
             | Self::BadUnicode { .. }
             | Self::BadUtf8 { .. }
             | Self::BadZip { .. }
@@ -496,6 +507,7 @@ impl ErrorKind {
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
             Self::UncommittedRows { .. } => Help::RecoverRows,
             Self::BadBool { .. } => read_as("u8"),
+            Self::NoVariant { number, .. } => read_as(number),
             Self::BadUnicode { .. } => read_as("Chars"),
             Self::BadUtf8 { .. } => read_as("Vec<u8> or Bytes"),
             Self::MissingField { .. } => Help::RenameField,

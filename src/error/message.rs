@@ -57,6 +57,9 @@ impl fmt::Display for ErrorKind {
                 let least = if *at_least { "at least " } else { "" };
                 write!(f, "found {least}{}{} after the array", Count(*bytes, "byte"), Rows(*rows))
             }
+            Self::NoVariant { found, of, .. } => {
+                write!(f, "expected a variant of the enum {of}, found {found}")
+            }
             Self::BadBool { found } => write!(f, "expected a bool of 0 or 1, found {found}"),
             Self::BadUnicode { code } => write!(f, "expected a Unicode character, found {code:#X}"),
             Self::BadUtf8 { valid_up_to } => write!(f, "invalid UTF-8 at byte {valid_up_to} of the string"),

@@ -65,11 +65,12 @@ impl ArrayFormat for Ra {
     }
 
     fn gate<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
+        let options = options.clone().with_innermost_first();
         if found.eltype != 0 {
-            return Cow::Borrowed(options);
+            return Cow::Owned(options);
         }
         let order = if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
-        Cow::Owned(options.clone().with_composites(order))
+        Cow::Owned(options.with_composites(order))
     }
 
     fn with_payload<T>(

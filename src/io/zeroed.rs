@@ -20,6 +20,12 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     shape: ndarray::Shape<D>,
     options: &WriteOptions,
 ) -> Result<()> {
+    const {
+        assert!(
+            A::FILED.has_zero(),
+            "zeros are no value of these elements: no variant of an enum has the number 0"
+        );
+    }
     let (order, shape) = parts_of(shape);
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{MAGIC, Version};
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::shape::Order;
@@ -61,7 +62,11 @@ fn format_text(
         let error = Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, reason });
         return Err(error.with_help(Help::WriteAs { rust_type: "Complex<f32>" }));
     }
-    let text = text(header);
+    if matches!(header.dtype(), DType::Subarray(_)) && header.order() == Order::Fortran {
+        let reason = "elements that are arrays themselves are written in C order only: in Fortran order their parts would be apart";
+        return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+    }
+    let text = text(&*header.ungrouped()?);
     let is_latin1 = text.is_ascii() || text.chars().all(|char| u32::from(char) <= 0xFF);
     let fits = |version| {
         let has_letters = is_latin1 || version == Version::V3;
@@ -94,7 +99,7 @@ pub(crate) fn format_in_place(
     len: usize,
     is_in_one_sector: bool,
 ) -> Option<Vec<u8>> {
-    let mut text = text(header);
+    let mut text = text(&*header.ungrouped().ok()?);
     if is_in_one_sector {
         text = in_one_sector(text, version);
     }

@@ -40,6 +40,7 @@ pub struct ReadOptions {
     old_text: OldText,
     /// Raw bytes are taken for records of their size, in this byte order.
     composites: Option<ByteOrder>,
+    innermost_first: bool,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
 }
@@ -196,6 +197,20 @@ impl ReadOptions {
     /// The same for a file whose composite elements are known by their size alone.
     pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
         Self { composites: Some(order), ..self }
+    }
+
+    /// The same without the callback, for a part of what it is told about.
+    pub(crate) fn without_progress(&self) -> Self {
+        Self { progress: None, ..self.clone() }
+    }
+
+    /// The same for a file whose axes are listed from the fastest to the slowest.
+    pub(crate) fn with_innermost_first(self) -> Self {
+        Self { innermost_first: true, ..self }
+    }
+
+    pub(crate) fn is_innermost_first(&self) -> bool {
+        self.innermost_first
     }
 
     pub(crate) fn the_composites(&self) -> Option<ByteOrder> {

@@ -8,7 +8,7 @@ use std::thread;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::ArrayFile;
-use super::select::Selection;
+use super::select::Axes;
 use crate::element::ReadableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::ArrayFormat;
@@ -27,7 +27,7 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
 
 impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     pub(super) fn new(file: &'a ArrayFile<F>, axis: usize, length: usize) -> Result<Self> {
-        let shape = file.header().the_shape();
+        let shape = &Axes::of::<A>(file.header(), &file.options)?.shape;
         if D::NDIM.is_some_and(|wanted| wanted != shape.ndim()) {
             let wanted = D::NDIM.unwrap_or_default();
             return Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into());
@@ -43,7 +43,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     fn next_into(&mut self, array: Option<Array<A, D>>) -> Option<Result<Array<A, D>>> {
         let start = Some(self.next).filter(|start| *start < self.end)?;
         let count = self.length.min(self.end - start);
-        let selection = Selection::along(self.file.header().the_shape(), self.axis, start, count);
+        let axes = Axes::of::<A>(self.file.header(), &self.file.options);
+        let selection = axes.expect("`new` has seen the axes").along(self.axis, start, count);
         let piece = match array.filter(|array| array.len_of(Axis(self.axis)) == count) {
             Some(mut array) => self.file.select_into(&selection, &mut array).map(|()| array),
             None => self.file.select(&selection),

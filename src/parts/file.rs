@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
 
 use super::Chunks;
-use super::select::Selection;
+use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::dtype::DType;
 use crate::element::ReadableElement;
@@ -86,7 +86,7 @@ pub struct ArrayFile<F: ArrayFormat> {
     pub(super) locked: Option<Locked>,
     found: F::Found,
     data_offset: usize,
-    options: ReadOptions,
+    pub(super) options: ReadOptions,
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -315,8 +315,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: ReadableElement,
         I: SliceArg<IxDyn>,
     {
-        let selection =
-            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
+        let selection = self.selection::<A>(&slice).map_err(|error| self.at_path(error))?;
         let array: ArrayD<A> = self.select(&selection)?;
         arranged(&selection, array).map_err(|error| self.at_path(error))
     }
@@ -351,8 +350,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: ReadableElement,
         I: SliceArg<IxDyn>,
     {
-        let selection =
-            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
+        let selection = self.selection::<A>(&slice).map_err(|error| self.at_path(error))?;
         self.select_into(&selection, array)
     }
 
@@ -482,8 +480,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     {
         /// How many bytes of rows are read at a time.
         const AT_A_TIME: usize = 1 << 20;
-        let axis = slowest(self.header());
-        let rows = self.shape().get(axis).copied().unwrap_or(0);
+        let shape = Axes::of::<A>(self.header(), &self.options).map_err(|error| self.at_path(error))?.shape;
+        let axis = slowest(self.order(), &shape);
+        let rows = shape.dims().get(axis).copied().unwrap_or(0);
         let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1);
         let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1))?;
         Ok(chunks.flat_map(move |chunk| {
@@ -496,6 +495,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
             };
             rows.into_iter().chain(error)
         }))
+    }
+
+    fn selection<A: ReadableElement>(&self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
+        Axes::of::<A>(self.header(), &self.options)?.selection(slice)
     }
 
     pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
@@ -551,10 +554,10 @@ impl NpyFile {
 }
 
 /// The axis that varies slowest.
-pub(super) fn slowest(header: &Header) -> usize {
-    match header.order() {
+fn slowest(order: Order, shape: &Shape) -> usize {
+    match order {
         Order::C => 0,
-        Order::Fortran => header.the_shape().ndim().saturating_sub(1),
+        Order::Fortran => shape.ndim().saturating_sub(1),
     }
 }
 
@@ -600,9 +603,9 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     {
         let (reader, found, options) = self.parts()?;
         let found_header = F::header(found);
-        let selection = Selection::of(found_header.the_shape(), &slice)?;
-        let (header, picked) = selection.locate(found_header)?;
         let options = F::gate(found, options);
+        let selection = Axes::of::<A>(found_header, &options)?.selection(&slice)?;
+        let (header, picked) = selection.locate(found_header)?;
         let start = reader.stream_position()?;
         let mut runs = Runs { reader, start, picked: &picked, at: 0 };
         let mut source = Source::of(&mut runs);

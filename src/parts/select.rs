@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
+use crate::element::ReadableElement;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
+use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::Picked;
 
@@ -22,6 +24,61 @@ struct Taken {
 pub(crate) struct Selection {
     axes: Vec<Taken>,
     elements: Vec<SliceInfoElem>,
+    /// The axes that belong to the elements, of which all is taken.
+    inner: Inner,
+}
+
+/// The axes of a file that belong to elements which are arrays themselves: for most elements, none.
+#[derive(Default)]
+struct Inner {
+    lengths: Vec<usize>,
+    come_first: bool,
+}
+
+/// The axes of a file as elements of a type see them.
+pub(super) struct Axes {
+    pub(super) shape: Shape,
+    inner: Inner,
+}
+
+impl Axes {
+    /// An error if there are fewer axes than the elements have.
+    pub(super) fn of<A: ReadableElement>(header: &Header, options: &ReadOptions) -> Result<Self> {
+        let mut inner = Vec::new();
+        A::inner_axes(&mut inner);
+        let dims = header.shape();
+        let Some(ndim) = dims.len().checked_sub(inner.len()) else {
+            return Err(
+                ErrorKind::RankMismatch { found: header.the_shape().clone(), wanted: inner.len() }.into()
+            );
+        };
+        let come_first = options.is_innermost_first();
+        let (shape, lengths) = if come_first {
+            (&dims[inner.len()..], &dims[..inner.len()])
+        } else {
+            (&dims[..ndim], &dims[ndim..])
+        };
+        Ok(Self { shape: shape.into(), inner: Inner { lengths: lengths.to_vec(), come_first } })
+    }
+
+    /// What a slice takes.
+    pub(super) fn selection(self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
+        Ok(Selection { inner: self.inner, ..Selection::of(&self.shape, slice)? })
+    }
+
+    /// Some indices in a row along one axis, and all along the others.
+    pub(super) fn along(self, axis: usize, start: usize, count: usize) -> Selection {
+        let mut axes: Vec<Taken> = self.shape.dims().iter().map(Taken::all).collect();
+        axes[axis] = Taken { start, count, step: 1, is_reversed: false };
+        let elements = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; axes.len()];
+        Selection { axes, elements, inner: self.inner }
+    }
+}
+
+impl Taken {
+    fn all(length: &usize) -> Self {
+        Self { start: 0, count: *length, step: 1, is_reversed: false }
+    }
 }
 
 impl Selection {
@@ -35,27 +92,21 @@ impl Selection {
             axes.push(taken(*element, *length)?);
         }
         match lengths.next() {
-            None => Ok(Self { axes, elements }),
+            None => Ok(Self { axes, elements, inner: Inner::default() }),
             Some(_) => Err(other_rank(shape, &elements)),
         }
     }
 
-    /// Some indices in a row along one axis, and all along the others.
-    pub(super) fn along(shape: &Shape, axis: usize, start: usize, count: usize) -> Self {
-        let all = |length: &usize| Taken { start: 0, count: *length, step: 1, is_reversed: false };
-        let mut axes: Vec<Taken> = shape.dims().iter().map(all).collect();
-        axes[axis] = Taken { start, count, step: 1, is_reversed: false };
-        let elements = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; axes.len()];
-        Self { axes, elements }
-    }
-
     /// The header of what is taken, with all axes of the array, and where in the file its bytes are.
     pub(super) fn locate(&self, header: &Header) -> Result<(Header, Picked)> {
-        let counts: Vec<usize> = self.axes.iter().map(|taken| taken.count).collect();
+        let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
+        let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
+        let all = || first.iter().chain(second);
+        let counts: Vec<usize> = all().map(|taken| taken.count).collect();
         let strides = header.the_shape().strides(header.order());
         let mut start = 0;
-        let mut axes = Vec::with_capacity(self.axes.len());
-        for (taken, stride) in self.axes.iter().zip(strides) {
+        let mut axes = Vec::with_capacity(counts.len());
+        for (taken, stride) in all().zip(strides) {
             start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride as u64));
             axes.push((taken.count, (taken.step as u64).saturating_mul(stride as u64)));
         }

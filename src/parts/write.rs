@@ -99,11 +99,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
         slice: &impl SliceArg<IxDyn>,
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
-        let header = self.header();
         if self.locked.is_none() {
             let reason = "the file was opened for reading".into();
             return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::OpenToWrite));
         }
+        let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.the_shape(), slice)?;
         let view = selection.target(array.view().into_dyn())?;
@@ -111,44 +111,47 @@ impl<F: ArrayFormat> ArrayFile<F> {
         if view.is_empty() || header.dtype().item_size() == 0 {
             return Ok(());
         }
-        self.put_pieces(view, start, &places, &options)
+        self.put_pieces(header, view, start, &places, &options)
     }
 
     /// A part that is large is made piece by piece: it is halved along the axis that varies slowest in the file, as often as needed.
     fn put_pieces<A: WritableElement>(
         &self,
+        header: &Header,
         view: ArrayViewD<'_, A>,
         start: u64,
         places: &[(usize, u64)],
         options: &WriteOptions,
     ) -> Result<()> {
-        let bytes = view.len().saturating_mul(self.dtype().item_size());
+        let bytes = view.len().saturating_mul(header.dtype().item_size());
         let is_long = |axis: &usize| view.len_of(Axis(*axis)) > 1;
-        let slowest = match self.order() {
+        let slowest = match header.order() {
             Order::C => (0..view.ndim()).find(is_long),
             Order::Fortran => (0..view.ndim()).rev().find(is_long),
         };
         let Some(axis) = slowest.filter(|_| bytes > BLOCK) else {
-            return self.put_piece(&view, start, places, options);
+            return self.put_piece(header, &view, start, places, options);
         };
         let half = view.len_of(Axis(axis)) / 2;
         let (one, two) = view.split_at(Axis(axis), half);
-        self.put_pieces(one, start, places, options)?;
-        self.put_pieces(two, start + half as u64 * places[axis].1, places, options)
+        self.put_pieces(header, one, start, places, options)?;
+        self.put_pieces(header, two, start + half as u64 * places[axis].1, places, options)
     }
 
     fn put_piece<A: WritableElement>(
         &self,
+        header: &Header,
         piece: &ArrayViewD<'_, A>,
         start: u64,
         places: &[(usize, u64)],
         options: &WriteOptions,
     ) -> Result<()> {
-        let item = self.dtype().item_size();
+        let (dtype, order) = (header.dtype(), header.order());
+        let item = dtype.item_size();
         // What lies together in the file lies together in the block.
-        let is_fortran = self.order() == Order::Fortran;
+        let is_fortran = order == Order::Fortran;
         let turned = if is_fortran { piece.t() } else { piece.view() };
-        let header = Header::new(self.dtype().clone(), Order::C, [piece.len()].into())?;
+        let header = Header::new(dtype.clone(), Order::C, [piece.len()].into())?;
         let mut bytes = Vec::new();
         if A::FILED.varies() {
             A::dtype_for(&mut piece.iter(), options)?; // an error if a text is too long
@@ -162,7 +165,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             Vec::new(),
             &header,
             items,
-            &A::emit(self.dtype()),
+            &A::emit(dtype),
             options,
         )?;
         let mut from = item as u64;

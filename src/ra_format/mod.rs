@@ -107,6 +107,7 @@ impl RaHeader {
 
     /// The header of an array that is not packed.
     pub(crate) fn of(header: &Header, eltype_5: bool) -> Result<Self> {
+        let header = &*header.ungrouped()?;
         let (eltype, is_big_endian) = kind::of(header.dtype(), eltype_5)?;
         let bytes = header.payload_len().unwrap_or_default() as u64;
         let mut dims = header.shape().to_vec();

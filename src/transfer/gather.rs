@@ -95,7 +95,7 @@ fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
 
 /// Puts elements of so many bytes that are packed in the order of some axes into another order of them: `order` names those axes
 /// as they are wanted, the slowest first.
-pub(super) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
+pub(crate) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
     match item {
         0 => {}
         1 => turn_units::<1>(items, lens, order, 1, into),

@@ -28,6 +28,7 @@ pub(crate) use block::Block;
 pub(crate) use deflate::{Deflate, Deflaters};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
+pub(crate) use gather::turn;
 pub(crate) use pick::Picked;
 pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
@@ -46,6 +47,13 @@ use crate::error::{ErrorKind, Result};
 
 /// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
 pub(crate) const BLOCK: usize = 256 << 10;
+
+/// Zeros for so many bytes.
+pub(crate) fn zeroed_words(len: usize) -> Result<Vec<u128>> {
+    let mut words = Vec::new();
+    aligned(&mut words, len)?;
+    Ok(words)
+}
 
 /// Memory for so many bytes, at an address that suits every element. What was in it before is of no interest.
 fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {

@@ -6,6 +6,8 @@ mod support;
 
 mod changes;
 mod convert;
+#[cfg(all(feature = "derive", feature = "mmap"))]
+mod elements;
 mod maps;
 #[cfg(feature = "npz")]
 mod npz;

@@ -28,7 +28,7 @@ names! {
     Error Result
     // Elements.
     ReadableElement ViewElement ViewMutElement WritableElement
-    Bytes Chars DType Datetime64 LongDouble Record Timedelta64 Void
+    Bytes Chars DType Datetime64 Element LongDouble Record Timedelta64 Void
 }
 
 /// What `lib.rs` exports outside of its modules. (The aliases of `Error` that `ndarray-npy` has names for are not counted.)

@@ -45,6 +45,19 @@ mod moved {
     }
 }
 
+/// A newtype.
+#[derive(::ndarray_io::Element)]
+#[repr(transparent)]
+pub struct Metres(f64);
+
+/// An enum.
+#[derive(::ndarray_io::Element)]
+#[repr(u8)]
+pub enum Tissue {
+    /// A variant.
+    Air,
+}
+
 fn main() {
     fn is_element<A: ::ndarray_io::ReadableElement + ::ndarray_io::WritableElement>() {}
     fn is_viewable<A: ::ndarray_io::ViewElement>() {}

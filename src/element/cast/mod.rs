@@ -8,6 +8,7 @@
 
 mod room;
 mod view;
+mod wrapped;
 
 use std::marker::PhantomData;
 use std::slice;
@@ -16,6 +17,8 @@ use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ndarray::ArrayView2;
 pub(crate) use room::{Part, Room};
 pub(crate) use view::{Spread, view, view_mut, view_spread, view_spread_mut};
+pub use wrapped::{Enumeration, Newtype};
+pub(super) use wrapped::{inner, inner_slice, unwrap, variants, wrap};
 
 use super::fix::{Explain, Fix};
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};

@@ -7,7 +7,6 @@
 //!
 //! The derive says what a struct is ([`RecordType`]) and nothing else; what follows from it is said here.
 
-mod array;
 mod read;
 mod spec;
 mod view;

@@ -15,21 +15,50 @@ pub struct Filed {
     pub takes_len: bool,
     /// Whether some values of the type do not fit.
     varies: bool,
+    /// Whether it has axes of its own.
+    is_array: bool,
+    /// Whether zeros are one of its values.
+    has_zero: bool,
 }
 
 impl Filed {
     /// Of a type whose file looks like its memory.
     pub const fn of<T>() -> Self {
-        Self { size: size_of::<T>(), align: align_of::<T>(), takes_len: false, varies: false }
+        Self {
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+            takes_len: false,
+            varies: false,
+            is_array: false,
+            has_zero: true,
+        }
+    }
+
+    /// Of an enum.
+    pub(crate) const fn of_enum<T>(has_zero: bool) -> Self {
+        Self { has_zero, ..Self::of::<T>() }
     }
 
     /// Of texts that are made of so many bytes for each unit of their width.
     pub(crate) const fn text(unit: usize) -> Self {
-        Self { size: unit, align: unit, takes_len: true, varies: true }
+        Self { size: unit, align: unit, takes_len: true, varies: true, is_array: false, has_zero: true }
     }
 
-    pub(super) const fn times(self, count: usize) -> Self {
+    const fn times(self, count: usize) -> Self {
         Self { size: self.size.saturating_mul(count), ..self }
+    }
+
+    /// Of an array of so many.
+    pub(in crate::element) const fn repeated(self, count: usize) -> Self {
+        Self { is_array: true, ..self.times(count) }
+    }
+
+    pub(crate) const fn has_zero(self) -> bool {
+        self.has_zero
+    }
+
+    pub(crate) const fn is_array(self) -> bool {
+        self.is_array
     }
 
     pub(crate) const fn varies(self) -> bool {
@@ -205,12 +234,20 @@ impl RecordSpec {
 
     /// What a struct takes in a file.
     pub const fn filed(&self) -> Filed {
-        let (mut varies, mut index) = (false, 0);
+        let (mut varies, mut has_zero, mut index) = (false, true, 0);
         while index < self.fields.len() {
             varies |= self.fields[index].filed.varies;
+            has_zero &= self.fields[index].filed.has_zero;
             index += 1;
         }
-        Filed { size: self.size(), align: self.alignment(), takes_len: false, varies }
+        Filed {
+            size: self.size(),
+            align: self.alignment(),
+            takes_len: false,
+            varies,
+            is_array: false,
+            has_zero,
+        }
     }
 
     /// The dtype to write such structs as.

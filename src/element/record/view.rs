@@ -24,12 +24,6 @@ impl<T: ViewMutElement> ViewMutField for T {
     const IS_FULL: () = <T as ViewMutElement>::IS_FULL;
 }
 
-impl<T: ViewField, const N: usize> ViewField for [T; N] {}
-
-impl<T: ViewMutField, const N: usize> ViewMutField for [T; N] {
-    const IS_FULL: () = T::IS_FULL;
-}
-
 impl<F: ViewField> ViewField for Of<'_, F> {}
 
 impl<F: ViewMutField> ViewMutField for Of<'_, F> {

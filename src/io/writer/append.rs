@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::super::change::{self, Purpose};
 use super::super::payload;
-use super::header::{growing_axis, grown, options_for, rewrite};
+use super::header::{grouped_for, growing_axis, grown, options_for, rewrite};
 use super::{End, NpyWriter};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
@@ -185,7 +185,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
 
     fn go_on(mut file: File, surplus: UncommittedRows, options: &WriteOptions) -> Result<Self> {
         let (found, head, have) = look(&file)?;
-        let header = &found.header;
+        let header = grouped_for::<A>(&found.header, None, false)?;
         let dtype = header.dtype();
         options_for::<A>(dtype, options)?;
         let row = match (header.order(), header.shape()) {

@@ -1,11 +1,13 @@
 //! The header of an array that is written piece by piece: its dtype, its shape, and writing it again.
 
+use std::borrow::Cow;
 use std::io::{Seek, SeekFrom, Write};
 
 use super::super::change;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
+use crate::header::{Grouped, Header};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{Sink, os};
@@ -28,7 +30,8 @@ pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DT
 
 /// The options with the width that a file's text has.
 pub(super) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
-    match dtype.as_scalar() {
+    let base = if let DType::Subarray(subarray) = dtype { subarray.base() } else { dtype };
+    match base.as_scalar() {
         Some(scalar) if A::FILED.takes_len => {
             let unit = if scalar.kind() == Kind::Text { 4 } else { 1 };
             options.for_field(Some(scalar.size() / unit))
@@ -70,6 +73,25 @@ pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) 
         Some(file) => change::with_header_lock(file, change::Mode::Exclusive, write),
         None => write(),
     }
+}
+
+/// The header of a file as elements of a type see it, of which parts are written where they are.
+pub(crate) fn grouped_for<A: WritableElement>(
+    header: &Header,
+    ndim: Option<usize>,
+    innermost_first: bool,
+) -> Result<Cow<'_, Header>> {
+    let own = if A::FILED.is_array() { Some(DType::of::<A>()?) } else { None };
+    let inner = match &own {
+        Some(DType::Subarray(own)) => own.shape(),
+        _ => &[],
+    };
+    let Grouped { header, is_scattered } = header.grouped(inner, ndim, innermost_first)?;
+    if is_scattered {
+        let reason = "elements that are arrays themselves are apart in a file in Fortran order".into();
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    Ok(header)
 }
 
 /// The options with which elements of a type are those of a file; an error if no options make them so.

@@ -4,7 +4,7 @@ mod append;
 mod header;
 
 pub use append::{UncommittedRows, grow_header, grow_header_with};
-pub(crate) use header::options_for;
+pub(crate) use header::{grouped_for, options_for};
 
 use std::fs::{self, File};
 use std::io::{Seek, Write};

@@ -1,0 +1,247 @@
+//! `#[derive(Element)]`: newtypes of elements, and enums whose variants are numbers.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, Path, Result, Type, parse_quote};
+
+/// The types that an enum's `repr` may name, all of which NumPy has.
+const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let library = library(&input.attrs)?;
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        let message = "an element owns what it is made of: what is read lives longer than the file's bytes";
+        return Err(Error::new(lifetime.span(), message));
+    }
+    match &input.data {
+        Data::Struct(data) => newtype(input, &data.fields, &library),
+        Data::Enum(data) => enumeration(input, data, &library),
+        Data::Union(data) => {
+            let message = "a union is not an element: its bytes do not say which field they are";
+            Err(Error::new(data.union_token.span, message))
+        }
+    }
+}
+
+/// Where the library is.
+fn library(attributes: &[Attribute]) -> Result<Path> {
+    let mut library = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("element")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("crate") {
+                return Err(meta.error("an element has the attribute `crate` only"));
+            }
+            library = Some(meta.value()?.call(Path::parse_mod_style)?);
+            Ok(())
+        })?;
+    }
+    Ok(library.unwrap_or_else(|| parse_quote!(::ndarray_io)))
+}
+
+/// The words in `#[repr(…)]`.
+fn reprs(attributes: &[Attribute]) -> Result<Vec<Ident>> {
+    let mut found = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            found.extend(meta.path.get_ident().cloned());
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<TokenStream>()?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<TokenStream> {
+    let is_marker = |type_: &Type| {
+        matches!(type_, Type::Path(path)
+            if path.path.segments.last().is_some_and(|segment| segment.ident == "PhantomData"))
+    };
+    let mut stored = fields.iter().filter(|field| !is_marker(&field.ty));
+    let (Some(field), None) = (stored.next(), stored.next()) else {
+        let message =
+            "a newtype has one field, besides any `PhantomData`; a struct of several derives `Record`";
+        return Err(Error::new(input.ident.span(), message));
+    };
+    if !reprs(&input.attrs)?.iter().any(|repr| repr == "transparent") {
+        let message = "a newtype needs `#[repr(transparent)]`, so that it is laid out as what it wraps";
+        return Err(Error::new(input.ident.span(), message));
+    }
+    let (ident, type_) = (&input.ident, &field.ty);
+    let private = quote!(#library::__private);
+    let is_concrete = input.generics.params.is_empty();
+    // Of a type without parameters the compiler looks at bounds at once: the one of `Inner` is enough to say that it fails.
+    let with = |bound: TokenStream, is_static: bool| {
+        let mut generics = input.generics.clone();
+        let clause = generics.make_where_clause();
+        if !is_concrete {
+            clause
+                .predicates
+                .push(parse_quote!(#type_: #library::ReadableElement + #library::WritableElement + 'static));
+            clause.predicates.push(
+                parse_quote!(Self: #private::core::marker::Send + #private::core::marker::Sync + 'static),
+            );
+        }
+        if !is_static {
+            clause.predicates.push(parse_quote!(for<'of> #private::Of<'of, #type_>: #private::#bound));
+        }
+        generics
+    };
+    let generics = with(TokenStream::new(), true);
+    let (implemented, arguments, clause) = generics.split_for_impl();
+    let inner = quote_spanned!(type_.span() => #type_);
+    let elements = implementations(
+        &quote!(#implemented),
+        &quote!(#ident #arguments),
+        &quote!(#clause),
+        library,
+        &Calls {
+            axes: quote!(#private::newtype_axes::<Self>(axes)),
+            accept: quote!(#private::accept_newtype(dtype, options)),
+            filed: quote!(#private::newtype_filed::<Self>()),
+            dtype: quote!(#private::newtype_dtype(items, options)),
+            emit: quote!(#private::emit_newtype(dtype)),
+        },
+    );
+    let views = with(quote!(ViewField), false);
+    let (view_implemented, view_arguments, view_clause) = views.split_for_impl();
+    let changes = with(quote!(ViewMutField), false);
+    let (mut_implemented, mut_arguments, mut_clause) = changes.split_for_impl();
+    Ok(quote! { const _: () = {
+        // SAFETY: `repr(transparent)` is there, and the field is the only one that may have a size.
+        #[automatically_derived]
+        unsafe impl #implemented #private::Newtype for #ident #arguments #clause {
+            type Inner = #inner;
+        }
+
+        #elements
+
+        #[automatically_derived]
+        impl #view_implemented #library::ViewElement for #ident #view_arguments #view_clause {}
+
+        // SAFETY: it is the field, of which the bound says so.
+        #[automatically_derived]
+        unsafe impl #mut_implemented #library::ViewMutElement for #ident #mut_arguments #mut_clause {
+            const IS_FULL: () = <#private::Of<'static, #type_> as #private::ViewMutField>::IS_FULL;
+        }
+    }; })
+}
+
+fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<TokenStream> {
+    let ident = &input.ident;
+    if let Some(variant) = data.variants.iter().find(|variant| !matches!(variant.fields, Fields::Unit)) {
+        let message =
+            "an element is an enum without fields: NumPy has a number for it, and nothing for fields";
+        return Err(Error::new(variant.span(), message));
+    }
+    if data.variants.is_empty() {
+        return Err(Error::new(ident.span(), "an enum without variants has no values"));
+    }
+    let reprs = reprs(&input.attrs)?;
+    let Some(number) = reprs.iter().find(|repr| NUMBERS.iter().any(|number| repr == number)) else {
+        let message = "an enum needs an integer that NumPy has as its `repr`, such as `#[repr(u8)]`";
+        let at = reprs.first().map_or(ident.span(), Ident::span);
+        return Err(Error::new(at, message));
+    };
+    let private = quote!(#library::__private);
+    let number = quote!(#private::core::primitive::#number);
+    let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let constants: Vec<_> = (0..variants.len())
+        .map(|index| Ident::new(&format!("VARIANT_{index}"), Span::mixed_site()))
+        .collect();
+    let name = ident.to_string();
+    let elements = implementations(
+        &TokenStream::new(),
+        &quote!(#ident),
+        &TokenStream::new(),
+        library,
+        &Calls {
+            axes: TokenStream::new(),
+            accept: quote!(#private::accept_enum(dtype, options)),
+            filed: quote!(#private::enum_filed::<Self>()),
+            dtype: quote!({ let _ = items; #private::enum_dtype::<Self>(options) }),
+            emit: quote!(#private::emit_enum(dtype)),
+        },
+    );
+    Ok(quote! { const _: () = {
+        #(const #constants: #number = #ident::#variants as #number;)*
+
+        // SAFETY: the enum has this `repr`, and the numbers are those of its variants.
+        #[automatically_derived]
+        unsafe impl #private::Enumeration for #ident {
+            type Number = #number;
+            const NAME: &'static #private::core::primitive::str = #name;
+            const HAS_ZERO: #private::core::primitive::bool = #(#constants == 0)||*;
+
+            #[inline]
+            fn is_valid(number: #number) -> #private::core::primitive::bool {
+                #private::core::matches!(number, #(#constants)|*)
+            }
+        }
+
+        #elements
+
+        #[automatically_derived]
+        impl #library::ViewElement for #ident {}
+
+        // SAFETY: it is a number, which has no padding.
+        #[automatically_derived]
+        unsafe impl #library::ViewMutElement for #ident {}
+    }; })
+}
+
+/// What the methods of the traits call.
+struct Calls {
+    axes: TokenStream,
+    accept: TokenStream,
+    filed: TokenStream,
+    dtype: TokenStream,
+    emit: TokenStream,
+}
+
+fn implementations(
+    implemented: &TokenStream,
+    name: &TokenStream,
+    clause: &TokenStream,
+    library: &Path,
+    calls: &Calls,
+) -> TokenStream {
+    let private = quote!(#library::__private);
+    let Calls { axes, accept, filed, dtype, emit } = calls;
+    quote! {
+        #[automatically_derived]
+        impl #implemented #library::ReadableElement for #name #clause {
+            fn inner_axes(axes: &mut ::std::vec::Vec<#private::core::primitive::usize>) {
+                let _ = &axes;
+                #axes
+            }
+
+            fn accept(
+                dtype: &#library::DType,
+                options: &#library::ReadOptions,
+            ) -> #library::Result<#private::How<Self>> {
+                #accept
+            }
+        }
+
+        #[automatically_derived]
+        impl #implemented #library::WritableElement for #name #clause {
+            const FILED: #private::Filed = #filed;
+
+            fn dtype_for(
+                items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
+                options: &#library::WriteOptions,
+            ) -> #library::Result<#library::DType> {
+                #dtype
+            }
+
+            fn emit(dtype: &#library::DType) -> #private::Emit<Self> {
+                #emit
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What `derive(Element)` stands for: newtypes of elements, and enums whose variants are numbers.
+
+use super::cast::{Enumeration, Newtype, inner, inner_slice, unwrap, variants, wrap};
+use super::record::Filed;
+use super::{
+    Decode, DecodeWhole, Emit, Encode, EncodeWhole, How, ReadableElement, WritableElement, mismatch,
+};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::header::Header;
+use crate::options::{ReadOptions, WriteOptions};
+
+/// The axes that a newtype has of its own.
+pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
+    O::Inner::inner_axes(axes);
+}
+
+/// How newtypes are read, or why not.
+///
+/// # Errors
+///
+/// Those of the elements within.
+pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<How<O>> {
+    Ok(match O::Inner::accept(dtype, options)? {
+        How::Plain(plain) => How::Plain(plain.wrapped()),
+        How::Coded(decode) => How::Coded(Box::new(Wrapped(decode))),
+        How::Whole(decode) => How::Whole(Box::new(Wrapped(decode))),
+    })
+}
+
+/// What a newtype takes in a file.
+pub const fn newtype_filed<O: Newtype>() -> Filed {
+    <O::Inner as WritableElement>::FILED
+}
+
+/// The dtype to write newtypes as.
+///
+/// # Errors
+///
+/// Those of the elements within.
+pub fn newtype_dtype<O: Newtype>(
+    items: &mut dyn Iterator<Item = &O>,
+    options: &WriteOptions,
+) -> Result<DType> {
+    O::Inner::dtype_for(&mut items.map(inner), options)
+}
+
+/// How newtypes are written as this dtype.
+pub fn emit_newtype<O: Newtype>(dtype: &DType) -> Emit<O> {
+    match O::Inner::emit(dtype) {
+        Emit::Plain(out) => Emit::Plain(out.wrapped()),
+        Emit::Coded(encode) => Emit::Coded(Box::new(Wrapped(encode))),
+        Emit::Whole(encode) => Emit::Whole(Box::new(Wrapped(encode))),
+    }
+}
+
+/// What moves the elements within newtypes.
+struct Wrapped<T: ?Sized>(Box<T>);
+
+impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<O>) -> Result<()> {
+        let mut elements = unwrap(std::mem::take(out));
+        let decoded = self.0.decode(items, count, &mut elements);
+        *out = wrap(elements);
+        decoded
+    }
+}
+
+impl<O: Newtype> DecodeWhole<O> for Wrapped<dyn DecodeWhole<O::Inner>> {
+    fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<O>, usize)> {
+        let (items, used) = self.0.decode(payload, header, options)?;
+        Ok((wrap(items), used))
+    }
+
+    fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<O>> {
+        self.0.taken(items).map(wrap)
+    }
+
+    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
+        self.0.read_one(more)
+    }
+}
+
+impl<O: Newtype> Encode<O> for Wrapped<dyn Encode<O::Inner>> {
+    fn encode(&self, item: &O, into: &mut [u8]) -> Result<()> {
+        self.0.encode(inner(item), into)
+    }
+
+    fn encode_all(&self, items: &[O], size: usize, into: &mut [u8]) -> Result<()> {
+        self.0.encode_all(inner_slice(items), size, into)
+    }
+}
+
+impl<O: Newtype> EncodeWhole<O> for Wrapped<dyn EncodeWhole<O::Inner>> {
+    fn encode(
+        &self,
+        items: &mut dyn Iterator<Item = &O>,
+        header: &Header,
+        options: &WriteOptions,
+    ) -> Result<Vec<u8>> {
+        self.0.encode(&mut items.map(inner), header, options)
+    }
+}
+
+/// How an enum is read, or why not.
+///
+/// # Errors
+///
+/// Those of its numbers.
+pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<How<E>> {
+    Ok(match E::Number::accept(dtype, options)? {
+        How::Plain(plain) => How::Plain(plain.enumerated()),
+        How::Coded(decode) => How::Coded(Box::new(Variants::<E>(decode))),
+        How::Whole(_) => return Err(mismatch(dtype, DType::of::<E::Number>()?, false)),
+    })
+}
+
+/// What an enum takes in a file.
+pub const fn enum_filed<E: Enumeration>() -> Filed {
+    Filed::of_enum::<E>(E::HAS_ZERO)
+}
+
+/// The dtype to write an enum as.
+///
+/// # Errors
+///
+/// Those of its numbers: none.
+pub fn enum_dtype<E: Enumeration>(options: &WriteOptions) -> Result<DType> {
+    E::Number::dtype_for(&mut std::iter::empty(), options)
+}
+
+/// How an enum is written as this dtype.
+pub fn emit_enum<E: Enumeration>(dtype: &DType) -> Emit<E> {
+    match E::Number::emit(dtype) {
+        Emit::Plain(out) => Emit::Plain(out.enumerated()),
+        Emit::Coded(_) | Emit::Whole(_) => unreachable!("numbers are bytes"),
+    }
+}
+
+/// Decodes the numbers of variants.
+struct Variants<E: Enumeration>(Box<dyn Decode<E::Number>>);
+
+impl<E: Enumeration> Decode<E> for Variants<E> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<E>) -> Result<()> {
+        let mut numbers = Vec::with_capacity(count);
+        self.0.decode(items, count, &mut numbers)?;
+        out.extend(variants(numbers)?);
+        Ok(())
+    }
+}

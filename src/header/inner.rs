@@ -1,0 +1,79 @@
+//! Elements that are arrays themselves, `[T; N]`. A file has no such elements, but axes more: the innermost ones, whose
+//! parts follow one another.
+
+use std::borrow::Cow;
+
+use super::{Header, Order, Shape};
+use crate::dtype::{DType, Subarray};
+use crate::error::{ErrorKind, Result};
+
+/// A header as an array of such elements sees it: the innermost axes belong to the dtype, which is a subarray.
+pub(crate) struct Grouped<'h> {
+    pub(crate) header: Cow<'h, Header>,
+    /// Whether the parts of an element are apart in the file, because it is in Fortran order: the payload has to be put into C
+    /// order before it is these elements.
+    pub(crate) is_scattered: bool,
+}
+
+impl Header {
+    /// The header as elements with these axes of their own see it, which are none for most. `innermost_first` is true for a
+    /// format whose axes are listed from the fastest to the slowest (RA).
+    ///
+    /// An error if the array has not `ndim` axes besides, or its own innermost axes are others.
+    pub(crate) fn grouped(
+        &self,
+        inner: &[usize],
+        ndim: Option<usize>,
+        innermost_first: bool,
+    ) -> Result<Grouped<'_>> {
+        let is_grouped = |subarray: &Subarray| {
+            subarray.shape() == inner && ndim.is_none_or(|ndim| ndim == self.shape.ndim())
+        };
+        if inner.is_empty() || matches!(&self.dtype, DType::Subarray(found) if is_grouped(found)) {
+            return Ok(Grouped { header: Cow::Borrowed(self), is_scattered: false });
+        }
+        let dims = self.shape();
+        let outer = ndim.unwrap_or(dims.len().saturating_sub(inner.len()));
+        if dims.len() != outer + inner.len() {
+            return Err(
+                ErrorKind::RankMismatch { found: self.shape.clone(), wanted: outer + inner.len() }.into()
+            );
+        }
+        let innermost_first = innermost_first && self.order == Order::Fortran;
+        let (outer, wanted) = if innermost_first {
+            let outer = &dims[inner.len()..];
+            (outer, inner.iter().rev().chain(outer).copied().collect::<Vec<_>>())
+        } else {
+            let outer = &dims[..outer];
+            (outer, outer.iter().chain(inner).copied().collect())
+        };
+        if wanted != dims {
+            let (found, wanted) = (self.shape.clone(), wanted.into());
+            return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
+        }
+        let Some(dtype) = Subarray::new(self.dtype.clone(), Shape::from(inner)) else {
+            let what = format!("a subarray of shape {} and dtype {}", Shape::from(inner), self.dtype);
+            return Err(ErrorKind::Overflow { what }.into());
+        };
+        // With one long axis at most, both orders are the same.
+        let is_scattered = self.order == Order::Fortran
+            && !innermost_first
+            && self.len > 0
+            && dims.iter().filter(|length| **length > 1).count() > 1;
+        let order = if is_scattered || !innermost_first { Order::C } else { Order::Fortran };
+        let header = Self::new(dtype.into(), order, outer.into())?;
+        Ok(Grouped { header: Cow::Owned(header), is_scattered })
+    }
+
+    /// The header of the same bytes as a file has it: the axes of a subarray are the array's own. In Fortran order they come
+    /// first, the fastest before all others.
+    pub(crate) fn ungrouped(&self) -> Result<Cow<'_, Self>> {
+        let DType::Subarray(subarray) = &self.dtype else { return Ok(Cow::Borrowed(self)) };
+        let (outer, inner) = (self.shape().iter(), subarray.shape().iter());
+        let dims: Vec<usize> = match self.order {
+            Order::C => outer.chain(inner).copied().collect(),
+            Order::Fortran => inner.rev().chain(outer).copied().collect(),
+        };
+        Ok(Cow::Owned(Self::new(subarray.base().clone(), self.order, dims.into())?))
+    }
+}

@@ -1,0 +1,321 @@
+//! Elements that are arrays, newtypes and enums: on every way in and out, compared with the array of plain numbers.
+
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use ndarray::{
+    Array, Array1, Array2, Array3, ArrayD, ArrayView1, ArrayViewMut1, Ix1, Ix2, ShapeBuilder, arr1, arr2, s,
+};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
+use ndarray_io::ra::{RaFile, RaOptions, ReadRaExt, WriteRaExt};
+use ndarray_io::{
+    Casting, DynArray, Element, NpyFile, NpyMmap, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt,
+    ReadOptions, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
+};
+
+/// Files of NumPy's: (2, 3) numbers in Fortran order, of either byte order.
+const FORTRAN: [&[u8]; 2] =
+    [include_bytes!("../../testdata/fortran-li2.npy"), include_bytes!("../../testdata/fortran-bi2.npy")];
+const ROWS: [[i16; 3]; 2] = [[0, 1, 2], [-1, -32768, 32767]]; // by `testdata/manifest.jsonl`
+
+fn numbered(shape: (usize, usize, usize)) -> Array3<i32> {
+    Array3::from_shape_fn(shape, |(i, j, k)| (100 * i + 10 * j + k) as i32)
+}
+
+/// The same numbers as elements that are arrays.
+fn grouped(numbers: &Array3<i32>) -> Array2<[i32; 3]> {
+    let (rows, columns, _) = numbers.dim();
+    Array2::from_shape_fn((rows, columns), |(i, j)| std::array::from_fn(|k| numbers[[i, j, k]]))
+}
+
+fn saved<A: WriteNpyExt>(array: &A) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    file
+}
+
+#[test]
+fn arrays_are_the_innermost_axis() {
+    for file in FORTRAN {
+        assert_eq!(Array1::<[i16; 3]>::read_npy(file).unwrap(), arr1(&ROWS));
+        let all: Array<[[i16; 3]; 2], ndarray::Ix0> = Array::read_npy(file).unwrap();
+        assert_eq!(all.into_scalar(), ROWS);
+        let mut into = Array1::from_elem(2, [7i16; 3]);
+        into.read_npy_into(file).unwrap();
+        assert_eq!(into, arr1(&ROWS));
+        let wide = ReadOptions::new().casting(Casting::Safe);
+        let floats = Array1::<[f64; 3]>::read_npy_with(file, &wide).unwrap();
+        assert_eq!(floats[1], [-1.0, -32768.0, 32767.0]);
+        let view = ArrayView1::<[i16; 3]>::view_npy(file).unwrap_err();
+        assert!(matches!(view.kind(), ErrorKind::NotViewable { .. }), "{view}");
+    }
+    // What is written is what NumPy writes for the array of numbers.
+    for shape in [(2, 4, 3), (1, 1, 3), (0, 2, 3), (5, 0, 3), (1, 300, 3)] {
+        let numbers = numbered(shape);
+        let groups = grouped(&numbers);
+        assert_eq!(saved(&groups), saved(&numbers));
+        assert_eq!(saved(&groups.t()), saved(&numbers.view().permuted_axes([1, 0, 2]).as_standard_layout()));
+        for order in [Order::C, Order::Fortran] {
+            let mut file = Vec::new();
+            numbers.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+            assert_eq!(Array2::<[i32; 3]>::read_npy(&file[..]).unwrap(), groups, "{shape:?} {order:?}");
+            assert_eq!(ArrayD::<[i32; 3]>::read_npy(&file[..]).unwrap(), groups.clone().into_dyn());
+            let any = DynArray::read_npy(&file[..]).unwrap();
+            assert_eq!(any.into_array::<[i32; 3], Ix2>().unwrap(), groups);
+        }
+    }
+}
+
+#[test]
+fn other_axes_are_errors() {
+    let file = saved(&Array2::<f32>::zeros((5, 4)));
+    let error = Array1::<[f32; 3]>::read_npy(&file[..]).unwrap_err();
+    assert_eq!(error.to_string(), "expected the shape (5, 3), found (5, 4)");
+    let error = Array2::<[f32; 4]>::read_npy(&file[..]).unwrap_err();
+    assert_eq!(error.to_string(), "expected an array of 3 axes, found the shape (5, 4)");
+    let error = Array1::<[f64; 4]>::read_npy(&file[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    let flat = saved(&Array1::<f32>::zeros(5));
+    let error = ArrayD::<[[f32; 1]; 5]>::read_npy(&flat[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::RankMismatch { wanted: 2, .. }), "{error}");
+    let options = WriteOptions::new().order(Order::Fortran);
+    let error = arr1(&[[1.0, 2.0]]).write_npy_with(Vec::new(), &options).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+}
+
+#[test]
+fn arrays_are_viewed_and_mapped() {
+    let numbers = numbered((1, 4, 3));
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    ndarray_io::write_npy(&path, &numbers.index_axis(ndarray::Axis(0), 0)).unwrap();
+    // SAFETY: nobody else uses the file.
+    let map = unsafe { NpyMmap::<[i32; 3], Ix1>::open(&path) }.unwrap();
+    assert_eq!(map.view(), grouped(&numbers).index_axis(ndarray::Axis(0), 0));
+    assert_eq!(map.shape(), [4]);
+    // SAFETY: nobody else uses the file.
+    let slab = unsafe { NpyMmap::<[i32; 3], Ix1>::open_slab(&path, 1..3) }.unwrap();
+    assert_eq!(slab.view(), arr1(&[[10, 11, 12], [20, 21, 22]]));
+
+    // Of one long axis both orders are the same, so that a column can be viewed.
+    let column = Array2::from_shape_vec((3, 1).f(), vec![1.5f32, 2.5, 3.5]).unwrap();
+    let mut file = Vec::new();
+    column.write_npy_with(&mut file, &WriteOptions::new().order(Order::Fortran)).unwrap();
+    let mut aligned: Vec<u64> = vec![0; file.len().div_ceil(8)];
+    bytemuck::cast_slice_mut(&mut aligned)[..file.len()].copy_from_slice(&file);
+    let bytes = &mut bytemuck::cast_slice_mut(&mut aligned)[..file.len()];
+    assert_eq!(ArrayView1::<[f32; 1]>::view_npy(bytes).unwrap(), arr1(&[[1.5], [2.5], [3.5]]));
+    ArrayViewMut1::<[f32; 1]>::view_mut_npy(bytes).unwrap()[1] = [9.0];
+    assert_eq!(Array2::<f32>::read_npy(&bytes[..]).unwrap()[[1, 0]], 9.0);
+}
+
+#[test]
+fn arrays_are_read_and_written_in_parts() {
+    let numbers = numbered((6, 5, 3));
+    let groups = grouped(&numbers);
+    for order in [Order::C, Order::Fortran] {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        ndarray_io::write_npy_with(&path, &numbers, &WriteOptions::new().order(order)).unwrap();
+        let file = NpyFile::open(&path).unwrap();
+        let slice = s![1..;2, ..;-1];
+        assert_eq!(file.slice::<[i32; 3], _>(slice).unwrap(), groups.slice(slice));
+        let mut into = Array1::from_elem(6, [0; 3]);
+        file.slice_into(s![.., 2], &mut into).unwrap();
+        assert_eq!(into, groups.column(2));
+        let chunks: Vec<_> = file.chunks::<[i32; 3], Ix2>(1, 2).unwrap().map(Result::unwrap).collect();
+        assert_eq!(chunks.iter().map(|chunk| chunk.dim()).collect::<Vec<_>>(), [(6, 2), (6, 2), (6, 1)]);
+        assert_eq!(chunks[1], groups.slice(s![.., 2..4]));
+        let mut seen = 0;
+        file.chunks::<[i32; 3], Ix2>(0, 4)
+            .unwrap()
+            .for_each_view(|chunk| {
+                assert_eq!(chunk, groups.slice(s![seen..seen + chunk.nrows(), ..]));
+                seen += chunk.nrows();
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert_eq!(seen, 6);
+        let rows: Vec<_> = file.rows::<[i32; 3], Ix2>().unwrap().map(Result::unwrap).collect();
+        let axis = if order == Order::C { 0 } else { 1 };
+        assert!(rows.iter().eq(groups.axis_iter(ndarray::Axis(axis)).collect::<Vec<_>>().iter()));
+        let taken: Array2<[i32; 3]> = file.take(0, &[4, 0]).unwrap();
+        assert_eq!(taken, groups.select(ndarray::Axis(0), &[4, 0]));
+        let mut reader = NpyReader::new(Cursor::new(std::fs::read(&path).unwrap())).unwrap();
+        assert_eq!(reader.slice::<[i32; 3], _>(slice).unwrap(), groups.slice(slice));
+        drop(file);
+
+        let part = arr2(&[[[-1, -2, -3], [-4, -5, -6]]]);
+        let written = NpyFile::open_to_write(&path).unwrap().write_slice(s![3..4, 1..3], &part);
+        if order == Order::Fortran {
+            assert!(written.unwrap_err().is_usage());
+            continue;
+        }
+        written.unwrap();
+        let mut wanted = numbers.clone();
+        wanted.slice_mut(s![3, 1, ..]).assign(&arr1(&[-1, -2, -3]));
+        wanted.slice_mut(s![3, 2, ..]).assign(&arr1(&[-4, -5, -6]));
+        assert_eq!(ndarray_io::read_npy::<_, Array3<i32>>(&path).unwrap(), wanted);
+    }
+}
+
+#[test]
+fn arrays_are_appended() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let mut writer = NpyWriter::<[f32; 2], _>::create(&path, &[]).unwrap();
+    writer.push(&arr1(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
+    writer.finish().unwrap();
+    let mut writer = NpyWriter::<[f32; 2], _>::append(&path).unwrap();
+    writer.extend([[5.0, 6.0]]).unwrap();
+    writer.finish().unwrap();
+    let mut writer = NpyWriter::<f32, _>::append(&path).unwrap();
+    writer.push(&arr1(&[7.0, 8.0])).unwrap();
+    writer.finish().unwrap();
+    let wanted = arr2(&[[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]);
+    assert_eq!(ndarray_io::read_npy::<_, Array2<f32>>(&path).unwrap(), wanted);
+    assert!(NpyWriter::<[f32; 3], _>::append(&path).unwrap_err().is_mismatch());
+
+    let mut shaped = NpyWriter::<[u8; 2], _>::shaped(Vec::new(), 2).unwrap();
+    shaped.push(&arr1(&[[1, 2], [3, 4]])).unwrap();
+    assert_eq!(shaped.finish().unwrap(), saved(&arr2(&[[1u8, 2], [3, 4]])));
+}
+
+#[test]
+fn in_ra_the_innermost_axis_is_the_first() {
+    let numbers = numbered((4, 2, 3));
+    let groups = grouped(&numbers);
+    let (mut plain, mut file) = (Vec::new(), Vec::new());
+    numbers.view().permuted_axes([2, 0, 1]).write_ra(&mut plain).unwrap();
+    groups.write_ra(&mut file).unwrap();
+    assert_eq!(file, plain);
+    assert_eq!(Array2::<[i32; 3]>::read_ra(&file[..]).unwrap(), groups);
+    let (mut plain, mut file) = (Vec::new(), Vec::new());
+    numbers.write_ra_with(&mut plain, &RaOptions::new().reversed(true)).unwrap();
+    groups.write_ra_with(&mut file, &RaOptions::new().reversed(true)).unwrap();
+    assert_eq!(file, plain);
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    ndarray_io::ra::write_ra(&path, &groups).unwrap();
+    let ra = RaFile::open(&path).unwrap();
+    assert_eq!(ra.shape(), [3, 4, 2]);
+    assert_eq!(ra.slice::<[i32; 3], _>(s![1.., 1]).unwrap(), groups.slice(s![1.., 1]));
+    let chunks: Vec<_> = ra.chunks::<[i32; 3], Ix2>(1, 1).unwrap().map(Result::unwrap).collect();
+    assert_eq!(chunks[1], groups.slice(s![.., 1..]));
+}
+
+#[derive(Element, Clone, Debug, PartialEq)]
+#[repr(transparent)]
+struct Name(String);
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+struct Length<U: Send + Sync + 'static> {
+    value: f64,
+    unit: std::marker::PhantomData<fn() -> U>,
+}
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+struct Pair<T>([T; 2]);
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[repr(i16)]
+enum Grade {
+    Low = -32768,
+    Middle,
+    Zero = 0,
+    High = 32767,
+    One = 1,
+    Two = 2,
+    Minus = -1,
+}
+
+#[derive(Record, Clone, Debug, PartialEq)]
+#[repr(C)]
+struct Graded {
+    grade: Grade,
+    pairs: [Pair<i16>; 2],
+}
+
+#[test]
+fn newtypes_are_what_they_wrap() {
+    let names = arr1(&[Name("Vega".into()), Name("Sirius".into())]);
+    let texts = arr1(&["Vega".to_owned(), "Sirius".to_owned()]);
+    assert_eq!(saved(&names), saved(&texts));
+    assert_eq!(Array1::<Name>::read_npy(&saved(&texts)[..]).unwrap(), names);
+
+    #[derive(Clone)]
+    enum Metre {}
+    let length = |value| Length::<Metre> { value, unit: std::marker::PhantomData };
+    let file = saved(&arr1(&[1.5, -2.5]));
+    let read = Array1::<Length<Metre>>::read_npy(&file[..]).unwrap();
+    assert_eq!(read.map(|length| length.value), arr1(&[1.5, -2.5]));
+    assert_eq!(saved(&arr1(&[length(1.5), length(-2.5)])), file);
+
+    // A newtype of an array has its axes.
+    for file in FORTRAN {
+        let pairs: Array2<Pair<Grade>> = Array2::read_npy(&saved(&numbers_of(file))[..]).unwrap();
+        assert_eq!(pairs.dim(), (3, 1));
+        assert_eq!(pairs[[2, 0]], Pair([Grade::Two, Grade::High]));
+    }
+}
+
+/// NumPy's six numbers, each with its neighbour below: (3, 1, 2).
+fn numbers_of(file: &[u8]) -> Array3<i16> {
+    let numbers = Array2::<i16>::read_npy(file).unwrap();
+    Array3::from_shape_fn((3, 1, 2), |(i, _, k)| numbers[[k, i]])
+}
+
+#[test]
+fn enums_are_checked() {
+    use Grade::{High, Low, Minus, One, Two, Zero};
+    for file in FORTRAN {
+        let grades = Array2::<Grade>::read_npy(file).unwrap();
+        assert_eq!(grades, arr2(&[[Zero, One, Two], [Minus, Low, High]]));
+        let groups = Array1::<[Grade; 3]>::read_npy(file).unwrap();
+        assert_eq!(groups[1], [Minus, Low, High]);
+    }
+    let written = saved(&arr2(&[[Zero, One, Two], [Minus, Low, High]]));
+    assert_eq!(written, saved(&arr2(&ROWS)));
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    for (bad, place) in [(3i16, 4usize), (256, 0)] {
+        let mut numbers = Array1::<i16>::zeros(6);
+        numbers[place] = bad;
+        for order in [ndarray_io::dtype::ByteOrder::Little, ndarray_io::dtype::ByteOrder::Big] {
+            let mut file = Vec::new();
+            numbers.write_npy_with(&mut file, &WriteOptions::new().byte_order(order)).unwrap();
+            let error = Array1::<Grade>::read_npy(&file[..]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("element {place}: expected a variant of the enum Grade, found {bad}")
+            );
+        }
+        ndarray_io::write_npy(&path, &numbers).unwrap();
+        // SAFETY: nobody else uses the file.
+        let error = unsafe { NpyMmap::<Grade, Ix1>::open(&path) }.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NoVariant { .. }), "{error}");
+        let bytes = saved(&numbers.map(|number| i64::from(*number)));
+        let any = ReadOptions::new().casting(Casting::SameKind);
+        let error = Array1::<Grade>::read_npy_with(&bytes[..], &any).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NoVariant { .. }), "{error}");
+    }
+    // Zeros are grades.
+    // SAFETY: nobody else uses the file.
+    let map = unsafe { ndarray_io::NpyMmapMut::<Grade, Ix1>::create(&path, 3) }.unwrap();
+    assert_eq!(map.view(), arr1(&[Zero; 3]));
+}
+
+#[test]
+fn enums_and_newtypes_are_fields() {
+    let graded = arr1(&[
+        Graded { grade: Grade::High, pairs: [Pair([1, 2]), Pair([3, 4])] },
+        Graded { grade: Grade::Minus, pairs: [Pair([5, 6]), Pair([7, 8])] },
+    ]);
+    let file = saved(&graded);
+    let any = DynArray::read_npy(&file[..]).unwrap();
+    assert_eq!(any.dtype().to_string(), "[('grade', '<i2'), ('pairs', '<i2', (2, 2))]");
+    assert_eq!(Array1::<Graded>::read_npy(&file[..]).unwrap(), graded);
+    let mut bad = file.clone();
+    let at = bad.len() - 10;
+    bad[at..at + 2].copy_from_slice(&5i16.to_le_bytes());
+    let error = Array1::<Graded>::read_npy(&bad[..]).unwrap_err();
+    assert_eq!(error.to_string(), "element 1: field 'grade': expected a variant of the enum Grade, found 5");
+}

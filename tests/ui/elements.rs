@@ -1,0 +1,60 @@
+//! `derive(Element)` says what is wrong, once and where.
+
+use ndarray_io::{Element, Record, ViewNpyExt};
+
+#[derive(Element)]
+struct Opaque(f64);
+
+#[derive(Element)]
+#[repr(transparent)]
+struct Two(f64, f32);
+
+#[derive(Element)]
+#[repr(transparent)]
+struct Size(usize);
+
+#[derive(Element)]
+enum Free {
+    One,
+}
+
+#[derive(Element)]
+#[repr(usize)]
+enum Wide {
+    One,
+}
+
+#[derive(Element)]
+#[repr(u8)]
+enum Full {
+    One(u8),
+}
+
+#[derive(Element)]
+#[repr(u8)]
+enum None {}
+
+#[derive(Element)]
+union Both {
+    one: u8,
+}
+
+#[derive(Element)]
+#[element(rename = "x")]
+#[repr(u8)]
+enum Renamed {
+    One,
+}
+
+#[derive(Element)]
+#[repr(transparent)]
+struct Name(String);
+
+#[derive(Record)]
+struct Newtype(f64);
+
+fn view(bytes: &[u8]) {
+    let _ = ndarray::ArrayView1::<Name>::view_npy(bytes);
+}
+
+fn main() {}
