@@ -18,10 +18,10 @@ use object::Object;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
+#[cfg(feature = "object")]
+use crate::array::dimension;
 use crate::array::viewable_as;
-use crate::array::{
-    Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt, dimension,
-};
+use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::How;
