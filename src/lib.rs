@@ -83,7 +83,8 @@
 //! # Features
 //!
 //! `derive` (default): `#[derive(Record)]` and `#[derive(Element)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
-//! members are compressed by Zstandard. `lz4`: RA files whose data are packed. `object`: Python objects
+//! members are compressed by Zstandard. `zip-methods`: members that are encrypted (AES and the old encryption of ZIP) or compressed by
+//! bzip2, LZMA, XZ or deflate64, for reading. `lz4`: RA files whose data are packed. `object`: Python objects
 //! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. `serde-1`: objects as `serde` knows values.
 //! `num-bigint-0_4`: Python's integers to and from that crate's. `half-2`: `f16` and `bf16` (`half` is another name for it). `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for

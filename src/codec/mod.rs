@@ -10,6 +10,8 @@ pub(crate) mod leb128;
 pub(crate) mod lz4;
 #[cfg(feature = "npz")]
 mod unpack;
+#[cfg(feature = "zip-methods")]
+pub(crate) mod xz;
 
 #[cfg(feature = "npz")]
 pub(crate) use crc::{Pieces, Sum};

@@ -118,6 +118,8 @@ pub enum Help {
     NextArray,
     /// Open the file for writing.
     OpenToWrite,
+    /// Give the password of an encrypted member.
+    Password,
     /// Build with a feature of this library.
     #[non_exhaustive]
     Feature {
@@ -131,6 +133,7 @@ impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Map => "map the file with NpyMmap",
+            Self::Password => "give the right password by ReadOptions::password",
             Self::Read => "read the array instead of viewing it",
             Self::ReadWhole => "read all of it with read_ra or RaReader",
             Self::ReadAs { rust_type, can_convert: true } => {

@@ -146,11 +146,17 @@ pub enum ErrorKind {
         /// What is wrong, in words.
         reason: String,
     },
-    /// A member of an archive is encrypted, or compressed by a method that is not known here.
+    /// A member of an archive is encrypted or compressed by a method that is not known here, or needs the feature `zip-methods`.
     #[non_exhaustive]
     UnsupportedZip {
         /// What it is, in words.
         reason: String,
+    },
+    /// A member of an archive is encrypted, and there is no password, or it is the wrong one.
+    #[non_exhaustive]
+    Encrypted {
+        /// Whether there is a password.
+        has_password: bool,
     },
     /// The content of a member does not match its checksum.
     #[non_exhaustive]
@@ -492,6 +498,7 @@ impl ErrorKind {
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }
             | Self::WrongCount { .. }
+            | Self::Encrypted { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }

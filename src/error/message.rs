@@ -57,6 +57,10 @@ impl fmt::Display for ErrorKind {
                 let least = if *at_least { "at least " } else { "" };
                 write!(f, "found {least}{}{} after the array", Count(*bytes, "byte"), Rows(*rows))
             }
+            Self::Encrypted { has_password: false } => {
+                f.write_str("the member is encrypted, and there is no password")
+            }
+            Self::Encrypted { .. } => f.write_str("the member is encrypted by another password"),
             Self::NoVariant { found, of, .. } => {
                 write!(f, "expected a variant of the enum {of}, found {found}")
             }

@@ -49,6 +49,8 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::Trailing { bytes: 1, at_least: true, rows: 0 },
         ErrorKind::Trailing { bytes: 16, at_least: false, rows: 2 },
         ErrorKind::BadBool { found: 2 },
+        ErrorKind::Encrypted { has_password: false },
+        ErrorKind::Encrypted { has_password: true },
         ErrorKind::NoVariant { found: 7, of: "Colour", number: "u8" },
         ErrorKind::BadUnicode { code: 0x11_0000 },
         ErrorKind::BadUtf8 { valid_up_to: 3 },

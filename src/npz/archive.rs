@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
+#[cfg(feature = "zip-methods")]
+use super::by_crate;
 use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, ErrorKind, Result};
@@ -74,6 +76,15 @@ impl Place<'_> {
     }
 
     /// Reads just these bytes, of which there may be as many as an archive's own length.
+    /// Fills a buffer with what is at a place, as far as there is something.
+    #[cfg(feature = "zip-methods")]
+    pub(super) fn fill_at(&mut self, at: u64, into: &mut [u8]) -> Result<usize> {
+        let end = at.saturating_add(into.len() as u64);
+        let end =
+            if let Self::Bytes(bytes, start) = self { end.min(*start + bytes.len() as u64) } else { end };
+        self.with(at.min(end)..end, |mut source| source.fill(into))
+    }
+
     fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -86,7 +97,7 @@ impl Place<'_> {
     }
 }
 
-fn cut() -> Error {
+pub(super) fn cut() -> Error {
     ErrorKind::BadZip { reason: "it is shorter than when it was opened".into() }.into()
 }
 
@@ -122,10 +133,15 @@ impl NpzMember {
 
     /// The method by which it is compressed. (The level is not recorded in an archive.)
     pub fn method(&self) -> Method {
-        self.0.method
+        self.0.aes_method().unwrap_or(self.0.method)
     }
 
-    /// The CRC-32 of its content.
+    /// Whether a password is needed to read it.
+    pub fn is_encrypted(&self) -> bool {
+        self.0.is_encrypted()
+    }
+
+    /// The CRC-32 of its content; 0 of some encrypted members, which have another checksum.
     pub fn crc32(&self) -> u32 {
         self.0.crc
     }
@@ -254,8 +270,15 @@ pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions)
 
 /// The same of the bytes before a place.
 fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
-    let content = content(&mut place, member)?;
-    let unpacker = unpacker(member)?;
+    let content = any_content(&mut place, member)?;
+    let unpacker = match unpacker(member)? {
+        Way::Own(unpacker) => unpacker,
+        #[cfg(feature = "zip-methods")]
+        Way::Crate => {
+            let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
+            return by_crate::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
+        }
+    };
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
         return Err(cut()); // of what has been read: the caller reads more
@@ -307,13 +330,22 @@ pub(super) fn copy_raw(
 }
 
 /// Reads a member and compares its checksum, keeping nothing.
-pub(super) fn verify(place: Place<'_>, member: &Member) -> Result<()> {
-    open(place, member, &ReadOptions::new().allow_trailing(true), |_| Ok(()))
+pub(super) fn verify(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<()> {
+    open(place, member, &options.clone().allow_trailing(true), |_| Ok(()))
 }
 
 /// Where a member's content begins, after a look at the record in front of it.
-pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
+fn any_content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
     local_record(place, member).and_then(|record| zip::check_local(&record, member))
+}
+
+/// The same of a member whose bytes are what the archive says: an error if they are encrypted.
+pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
+    let content = any_content(place, member)?;
+    match member.is_encrypted() {
+        true => Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into()),
+        false => Ok(content),
+    }
 }
 
 /// The record in front of a member, with its extra fields.
@@ -335,18 +367,68 @@ pub(super) fn own_fields(place: &mut Place<'_>, member: &Member) -> Result<Vec<u
     Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name.len()..).unwrap_or_default()))
 }
 
-/// What unpacks a member, if it is packed.
-fn unpacker(member: &Member) -> Result<Option<Unpacker>> {
-    match member.method {
-        Method::Stored => Ok(None),
-        Method::Deflated => Ok(Some(Unpacker::deflate())),
+/// Who unpacks a member.
+enum Way {
+    /// This library; a stored member needs nobody.
+    Own(Option<Unpacker>),
+    /// The crate `zip`.
+    #[cfg(feature = "zip-methods")]
+    Crate,
+}
+
+fn unpacker(member: &Member) -> Result<Way> {
+    if member.is_encrypted() {
+        return other_way("the member is encrypted");
+    }
+    Ok(Way::Own(match member.method {
+        Method::Stored => None,
+        Method::Deflated => Some(Unpacker::deflate()),
         #[cfg(feature = "zstd")]
-        Method::Zstd => Unpacker::zstd().map(Some),
+        Method::Zstd => Some(Unpacker::zstd()?),
+        Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz => {
+            return other_way(&format!("the member is compressed as {}", member.method));
+        }
         method => {
             let reason = format!("the member is compressed as {method}");
-            Err(ErrorKind::UnsupportedZip { reason }.into())
+            return Err(ErrorKind::UnsupportedZip { reason }.into());
         }
+    }))
+}
+
+#[cfg(feature = "zip-methods")]
+fn other_way(_: &str) -> Result<Way> {
+    Ok(Way::Crate)
+}
+
+#[cfg(not(feature = "zip-methods"))]
+fn other_way(reason: &str) -> Result<Way> {
+    let error = Error::from(ErrorKind::UnsupportedZip { reason: reason.to_owned() });
+    Err(error.with_help(crate::error::Help::Feature { name: "zip-methods" }))
+}
+
+/// Calls with what a member unpacks to: an error if that is not just the bytes that the archive states.
+pub(super) fn exactly<T>(
+    stream: &mut impl Read,
+    member: &Member,
+    options: &ReadOptions,
+    seen: &Pieces,
+    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut source = Source::of(stream).seen_by(Some(seen));
+    let taken = call(&mut source)?;
+    if options.get_allow_trailing() {
+        source.skip(member.size.saturating_sub(source.passed()))?;
     }
+    // The end has to be seen, too.
+    let is_longer = source.skip(1)? > 0;
+    let made = source.passed();
+    if is_longer || made != member.size {
+        let more = if is_longer { "or more " } else { "" };
+        let (packed, size) = (member.packed, member.size);
+        let reason = format!("it inflates to {made} bytes {more}out of {packed}, and should to {size}");
+        return Err(ErrorKind::BadZip { reason }.into());
+    }
+    Ok(taken)
 }
 
 impl Witness for Pieces {
@@ -382,30 +464,25 @@ fn open_at<T>(
     options: &ReadOptions,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let content = content(&mut place, member)?;
-    let unpacker = unpacker(member)?;
+    let content = any_content(&mut place, member)?;
+    let unpacker = match unpacker(member)? {
+        Way::Own(unpacker) => unpacker,
+        #[cfg(feature = "zip-methods")]
+        Way::Crate => return by_crate::open(&mut place, (member, content), options, call),
+    };
     let packed = content..content + member.packed;
     let seen = Pieces::default();
     let taken = match unpacker {
         Some(unpacker) => place.again().with(packed, |source| {
             let mut unpack = Unpack::new(source, unpacker);
-            let mut source = Source::of(&mut unpack).seen_by(Some(&seen));
-            let taken = call(&mut source)?;
-            if options.get_allow_trailing() {
-                source.skip(member.size.saturating_sub(source.passed()))?;
+            let taken = exactly(&mut unpack, member, options, &seen, call)?;
+            match unpack.is_at_end() {
+                true => Ok(taken),
+                false => {
+                    let reason = format!("what it inflates from ends before its {} bytes", member.packed);
+                    Err(ErrorKind::BadZip { reason }.into())
+                }
             }
-            // The end has to be seen, too.
-            let is_longer = source.skip(1)? > 0;
-            let made = source.passed();
-            if is_longer || made != member.size || !unpack.is_at_end() {
-                let more = if is_longer { "or more " } else { "" };
-                let reason = format!(
-                    "it inflates to {made} bytes {more}out of {}, and should to {}",
-                    member.packed, member.size
-                );
-                return Err(ErrorKind::BadZip { reason }.into());
-            }
-            Ok(taken)
         })?,
         None => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
     };

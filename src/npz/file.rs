@@ -207,7 +207,7 @@ impl NpzFile {
 
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let mut place = Place::File(&self.file);
-        let (file, range) = if member.method == crate::zip::Method::Stored {
+        let (file, range) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
             let content =
                 archive::content(&mut place, member).map_err(|error| error.at_member(&member.name))?;
             (self.file.try_clone()?, content..content + member.packed)
@@ -234,7 +234,7 @@ impl NpzFile {
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
     /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify_index(&self, index: usize) -> Result<()> {
-        let verify = || archive::verify(Place::File(&self.file), self.archive.at(index)?);
+        let verify = || archive::verify(Place::File(&self.file), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 

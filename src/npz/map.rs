@@ -153,8 +153,9 @@ impl NpzMmap {
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
     /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify(&self) -> Result<()> {
-        (0..self.members().len())
-            .try_for_each(|index| archive::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?))
+        (0..self.members().len()).try_for_each(|index| {
+            archive::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
+        })
     }
 }
 
@@ -256,7 +257,7 @@ impl NpzMmapMut {
         let at_member = |error: Error| error.at_member(&member.name);
         let range = stored(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
-            archive::verify(Place::Bytes(&self.map, 0), &member)?;
+            archive::verify(Place::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
             // What cannot be viewed has not been changed.
             ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
             self.changed.insert(member.name.clone());

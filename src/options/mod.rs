@@ -41,8 +41,22 @@ pub struct ReadOptions {
     /// Raw bytes are taken for records of their size, in this byte order.
     composites: Option<ByteOrder>,
     innermost_first: bool,
+    #[cfg(feature = "zip-methods")]
+    password: Option<Password>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
+}
+
+/// A password, which is not shown.
+#[cfg(feature = "zip-methods")]
+#[derive(Clone)]
+struct Password(std::sync::Arc<[u8]>);
+
+#[cfg(feature = "zip-methods")]
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
 }
 
 /// What a `str` in a pickle of Python 2 is: it may be text or bytes, and nothing says which.
@@ -148,6 +162,28 @@ impl ReadOptions {
     pub fn progress(mut self, call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.progress = Some(Progress::new(call));
         self
+    }
+
+    /// The password of encrypted members of an archive, as bytes: most programs take it as UTF-8. It is the same for all members
+    /// that are read with these options, and does not show in `Debug`.
+    ///
+    /// The old encryption of ZIP is no protection; that by AES is one.
+    #[cfg(feature = "zip-methods")]
+    #[must_use]
+    pub fn password(mut self, password: impl AsRef<[u8]>) -> Self {
+        self.password = Some(Password(password.as_ref().into()));
+        self
+    }
+
+    /// Whether [`password`](Self::password) has set one.
+    #[cfg(feature = "zip-methods")]
+    pub fn has_password(&self) -> bool {
+        self.password.is_some()
+    }
+
+    #[cfg(feature = "zip-methods")]
+    pub(crate) fn the_password(&self) -> Option<&[u8]> {
+        self.password.as_ref().map(|Password(bytes)| &bytes[..])
     }
 
     /// What [`limits`](Self::limits) has set.

@@ -123,6 +123,34 @@ pub(crate) struct Member {
     pub(crate) comment: Vec<u8>,
 }
 
+impl Member {
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.flags & ENCRYPTED != 0
+    }
+
+    /// Whether sizes and checksum follow the content.
+    #[cfg(feature = "zip-methods")]
+    pub(crate) fn has_descriptor(&self) -> bool {
+        self.flags & DESCRIPTOR != 0
+    }
+
+    /// Of a member that is encrypted by AES, the method by which it is compressed within.
+    pub(crate) fn aes_method(&self) -> Option<Method> {
+        if self.method.number() != AES {
+            return None;
+        }
+        let mut extra = &self.extra[..];
+        while let Some((head, rest)) = extra.split_first_chunk::<4>() {
+            let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
+            if let ([0x01, 0x99], [_, _, b'A', b'E', _, method @ ..]) = (&head[..2], &rest[..len]) {
+                return method.first_chunk().map(|method| Method::of(u16::from_le_bytes(*method)));
+            }
+            extra = &rest[len..];
+        }
+        None
+    }
+}
+
 #[cfg(feature = "mmap")]
 impl Member {
     /// Where in the file its checksum stands, if its content is at this place: each copy of it.
@@ -143,6 +171,8 @@ impl Member {
 }
 
 const ENCRYPTED: u16 = 1;
+/// The method of members that are encrypted by AES: the true one is in an extra field.
+const AES: u16 = 99;
 /// Sizes and checksum follow the content.
 const DESCRIPTOR: u16 = 1 << 3;
 const PATCH: u16 = 1 << 5;

@@ -216,7 +216,7 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
     let offset =
         offset.ok_or_else(|| bad(format!("its member '{}' is not within it", name.escape_debug())))?;
     let method = Method::of(method);
-    if method == Method::Stored && packed != size {
+    if method == Method::Stored && flags & ENCRYPTED == 0 && packed != size {
         let name = name.escape_debug();
         return Err(bad(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
     }
@@ -290,8 +290,14 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     let (flags, method, _stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len) = (numbers.u16()?, numbers.u16()?);
-    if (flags | member.flags) & (ENCRYPTED | STRONGLY_ENCRYPTED) != 0 {
-        return Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into());
+    if (flags ^ member.flags) & ENCRYPTED != 0 {
+        return Err(bad(
+            "the record in front of it and the directory do not agree on whether it is encrypted",
+        ));
+    }
+    if (flags | member.flags) & STRONGLY_ENCRYPTED != 0 {
+        let reason = "the member is encrypted by a method that only PKZIP has".into();
+        return Err(ErrorKind::UnsupportedZip { reason }.into());
     }
     if (flags | member.flags) & PATCH != 0 {
         return Err(

@@ -9,8 +9,12 @@ mod convert;
 #[cfg(all(feature = "derive", feature = "mmap"))]
 mod elements;
 mod maps;
+#[cfg(feature = "zip-methods")]
+mod methods;
 #[cfg(feature = "npz")]
 mod npz;
+#[cfg(feature = "zip-methods")]
+mod oracles;
 mod parts;
 mod paths;
 mod processes;

@@ -1,6 +1,8 @@
 //! Archives: NumPy's, by every way in; and those that are malformed. What we write is read by NumPy, Python's `zipfile`
 //! and Info-ZIP in `.ci/run`; here it is looked at byte by byte.
 
+#![cfg_attr(not(feature = "mmap"), allow(unused_imports))] // maps are looked at with that feature
+
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;

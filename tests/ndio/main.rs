@@ -67,7 +67,7 @@ macro_rules! sessions {
     )*};
 }
 
-sessions!(info show verify convert tables diff join pack query json plot hostile manual);
+sessions!(info password show verify convert tables diff join pack query json plot hostile manual);
 
 /// A signal ends the program while it waits for its input, and with it what it has written so far.
 #[test]
@@ -115,5 +115,5 @@ fn no_session_is_forgotten() {
     let sessions = fs::read_dir(folder).unwrap().filter(|entry| {
         entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "console")
     });
-    assert_eq!(sessions.count(), 13);
+    assert_eq!(sessions.count(), 14);
 }

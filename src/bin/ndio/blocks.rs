@@ -149,7 +149,7 @@ pub(crate) fn in_order(array: &DynArray, order: Order) -> Result<Cow<'_, DynArra
     }
     let mut file = Vec::new();
     array.write_npy_with(&mut file, &WriteOptions::new().order(order))?;
-    Ok(Cow::Owned(DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?))
+    Ok(Cow::Owned(DynArray::read_npy_with(&file[..], &crate::password::options().allow_objects(true))?))
 }
 
 /// Slices that cover an array, one stretch of elements behind the other.

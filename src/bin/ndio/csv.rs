@@ -9,7 +9,7 @@ use ndarray::SliceInfoElem;
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::{ByteOrder, Kind};
 use ndarray_io::object::{Object, View};
-use ndarray_io::{Casting, DType, DynArray, NpyWriter, ReadOptions, WritableElement, WriteOptions};
+use ndarray_io::{Casting, DType, DynArray, NpyWriter, WritableElement, WriteOptions};
 
 use super::Failure;
 use super::blocks::Source;
@@ -18,7 +18,7 @@ use super::convert::temporary;
 /// Writes an array of one or two axes; of records a column for each field, with its name above.
 pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
-    let source = Source::open_all(path, None, &ReadOptions::new().allow_objects(true))?;
+    let source = Source::open_all(path, None, &crate::password::options().allow_objects(true))?;
     let mut table = Writer::from_writer(out);
     let names = columns(source.dtype());
     if names.len() > 1 && source.shape().len() != 1 || source.shape().len() > 2 {

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let options = crate::password::options().allow_objects(arguments.allow_objects);
     let is_archive =
         |path: &Path| Ok::<_, Failure>(path != Path::new("-") && format_of(path)? == Format::Npz);
     let are_equal = if is_archive(&arguments.a)? && is_archive(&arguments.b)? {

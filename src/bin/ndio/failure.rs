@@ -28,6 +28,7 @@ pub(crate) fn told(failure: &Failure) -> String {
 /// Help as the user of this program can follow it, if there is a flag for it.
 fn words(help: &Help) -> Option<&'static str> {
     Some(match help {
+        Help::Password => "--password-file, --password-env or --ask-password give it",
         Help::AllowObjects => "--allow-objects reads them, as data",
         Help::Cast(Casting::Safe) => "--casting safe allows it",
         Help::Cast(Casting::SameKind) => "--casting same-kind allows it",

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::Args;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{Method, NpzMember};
-use ndarray_io::{DType, NpyReader, NpzFile, ReadOptions};
+use ndarray_io::{DType, NpyReader, NpzFile};
 use serde_json::{Value, json};
 
 use super::blocks::Source;
@@ -92,7 +93,7 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
     let mut facts = match format {
         Format::Npy => npy(path)?,
         Format::Ra => {
-            let mut reader = ra(path, &ReadOptions::new())?;
+            let mut reader = ra(path, &crate::password::options())?;
             let header = reader.ra_header().clone();
             let mut facts = array(reader.dtype(), reader.order(), reader.shape());
             facts["data_offset"] = json!(reader.data_offset());
@@ -108,7 +109,8 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
         Format::Npz => npz(path, stats)?,
     };
     if stats && format != Format::Npz {
-        facts["stats"] = stats_of(&Source::open_all(path, None, &ReadOptions::new().allow_objects(true))?);
+        facts["stats"] =
+            stats_of(&Source::open_all(path, None, &crate::password::options().allow_objects(true))?);
     }
     facts["file"] = json!(path.display().to_string());
     facts["format"] = json!(format.name());
@@ -172,7 +174,7 @@ fn known(archive: &NpzFile, stats: bool) -> Vec<Known<'_>> {
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
     let packed = member.method();
-    let found = member.is_array().then(|| archive.peek_index(index).map_err(|error| told(&error.into())));
+    let found = member.is_array().then(|| archive.peek_index(index).map_err(short));
     let stats = match &found {
         Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
             Ok(source) => stats_of(&source),
@@ -183,8 +185,17 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
     Known { member, packed, found, stats }
 }
 
+/// Why the header of a member cannot be shown. Of an encrypted one, the row says the rest.
+fn short(error: ndarray_io::Error) -> String {
+    match error.kind() {
+        ErrorKind::Encrypted { has_password: false, .. } => "needs a password".into(),
+        ErrorKind::Encrypted { .. } => "has another password".into(),
+        _ => told(&error.into()),
+    }
+}
+
 fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
-    let archive = NpzFile::open(path)?;
+    let archive = NpzFile::open_with(path, &crate::password::options())?;
     let members = known(&archive, stats).into_iter().map(|known| {
         let mut facts = match &known.found {
             Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
@@ -198,6 +209,9 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
         facts["size"] = json!(known.member.size());
         facts["packed_size"] = json!(known.member.packed_size());
         facts["packed"] = json!(known.packed.to_string());
+        if known.member.is_encrypted() {
+            facts["encrypted"] = json!(true);
+        }
         facts
     });
     Ok(json!({"members": members.collect::<Vec<_>>()}))
@@ -205,7 +219,7 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
 
 /// The same as a table, which may have very many rows.
 fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let archive = NpzFile::open(path)?;
+    let archive = NpzFile::open_with(path, &crate::password::options())?;
     writeln!(out, "{}: NPZ, {} bytes", path.display(), fs::metadata(path)?.len())?;
     let mut all_stats = Vec::new();
     let rows = known(&archive, stats).into_iter().map(|known| {
@@ -223,7 +237,11 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
             what,
             known.member.size().to_string(),
             known.member.packed_size().to_string(),
-            known.packed.to_string(),
+            if known.member.is_encrypted() {
+                format!("{}, encrypted", known.packed)
+            } else {
+                known.packed.to_string()
+            },
         ]
     });
     let head = ["member", "array", "bytes", "packed", "how"].map(str::to_owned);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray::SliceInfoElem;
+use ndarray_io::NpyReader;
 use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
 use ndarray_io::header::Shape;
-use ndarray_io::{NpyReader, ReadOptions};
 
 use super::Failure;
 use super::blocks::Source;
@@ -82,7 +82,7 @@ pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = Source::open_all(&arguments.file, None, &ReadOptions::new())?;
+    let source = Source::open_all(&arguments.file, None, &crate::password::options())?;
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {

@@ -13,6 +13,7 @@ mod join;
 mod manual;
 mod open;
 mod pack;
+mod password;
 mod plot;
 mod progress;
 mod query;
@@ -33,6 +34,8 @@ use failure::{Failure, at, is_closed, told};
 struct Program {
     #[command(subcommand)]
     verb: Verb,
+    #[command(flatten)]
+    password: password::Arguments,
 }
 
 #[derive(Subcommand)]
@@ -59,7 +62,7 @@ enum Verb {
 fn main() -> ExitCode {
     let program = Program::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let done = match program.verb {
+    let mut run = |verb| match verb {
         Verb::Info(arguments) => info::run(&arguments, &mut out),
         Verb::Show(arguments) => show::run(&arguments, &mut out),
         Verb::Convert(arguments) => convert::run(&arguments, &mut out),
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Verb::Completions(arguments) => manual::completions(&arguments, &mut out),
         Verb::Man(arguments) => manual::man(&arguments, &mut out),
     };
+    let done = password::find(&program.password).and_then(|()| run(program.verb));
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
     match done {
         Ok(code) => ExitCode::from(code),

@@ -75,7 +75,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
 }
 
 pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
-    let archive = NpzFile::open(&arguments.archive)?;
+    let archive = NpzFile::open_with(&arguments.archive, &crate::password::options())?;
     let all: u64 = archive.members().iter().map(ndarray_io::npz::NpzMember::size).sum();
     let mut progress = Progress::new();
     for wanted in &arguments.members {

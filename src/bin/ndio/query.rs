@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ndarray_io::dtype::{ByteOrder, Kind};
 use ndarray_io::header::Order;
-use ndarray_io::{DType, NpyReader, ReadOptions, ra as format};
+use ndarray_io::{DType, NpyReader, ra as format};
 
 use super::open::{Format, format_of, ra};
 use super::{Failure, at};
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         let name = path.display();
         match format_of(path)? {
             Format::Ra => {
-                let reader = ra(path, &ReadOptions::new()).map_err(|failure| at(path, failure))?;
+                let reader = ra(path, &crate::password::options()).map_err(|failure| at(path, failure))?;
                 write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?;
             }
             Format::Npy => {

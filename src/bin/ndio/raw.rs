@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use ndarray_io::header::{Order, Shape};
-use ndarray_io::{DType, DynArray, ReadOptions};
+use ndarray_io::{DType, DynArray};
 
 use super::Failure;
 use super::blocks::{Source, in_order};
@@ -14,7 +14,7 @@ use super::progress::Progress;
 /// Writes the elements of an array, in the order of its file or another.
 pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = Source::open_all(path, None, &ReadOptions::new())?;
+    let source = Source::open_all(path, None, &crate::password::options())?;
     if source.dtype().has_object() {
         return Err("Python objects have no bytes of their own".into());
     }

@@ -34,7 +34,7 @@ pub(crate) struct Which {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let options = crate::password::options().allow_objects(arguments.allow_objects);
     let which = &arguments.which;
     let source = Source::open(&which.file, which.member.as_deref(), &options)?;
     let slice = slice_of(which, &source)?;

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let options = crate::password::options().allow_objects(arguments.allow_objects);
     let mut code = 0;
     for path in &arguments.files {
         match verify(path, &options) {

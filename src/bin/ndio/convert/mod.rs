@@ -12,7 +12,7 @@ use ndarray_io::convert::{Conversion, convert_npy, convert_npy_to_ra, convert_ra
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
-use ndarray_io::{DType, NpyReader, NpzFile, NpzWriter, ReadOptions, WriteOptions, npy};
+use ndarray_io::{DType, NpyReader, NpzFile, NpzWriter, WriteOptions, npy};
 use tempfile::TempPath;
 
 use super::open::{Format, by_content, format_of, member_index};
@@ -150,7 +150,7 @@ impl Input {
                 io::copy(&mut input, &mut file)?;
             }
             Kind::Npz => {
-                let archive = NpzFile::open(path)?;
+                let archive = NpzFile::open_with(path, &crate::password::options())?;
                 let index = member_index(&archive, path, arguments.member.as_deref())?;
                 let name = archive.members()[index].file_name();
                 archive.copy_raw(name, &mut file)?;
@@ -213,7 +213,7 @@ fn convert(
     kind: Kind,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
-    let options = ReadOptions::new().allow_objects(arguments.allow_objects);
+    let options = crate::password::options().allow_objects(arguments.allow_objects);
     if NpyReader::new(File::open(from)?)?.dtype().has_object() {
         let array: ndarray_io::DynArray = ndarray_io::read_npy_with(from, &options)?;
         let mut write = WriteOptions::new();

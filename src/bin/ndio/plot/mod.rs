@@ -9,7 +9,6 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ndarray_io::ReadOptions;
 use ndarray_io::dtype::Kind;
 
 use super::Failure;
@@ -88,7 +87,7 @@ impl Canvas {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = ReadOptions::new();
+    let options = crate::password::options();
     let which = &arguments.which;
     let source = match &which.slice {
         Some(_) => Source::Memory(Box::new(part(which, &options)?)),

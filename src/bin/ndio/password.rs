@@ -1,0 +1,65 @@
+//! The password of encrypted members: out of a file, a variable or the terminal, and never an argument, which other users of the
+//! machine can see.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use clap::Args;
+use ndarray_io::ReadOptions;
+
+use super::Failure;
+
+static PASSWORD: OnceLock<Vec<u8>> = OnceLock::new();
+
+/// Where the password is
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Read the password of encrypted members from the first line of a file
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Encrypted archives")]
+    password_file: Option<PathBuf>,
+    /// Take the password of encrypted members from an environment variable
+    #[arg(
+        long,
+        global = true,
+        value_name = "VARIABLE",
+        conflicts_with = "password_file",
+        help_heading = "Encrypted archives"
+    )]
+    password_env: Option<std::ffi::OsString>,
+    /// Ask for the password of encrypted members on the terminal
+    #[arg(
+        long,
+        global = true,
+        conflicts_with_all = ["password_file", "password_env"],
+        help_heading = "Encrypted archives"
+    )]
+    ask_password: bool,
+}
+
+/// Finds the password, for all that is read.
+pub(crate) fn find(arguments: &Arguments) -> Result<(), Failure> {
+    let password = if let Some(path) = &arguments.password_file {
+        let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.strip_suffix(b"\r").unwrap_or(line).to_vec()
+    } else if let Some(name) = &arguments.password_env {
+        let Some(value) = std::env::var_os(name) else {
+            return Err(format!("there is no environment variable '{}'", name.display()).into());
+        };
+        value.into_encoded_bytes()
+    } else if arguments.ask_password {
+        rpassword::prompt_password("Password: ")?.into_bytes()
+    } else {
+        return Ok(());
+    };
+    PASSWORD.get_or_init(|| password);
+    Ok(())
+}
+
+/// Options for reading, with the password if there is one.
+pub(crate) fn options() -> ReadOptions {
+    match PASSWORD.get() {
+        Some(password) => ReadOptions::new().password(password),
+        None => ReadOptions::new(),
+    }
+}

@@ -1,0 +1,172 @@
+//! The size of the dictionaries that an XZ stream asks for, found without unpacking it: how much memory its reader takes.
+
+use crate::error::Result;
+
+/// The largest dictionary of a stream's blocks, in bytes. `fill` fills a buffer with what is at a place, as far as there is
+/// something. Of a stream that is malformed, the largest up to there: its reader finds out what is wrong.
+///
+/// The blocks are walked chunk by chunk, as a reader does, and not by the index at the end, which could be a lie.
+pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<usize>) -> Result<u64> {
+    let mut walk = Walk { fill, window: Vec::new(), start: 0, at: 0 };
+    let mut largest = 0;
+    walk.blocks(&mut largest)?;
+    Ok(largest)
+}
+
+/// How much is read at a time: a chunk of 64 KiB takes one call, and small ones share it.
+const WINDOW: usize = 4096;
+/// The length of the checksum of a block, by its kind.
+const CHECKS: [u64; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
+const LZMA2: u64 = 0x21;
+
+struct Walk<'a> {
+    fill: &'a mut dyn FnMut(u64, &mut [u8]) -> Result<usize>,
+    window: Vec<u8>,
+    /// Where the window begins.
+    start: u64,
+    at: u64,
+}
+
+impl Walk<'_> {
+    /// The next bytes, as many as are asked for; `None` if the stream ends before.
+    fn take(&mut self, count: usize) -> Result<Option<&[u8]>> {
+        let have = |walk: &Self| {
+            let from = usize::try_from(walk.at.checked_sub(walk.start)?).ok()?;
+            let end = from.checked_add(count)?;
+            (end <= walk.window.len()).then_some(from..end)
+        };
+        if have(self).is_none() {
+            self.window.resize(WINDOW.max(count), 0);
+            let filled = (self.fill)(self.at, &mut self.window)?;
+            self.window.truncate(filled);
+            self.start = self.at;
+        }
+        let Some(range) = have(self) else { return Ok(None) };
+        self.at += count as u64;
+        Ok(Some(&self.window[range]))
+    }
+
+    fn byte(&mut self) -> Result<Option<u8>> {
+        Ok(self.take(1)?.map(|bytes| bytes[0]))
+    }
+
+    /// `None` at what is malformed.
+    fn blocks(&mut self, largest: &mut u64) -> Result<Option<()>> {
+        let Some(head) = self.take(12)? else { return Ok(None) };
+        let check = CHECKS[usize::from(head[7] & 15)];
+        loop {
+            let Some(size @ 1..) = self.byte()? else { return Ok(None) }; // 0 is the index: there are no more blocks
+            let Some(head) = self.take(usize::from(size) * 4 + 3)? else { return Ok(None) };
+            let Some(dictionary) = dictionary(head) else { return Ok(None) };
+            *largest = dictionary.max(*largest);
+            let start = self.at;
+            if self.chunks()?.is_none() {
+                return Ok(None);
+            }
+            self.at = start + (self.at - start).next_multiple_of(4) + check;
+        }
+    }
+
+    fn chunks(&mut self) -> Result<Option<()>> {
+        loop {
+            let length = |bytes: &[u8]| u64::from(u16::from_be_bytes([bytes[0], bytes[1]])) + 1;
+            let packed = match self.byte()? {
+                Some(0) => return Ok(Some(())),
+                Some(1 | 2) => self.take(2)?.map(length),
+                Some(control @ 0x80..) => {
+                    let properties = u64::from(control >= 0xC0);
+                    self.take(4)?.map(|bytes| length(&bytes[2..]) + properties)
+                }
+                _ => None,
+            };
+            let Some(packed) = packed else { return Ok(None) };
+            self.at = self.at.saturating_add(packed);
+        }
+    }
+}
+
+/// The dictionary of a block, by its header behind the length.
+fn dictionary(mut head: &[u8]) -> Option<u64> {
+    let flags = *head.split_off_first()?;
+    for bit in [0x40, 0x80] {
+        if flags & bit != 0 {
+            number(&mut head)?; // a size, packed or not
+        }
+    }
+    let mut largest = None;
+    for _ in 0..=flags & 3 {
+        let (filter, length) = (number(&mut head)?, usize::try_from(number(&mut head)?).ok()?);
+        let properties = head.split_off(..length)?;
+        if filter == LZMA2 {
+            let bits = properties.first()? & 0x3F;
+            largest = Some(match bits {
+                0..40 => u64::from(2 | bits & 1) << (bits / 2 + 11),
+                _ => u64::from(u32::MAX),
+            });
+        }
+    }
+    largest
+}
+
+/// A number in groups of seven bits, the lowest first.
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for group in 0..9 {
+        let byte = *bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7F) << (7 * group);
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest_dictionary;
+
+    /// A block with some chunks of as many bytes, and a dictionary of 2^bits or so.
+    fn block(bits: u8, chunks: &[usize]) -> Vec<u8> {
+        let mut block = vec![2, 0, 0x21, 1, bits, 0, 0, 0, 0, 0, 0, 0];
+        let start = block.len();
+        for (index, &length) in chunks.iter().enumerate() {
+            let length_less_1 = ((length - 1) as u16).to_be_bytes();
+            match index % 3 {
+                0 => block.extend([1, length_less_1[0], length_less_1[1]]),
+                1 => block.extend([0x80, 0xFF, 0xFF, length_less_1[0], length_less_1[1]]),
+                _ => block.extend([0xE0, 0xFF, 0xFF, length_less_1[0], length_less_1[1], 0x5D]),
+            }
+            block.resize(block.len() + length, 0xFF);
+        }
+        block.push(0);
+        block.resize(start + (block.len() - start).next_multiple_of(4), 0);
+        block.extend([0; 8]); // a checksum of 64 bits
+        block
+    }
+
+    fn largest(blocks: &[Vec<u8>]) -> u64 {
+        let mut stream = b"\xFD7zXZ\0\0\x04\0\0\0\0".to_vec();
+        stream.extend(blocks.concat());
+        stream.extend([0, 0, 0, 0]);
+        let mut fill = |at: u64, into: &mut [u8]| {
+            let rest = stream.get(at as usize..).unwrap_or_default();
+            let count = rest.len().min(into.len());
+            into[..count].copy_from_slice(&rest[..count]);
+            Ok(count)
+        };
+        largest_dictionary(&mut fill).unwrap()
+    }
+
+    /// By the table of the format's specification: 0 is 4 KiB, 1 is 6 KiB, 39 is 3 GiB, 40 is 4 GiB less one byte.
+    #[test]
+    fn every_block_is_looked_at() {
+        for (bits, bytes) in [(0, 4096), (1, 6144), (2, 8192), (39, 3 << 30), (40, (4 << 30) - 1)] {
+            assert_eq!(largest(&[block(bits, &[])]), bytes);
+            let (one, two) = (block(0, &[10, 65536, 3000]), block(bits, &[7]));
+            assert_eq!(largest(&[one.clone(), two, one]), bytes);
+        }
+        assert_eq!(largest(&[]), 0);
+        let cut = block(5, &[100]);
+        assert_eq!(largest(&[cut[..40].to_vec()]), 24 << 10); // the largest up to where it is cut
+    }
+}

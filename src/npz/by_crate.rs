@@ -1,0 +1,202 @@
+//! Members that this library does not unpack itself, because they are encrypted or compressed by a method that few writers of
+//! arrays use: the crate `zip` reads them.
+//!
+//! It is given an archive of the one member: its own bytes, with a directory of one record behind them. So the directory has
+//! been parsed once, by this library, and members of the same name stay apart. That the content is of the stated size and has the
+//! stated checksum is checked here, as of every member.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use ::zip::ZipArchive;
+use ::zip::read::ZipReadOptions;
+use ::zip::result::ZipError;
+
+use super::archive::{self, Place};
+use crate::codec::{Pieces, xz};
+use crate::error::{Error, ErrorKind, Help, Result};
+use crate::options::ReadOptions;
+use crate::transfer::Source;
+use crate::zip::{self, Member, Method};
+
+/// An archive of one member.
+struct OneMember<'a, 'p> {
+    place: &'a mut Place<'p>,
+    member: &'a Member,
+    /// Where in the file the member's own bytes end,
+    end: u64,
+    /// and what follows them here.
+    directory: Vec<u8>,
+    at: u64,
+    /// How many of the member's own bytes have been read.
+    reached: &'a std::cell::Cell<u64>,
+}
+
+impl OneMember<'_, '_> {
+    fn own(&self) -> u64 {
+        self.end - self.member.offset
+    }
+}
+
+impl Read for OneMember<'_, '_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = match self.own().checked_sub(self.at) {
+            None | Some(0) => {
+                let from = usize::try_from(self.at - self.own()).unwrap_or(usize::MAX);
+                self.directory.get(from..).unwrap_or_default().read(into)?
+            }
+            Some(left) => {
+                let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+                let count = self.place.fill_at(self.member.offset + self.at, &mut into[..most])?;
+                if count == 0 && most > 0 {
+                    return Err(archive::cut().into());
+                }
+                self.reached.set(self.reached.get().max(self.at + count as u64));
+                count
+            }
+        };
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for OneMember<'_, '_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Start(to) => Some(to),
+            SeekFrom::End(by) => (self.own() + self.directory.len() as u64).checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = to.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+/// Calls with the content of a member, which begins at a place of the file, and checks it.
+pub(super) fn open<T>(
+    place: &mut Place<'_>,
+    (member, content): (&Member, u64),
+    options: &ReadOptions,
+    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
+    let seen = Pieces::default();
+    let (taken, is_authenticated) = stream(place, (member, content), options, |stream| {
+        archive::exactly(stream, member, options, &seen, call)
+    })?;
+    let found = seen.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all has been seen
+    if member.aes_method().is_some() && !is_authenticated {
+        let reason = "its content ends before its authentication code".into();
+        return Err(ErrorKind::BadZip { reason }.into());
+    }
+    // Of a member with such a code, the archive may give no CRC.
+    match found == member.crc || is_authenticated && member.crc == 0 {
+        true => Ok(taken),
+        false => Err(ErrorKind::BadCrc { found, wanted: member.crc }.into()),
+    }
+}
+
+/// Calls with the beginning of the content, and checks nothing.
+pub(super) fn peek<T>(
+    place: &mut Place<'_>,
+    (member, content): (&Member, u64),
+    options: &ReadOptions,
+    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
+    let authenticated = stream(place, (member, content), options, |stream| call(&mut Source::of(stream)));
+    authenticated.map(|(found, _)| found)
+}
+
+/// Calls with what a member unpacks to. Says also whether an authentication code has been found to be right.
+fn stream<T>(
+    place: &mut Place<'_>,
+    (member, content): (&Member, u64),
+    options: &ReadOptions,
+    call: impl FnOnce(&mut Unpacked<'_>) -> Result<T>,
+) -> Result<(T, bool)> {
+    let aes = member.aes_method();
+    let method = aes.unwrap_or(member.method);
+    check_dictionary(place, (member, content), method, options)?;
+    if member.is_encrypted() && options.the_password().is_none() {
+        return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
+    }
+    let reached = std::cell::Cell::new(0);
+    let end = content + member.packed;
+    let alone = Member { offset: 0, ..member.clone() };
+    let record = zip::directory_record(&alone, member.has_descriptor());
+    let directory =
+        [&record[..], &zip::directory_end(1, end - member.offset, record.len() as u64, b"")].concat();
+    let one = OneMember { place, member, end, directory, at: 0, reached: &reached };
+    let mut archive = ZipArchive::new(one).map_err(|error| told(error, member))?;
+    let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // which is checked here
+    let file = archive.by_index_with_options(0, options).map_err(|error| told(error, member))?;
+    let mut unpacked = Unpacked(Box::new(file));
+    let taken = call(&mut unpacked)?;
+    drop(unpacked);
+    drop(archive);
+    // The code is the last of the content, and is read only to be checked.
+    Ok((taken, aes.is_some() && reached.get() == end - member.offset))
+}
+
+/// What the crate unpacks; an error of it says what is wrong with the member.
+struct Unpacked<'a>(Box<dyn Read + 'a>);
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into).map_err(|error| {
+            let is_own = error.get_ref().is_some_and(|inner| inner.is::<Error>());
+            let is_systems = error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted;
+            match is_own || is_systems {
+                true => error,
+                false => malformed(&error).into(),
+            }
+        })
+    }
+}
+
+fn malformed(error: &dyn std::fmt::Display) -> Error {
+    ErrorKind::BadZip { reason: format!("its packed content is malformed: {error}") }.into()
+}
+
+fn told(error: ZipError, member: &Member) -> Error {
+    match error {
+        ZipError::Io(error) => match error.downcast::<Error>() {
+            Ok(own) => own,
+            Err(error) if error.raw_os_error().is_some() => error.into(),
+            Err(error) => malformed(&error),
+        },
+        ZipError::InvalidPassword => {
+            Error::from(ErrorKind::Encrypted { has_password: true }).with_help(Help::Password)
+        }
+        ZipError::CompressionMethodNotSupported(_) => unsupported(member),
+        error => malformed(&error),
+    }
+}
+
+pub(super) fn unsupported(member: &Member) -> Error {
+    let method = member.aes_method().unwrap_or(member.method);
+    ErrorKind::UnsupportedZip { reason: format!("the member is compressed as {method}") }.into()
+}
+
+/// An error if a member asks for more memory to be unpacked than the limits allow for its content.
+fn check_dictionary(
+    place: &mut Place<'_>,
+    (member, content): (&Member, u64),
+    method: Method,
+    options: &ReadOptions,
+) -> Result<()> {
+    let largest = match method {
+        // No more than the content is long, by the reader's own rule.
+        Method::Lzma => member.size,
+        Method::Xz if member.is_encrypted() => {
+            let reason =
+                "the member is encrypted and compressed as xz: how much memory it takes cannot be known";
+            return Err(ErrorKind::UnsupportedZip { reason: reason.into() }.into());
+        }
+        Method::Xz => xz::largest_dictionary(&mut |at, into| {
+            let left = member.packed.saturating_sub(at);
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+            place.fill_at(content.saturating_add(at), &mut into[..most])
+        })?,
+        _ => 0,
+    };
+    options.get_limits().check_payload(largest)
+}

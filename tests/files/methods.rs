@@ -1,0 +1,146 @@
+//! Members that are encrypted or compressed by rarer methods, as Python, 7-Zip, Info-ZIP and libarchive write them
+//! (`testdata/methods/make_methods.py`).
+
+use std::fs;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array2, s};
+use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::npz::Method;
+use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, ReadNpyExt, ReadOptions};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/methods")
+}
+
+fn archives() -> Vec<(String, Vec<u8>)> {
+    let mut found: Vec<_> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "npz"))
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()))
+        .collect();
+    found.sort();
+    assert_eq!(found.len(), 16);
+    found
+}
+
+/// What NumPy saved.
+fn wanted(name: &str) -> DynArray {
+    DynArray::read_npy(&fs::read(folder().join(format!("{name}.npy"))).unwrap()[..]).unwrap()
+}
+
+fn with_password() -> ReadOptions {
+    ReadOptions::new().password("pass word")
+}
+
+#[test]
+fn members_of_other_programs_are_read() {
+    let mut methods = Vec::new();
+    for (id, bytes) in archives() {
+        let path = folder().join(format!("{id}.npz"));
+        let file = NpzFile::open_with(&path, &with_password()).unwrap();
+        let mut reader = NpzReader::new_with(Cursor::new(bytes), &with_password()).unwrap();
+        for (index, member) in file.members().iter().enumerate() {
+            let name = member.name();
+            let wanted = wanted(name);
+            assert_eq!(member.is_encrypted(), id.matches('-').count() == 2, "{id}");
+            methods.push(member.method());
+            if id == "xz-aes256-7zip" && name == "ramp" {
+                let error = file.verify_index(index).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::UnsupportedZip { .. }), "{error}");
+                continue;
+            }
+            assert_eq!(file.read_index::<DynArray>(index).unwrap(), wanted, "{id} {name}");
+            assert_eq!(reader.read::<DynArray>(name).unwrap(), wanted, "{id} {name}");
+            assert_eq!(file.peek(name).unwrap().header.shape(), wanted.shape(), "{id} {name}");
+            assert_eq!(reader.peek(name).unwrap().header.shape(), wanted.shape(), "{id} {name}");
+            file.verify_index(index).unwrap();
+            if name == "ramp" {
+                let part: Array2<f64> = file.open_member(name).unwrap().slice(s![3..5, 1..;20]).unwrap();
+                assert_eq!(part, ndarray::arr2(&[[151.0, 171.0, 191.0], [201.0, 221.0, 241.0]]));
+            }
+        }
+    }
+    for method in
+        [Method::Stored, Method::Deflated, Method::Deflate64, Method::Bzip2, Method::Lzma, Method::Xz]
+    {
+        assert!(methods.contains(&method), "{method}");
+    }
+}
+
+#[test]
+fn passwords_are_asked_for_and_checked() {
+    for (id, bytes) in archives() {
+        if id.matches('-').count() < 2 {
+            continue;
+        }
+        let read = |options: &ReadOptions| {
+            NpzReader::new_with(Cursor::new(&bytes), options)?.read::<DynArray>("noise")
+        };
+        let error = read(&ReadOptions::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Encrypted { has_password: false, .. }), "{id}: {error}");
+        assert_eq!(error.help(), Some(Help::Password));
+        assert!(error.is_usage());
+        let error = read(&ReadOptions::new().password("Pass word")).unwrap_err();
+        // The old encryption has eight bits to tell: else it is the checksum that does.
+        let is_told = match error.kind() {
+            ErrorKind::Encrypted { has_password, .. } => *has_password,
+            ErrorKind::BadCrc { .. } | ErrorKind::BadZip { .. } => id.contains("zipcrypto"),
+            _ => false,
+        };
+        assert!(is_told, "{id}: {error}");
+    }
+    assert!(!format!("{:?}", with_password()).contains("pass word"));
+}
+
+/// A byte that is changed anywhere is found out, or was of no account.
+#[test]
+fn damage_is_found() {
+    let (mut errors, mut same) = (0, 0);
+    for (id, bytes) in archives() {
+        let is_slow = id.contains("aes"); // a thousand rounds of SHA-1 for each password
+        for at in (0..bytes.len()).step_by(if is_slow { 211 } else { 17 }) {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1 << (at % 8);
+            let Ok(mut reader) = NpzReader::new_with(Cursor::new(bytes), &with_password()) else {
+                errors += 1;
+                continue;
+            };
+            for name in ["noise", "ramp"] {
+                match reader.read::<DynArray>(name) {
+                    Ok(array) => {
+                        assert_eq!(array, wanted(name), "{id} {name}: {at}");
+                        same += 1;
+                    }
+                    Err(_) => errors += 1,
+                }
+            }
+        }
+    }
+    assert!(errors > 300 && same > 300, "{errors} {same}");
+}
+
+#[test]
+fn dictionaries_count_against_the_limits() {
+    for (id, mut bytes) in archives().into_iter().filter(|(id, _)| id == "xz-7zip" || id == "lzma-python") {
+        let read = |bytes: &[u8], most: u64| {
+            let options = ReadOptions::new().limits(Limits::new().payload(most));
+            NpzReader::new_with(Cursor::new(bytes), &options)?.read::<DynArray>("ramp")
+        };
+        assert_eq!(read(&bytes, 10_000).unwrap(), wanted("ramp"), "{id}");
+        if id == "lzma-python" {
+            continue; // no dictionary is larger than the member: Python asks for 8 MiB
+        }
+        // The stream's head of 12 bytes, two of the block's, and the filter: by its number LZMA2, and of one byte.
+        let start = bytes.windows(6).position(|window| window == b"\xFD7zXZ\0").unwrap();
+        let filter =
+            start + 12 + bytes[start + 12..][..8].windows(2).position(|window| window == [0x21, 1]).unwrap();
+        bytes[filter + 2] = 40; // 4 GiB
+        let error = read(&bytes, 1 << 30).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+        let error = read(&bytes, u64::MAX).unwrap_err(); // the head's checksum is wrong now
+        assert!(matches!(error.kind(), ErrorKind::BadZip { .. }), "{error}");
+    }
+}

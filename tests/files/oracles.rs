@@ -1,0 +1,185 @@
+//! Archives as two other libraries see them: `zip` and `rawzip` read what this one writes, and the reverse.
+
+use std::io::{Cursor, Read, Write};
+use std::path::Path;
+
+use ndarray::{Array1, Array2, arr1};
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::{DynArray, NpzReader, NpzWriter, ReadNpyExt, ReadOptions, WriteNpyExt};
+use zip::unstable::write::FileOptionsExt as _;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use crate::support::random::Random;
+
+/// Archives of other programs and of this library, each with several members.
+fn archives() -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for folder in ["testdata", "testdata/methods"] {
+        for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "npz") {
+                all.push((path.display().to_string(), std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    for compression in [Compression::Stored, Compression::Deflated(6)] {
+        let options = NpzOptions::new().compression(compression);
+        let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), &options);
+        npz.add_array("numbers", &Array1::from_iter(0..5000u32)).unwrap();
+        npz.add_array("größe", &Array2::<f64>::eye(3)).unwrap();
+        npz.add_array("leer", &arr1::<u8>(&[])).unwrap();
+        all.push((format!("our own, {compression:?}"), npz.finish().unwrap().into_inner()));
+    }
+    assert!(all.len() > 20);
+    all
+}
+
+/// A member's name, its sizes, unpacked and packed, and its checksum.
+type Facts = (Vec<u8>, u64, u64, u32);
+
+/// What `rawzip` finds in the directory.
+fn listed(bytes: &[u8]) -> Option<Vec<Facts>> {
+    let archive = rawzip::ZipArchive::from_slice(bytes).ok()?;
+    let mut entries = archive.entries();
+    let mut found = Vec::new();
+    while let Some(entry) = entries.next_entry().ok()? {
+        let name = entry.file_path().as_bytes().to_vec();
+        found.push((name, entry.uncompressed_size_hint(), entry.compressed_size_hint(), entry.crc32()));
+    }
+    Some(found)
+}
+
+/// What `zip` reads of a member.
+fn content(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    let index = archive.index_for_name(name)?;
+    let mut content = Vec::new();
+    let mut file = archive.by_index_decrypt(index, b"pass word").ok()?;
+    file.read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+fn with_password() -> ReadOptions {
+    ReadOptions::new().password("pass word")
+}
+
+#[test]
+fn all_see_the_same_in_an_archive() {
+    let mut members = 0;
+    for (id, bytes) in archives() {
+        let mut ours = NpzReader::new_with(Cursor::new(&bytes), &with_password()).unwrap();
+        let facts = ours.members().iter();
+        let facts = facts.map(|member| {
+            (member.file_name().as_bytes().to_vec(), member.size(), member.packed_size(), member.crc32())
+        });
+        assert_eq!(Some(facts.collect::<Vec<_>>()), listed(&bytes), "{id}");
+        let names: Vec<String> = ours.members().iter().map(|member| member.file_name().to_owned()).collect();
+        for (index, name) in names.iter().enumerate() {
+            if names.iter().filter(|other| *other == name).count() > 1 || id.contains("xz-aes") {
+                continue; // `zip` keeps one of them; we refuse XZ within an encryption
+            }
+            assert_eq!(content(&bytes, name), Some(ours.read_raw_index(index).unwrap()), "{id}: {name}");
+            members += 1;
+        }
+    }
+    assert!(members > 50, "{members}");
+}
+
+#[test]
+fn what_zip_writes_is_read() {
+    let array = Array2::from_shape_fn((40, 30), |(i, j)| (i * 7 + j * j) as f32);
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    let methods = [
+        CompressionMethod::Stored,
+        CompressionMethod::Deflated,
+        CompressionMethod::Bzip2,
+        CompressionMethod::Xz,
+    ];
+    for method in methods {
+        for (number, aes) in
+            [None, Some(zip::AesMode::Aes128), Some(zip::AesMode::Aes256)].into_iter().enumerate()
+        {
+            let plain = SimpleFileOptions::default().compression_method(method).unix_permissions(0o600);
+            let options = [
+                plain,
+                plain.large_file(true),
+                plain.with_alignment(64),
+                plain.with_deprecated_encryption(b"pass word").unwrap(),
+            ];
+            let mut writer = ZipWriter::new(Cursor::new(b"something else".to_vec()));
+            writer.set_comment("a comment").unwrap();
+            let mut written = 0;
+            for (index, options) in options.into_iter().enumerate() {
+                let options = match aes {
+                    Some(mode) if index < 3 => options.with_aes_encryption(mode, "pass word"),
+                    Some(_) => continue,
+                    None => options,
+                };
+                if writer.start_file(format!("a{index}.npy"), options).is_err() {
+                    continue; // what the crate does not write
+                }
+                writer.write_all(&file).unwrap();
+                written += 1;
+            }
+            assert!(written > 0, "{method:?} {number}");
+            let bytes = writer.finish().unwrap().into_inner();
+            let mut npz = NpzReader::new_with(Cursor::new(bytes), &with_password()).unwrap();
+            assert_eq!(npz.len(), written);
+            for name in npz.names().unwrap() {
+                let read = npz.read::<DynArray>(&name);
+                if method == CompressionMethod::Xz && (number > 0 || name == "a3") {
+                    assert!(read.is_err()); // XZ within an encryption
+                    continue;
+                }
+                let read = read.unwrap_or_else(|error| panic!("{method:?} {number} {name}: {error}"));
+                assert_eq!(read.into_array::<f32, ndarray::Ix2>().unwrap(), array);
+            }
+        }
+    }
+}
+
+/// Where both take a damaged archive, they take the same out of it.
+#[test]
+fn damaged_archives_are_not_read_in_two_ways() {
+    let mut random = Random::new(11);
+    let (mut both, mut tried) = (0, 0);
+    for (id, bytes) in archives() {
+        if id.contains("aes") || bytes.len() > 50_000 {
+            continue; // slow
+        }
+        for _ in 0..100 {
+            let mut damaged = bytes.clone();
+            for _ in 0..=random.below(3) {
+                // The records at the end are of more interest than the content.
+                let from = if random.below(2) == 0 { 0 } else { damaged.len().saturating_sub(200) };
+                let at = from + random.below(damaged.len() - from);
+                damaged[at] = random.below(256) as u8;
+            }
+            tried += 1;
+            let Ok(mut ours) = NpzReader::new_with(Cursor::new(&damaged), &with_password()) else { continue };
+            let names: Vec<String> =
+                ours.members().iter().map(|member| member.file_name().to_owned()).collect();
+            for (index, name) in names.iter().enumerate() {
+                let Ok(own) = ours.read_raw_index(index) else { continue };
+                let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+                if let Some(theirs) = content(&damaged, name).filter(|_| is_alone) {
+                    assert_eq!(own, theirs, "{id}: {name}");
+                    both += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 1000 && both > 1000, "{tried} {both}");
+}
+
+/// The members that `ReadNpyExt` would read are arrays for both.
+#[test]
+fn members_of_zip_are_npy_files() {
+    let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), &NpzOptions::new());
+    npz.add_array("a", &arr1(&[1.5, 2.5])).unwrap();
+    let bytes = npz.finish().unwrap().into_inner();
+    let file = content(&bytes, "a.npy").unwrap();
+    assert_eq!(Array1::<f64>::read_npy(&file[..]).unwrap(), arr1(&[1.5, 2.5]));
+}
