@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
 #[cfg(feature = "zip-methods")]
-use super::by_crate;
+use super::foreign;
 use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, ErrorKind, Result};
@@ -276,7 +276,7 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
         #[cfg(feature = "zip-methods")]
         Way::Crate => {
             let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
-            return by_crate::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
+            return foreign::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
         }
     };
     let packed = content..(content + member.packed).min(end);
@@ -468,7 +468,7 @@ fn open_at<T>(
     let unpacker = match unpacker(member)? {
         Way::Own(unpacker) => unpacker,
         #[cfg(feature = "zip-methods")]
-        Way::Crate => return by_crate::open(&mut place, (member, content), options, call),
+        Way::Crate => return foreign::open(&mut place, (member, content), options, call),
     };
     let packed = content..content + member.packed;
     let seen = Pieces::default();

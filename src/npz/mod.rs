@@ -5,9 +5,9 @@
 //! map; written by [`NpzWriter`]; changed by [`NpzUpdate`], which makes a new archive out of an old one.
 
 mod archive;
-#[cfg(feature = "zip-methods")]
-mod by_crate;
 mod file;
+#[cfg(feature = "zip-methods")]
+mod foreign;
 #[cfg(feature = "mmap")]
 mod map;
 mod options;
