@@ -28,7 +28,7 @@ pub struct Header {
     dtype: DType,
     order: Order,
     shape: Shape,
-    len: usize,
+    len: u64,
     payload: Payload,
 }
 
@@ -36,13 +36,14 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Payload {
     /// Items of fixed size, so many bytes in all.
-    Items(usize),
+    Items(u64),
     /// One unit that says itself where it ends (a pickle).
     Whole,
 }
 
 impl Header {
-    /// An error if the shape has too many axes, or more elements or bytes than this machine can address.
+    /// An error if the shape has too many axes, or more elements or bytes than a file can have. (More than this machine can address can
+    /// still be read in parts.)
     ///
     /// # Errors
     ///
@@ -93,8 +94,29 @@ impl Header {
 
     /// How many elements there are.
     #[expect(clippy::len_without_is_empty, reason = "a header is no collection")]
-    pub fn len(&self) -> usize {
+    pub fn len(&self) -> u64 {
         self.len
+    }
+
+    /// How many elements there are, of an array that is in memory or has been found to fit there.
+    pub(crate) fn count(&self) -> usize {
+        usize::try_from(self.len).unwrap_or(usize::MAX)
+    }
+
+    /// How many elements and bytes there are: an error if they are more than this machine can address.
+    pub(crate) fn in_memory(&self) -> Result<(usize, usize)> {
+        match self.shape.fits_memory(self.dtype.item_size()) {
+            true => {
+                Ok((self.count(), usize::try_from(self.payload_len().unwrap_or(0)).unwrap_or(usize::MAX)))
+            }
+            false => {
+                let what = format!(
+                    "an array of shape {} and dtype {} in this machine's memory",
+                    self.shape, self.dtype
+                );
+                Err(ErrorKind::Overflow { what }.into())
+            }
+        }
     }
 
     /// How many bytes one index of the slowest axis takes; 0 if there is none, or it is not known.
@@ -108,11 +130,11 @@ impl Header {
             return 0;
         }
         row.remove(slowest);
-        Shape::from(row).byte_len(self.dtype.item_size()).unwrap_or(0) as u64
+        Shape::from(row).byte_len(self.dtype.item_size()).unwrap_or(0)
     }
 
     /// How many bytes the elements take; `None` if the payload is one unit that says itself where it ends (objects).
-    pub fn payload_len(&self) -> Option<usize> {
+    pub fn payload_len(&self) -> Option<u64> {
         match self.payload {
             Payload::Items(bytes) => Some(bytes),
             Payload::Whole => None,

@@ -31,7 +31,7 @@ use crate::transfer::{self, Source};
 struct Mapped<A, D, F: ArrayFormat> {
     place: Place<A, D, F>,
     /// Where in the file the map begins, and how long it is.
-    start: usize,
+    start: u64,
     len: usize,
     /// A map gives out elements, and they go where the map goes.
     elements: PhantomData<Vec<A>>,
@@ -66,9 +66,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         };
         *slowest = range.len();
         let slab = Header::new(header.dtype().clone(), header.order(), dims.into())?;
-        let bytes = slab.payload_len().unwrap_or_default();
-        // All of the elements' bytes are in the file, as has been checked, and its length has been found to be addressable.
-        let row = header.payload_len().unwrap_or_default() / length.max(1);
+        let (_, bytes) = slab.in_memory()?;
+        // All of the elements' bytes are in the file, as has been checked.
+        let row = header.payload_len().unwrap_or_default() / length.max(1) as u64;
         let place = Place {
             dim: dimension(slab.the_shape())?,
             is_fortran: slab.order() == Order::Fortran,
@@ -77,7 +77,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             header: slab,
             found,
         };
-        Ok(Self { place, start: start + range.start * row, len: bytes, elements: PhantomData })
+        Ok(Self { place, start: start as u64 + range.start as u64 * row, len: bytes, elements: PhantomData })
     }
 
     /// What a mapped slab still has to hold for: that its elements lie aligned and are valid.
@@ -139,8 +139,8 @@ macro_rules! description {
         }
 
         /// Where in the file the elements begin, in bytes.
-        pub fn data_offset(&self) -> usize {
-            self.mapped.start + self.mapped.place.payload.start
+        pub fn data_offset(&self) -> u64 {
+            self.mapped.start + self.mapped.place.payload.start as u64
         }
 
         /// Tells the system how the elements are going to be used. It is advice: where a system knows none, nothing happens.
@@ -333,7 +333,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
             let file = File::open(path)?;
             let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
             // SAFETY: the caller promises that these bytes do not change.
-            let map = unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map(&file)? };
+            let map = unsafe { MmapOptions::new().offset(mapped.start).len(mapped.len).map(&file)? };
             mapped.check_slab(&map)?;
             Ok(Self { map, mapped })
         };

@@ -446,7 +446,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         // Some writers leave the unpacked size in the header of packed data: the data are what is left, then, and nobody
         // knows where they end.
         let size = reader.ra_header().size;
-        let is_unpacked = reader.payload_len().map(|len| len as u64) == Some(size);
+        let is_unpacked = reader.payload_len() == Some(size);
         if reader.flags() & 2 != 0 && (size > metadata.len() || is_unpacked) {
             let reason = "its data are packed, and its header says a size that the file does not have".into();
             return Err(ErrorKind::BadPacking { reason }.into());

@@ -59,7 +59,7 @@ impl Shape {
     /// assert_eq!(Shape::from([0, usize::MAX]).len(), None);
     /// ```
     #[expect(clippy::len_without_is_empty, reason = "an emptiness that may overflow helps nobody")]
-    pub fn len(&self) -> Option<usize> {
+    pub fn len(&self) -> Option<u64> {
         self.byte_len(1)
     }
 
@@ -69,26 +69,37 @@ impl Shape {
     /// ```
     /// assert_eq!(ndarray_io::header::Shape::from([3, 0]).byte_len(8), Some(0));
     /// ```
-    pub fn byte_len(&self, item_size: usize) -> Option<usize> {
-        let mut lengths = self.0.iter().copied().filter(|&length| length > 0);
-        let bound = lengths.try_fold(item_size.max(1), usize::checked_mul);
-        let bound = bound.filter(|&bound| isize::try_from(bound).is_ok())?;
+    pub fn byte_len(&self, item_size: usize) -> Option<u64> {
+        let bound = self.bound(item_size)?;
         Some(if item_size == 0 || self.0.contains(&0) { 0 } else { bound })
     }
 }
 
 impl Shape {
+    /// How many bytes as many elements would take, axes of length 0 left out: both `ndarray` and a file's size have to hold it.
+    fn bound(&self, item_size: usize) -> Option<u64> {
+        let mut lengths = self.0.iter().filter(|length| **length > 0);
+        let bound =
+            lengths.try_fold(item_size.max(1) as u64, |bound, length| bound.checked_mul(*length as u64));
+        bound.filter(|&bound| i64::try_from(bound).is_ok())
+    }
+
+    /// Whether an array of this shape can be in this machine's memory.
+    pub(crate) fn fits_memory(&self, item_size: usize) -> bool {
+        self.bound(item_size).is_some_and(|bound| isize::try_from(bound).is_ok())
+    }
+
     /// How far apart the neighbours of each axis are, counted in elements, for a shape whose elements can be counted.
-    pub(crate) fn strides(&self, order: Order) -> Vec<usize> {
-        let mut strides = vec![1; self.ndim()];
+    pub(crate) fn strides(&self, order: Order) -> Vec<u64> {
+        let mut strides = vec![1u64; self.ndim()];
         let axes: Vec<usize> = match order {
             Order::C => (0..self.ndim()).rev().collect(),
             Order::Fortran => (0..self.ndim()).collect(),
         };
-        let mut stride = 1usize;
+        let mut stride = 1u64;
         for axis in axes {
             strides[axis] = stride;
-            stride = stride.saturating_mul(self.0[axis]);
+            stride = stride.saturating_mul(self.0[axis] as u64);
         }
         strides
     }
@@ -133,7 +144,7 @@ mod tests {
     #[test]
     fn products_never_wrap() {
         let big = isize::MAX as usize;
-        assert_eq!(Shape::from([big]).len(), Some(big));
+        assert_eq!(Shape::from([big]).len(), Some(big as u64));
         assert_eq!(Shape::from([big + 1]).len(), None);
         assert_eq!(Shape::from([big / 8 + 1]).byte_len(8), None);
         assert_eq!(Shape::from([1 << (usize::BITS / 2), 1 << (usize::BITS / 2 - 1)]).len(), None);

@@ -27,8 +27,12 @@ pub use write::WriteNpyExt;
 use crate::error::{ErrorKind, Result};
 use crate::shape::Shape;
 
-/// The shape as a dimension of ndarray's: an error if the type has another number of axes.
+/// The shape as a dimension of ndarray's: an error if the type has another number of axes, or this machine's memory no room.
 pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
+    if !shape.fits_memory(1) {
+        let what = format!("an array of shape {shape} in this machine's memory");
+        return Err(ErrorKind::Overflow { what }.into());
+    }
     let dim = D::from_dimension(&shape.dims().into_dimension());
     dim.ok_or_else(|| {
         // Only a fixed number of axes can be the wrong one.

@@ -248,7 +248,7 @@ fn store_packed<T: WriteArray + ?Sized>(
     let wanted = Cell::new(usize::MAX);
     let mut packer = Packer { bytes: Vec::new(), wanted: &wanted, packed: None };
     let mut format = |header: &Header, _: &_| {
-        wanted.set(header.payload_len().unwrap_or(usize::MAX));
+        wanted.set(header.in_memory()?.1);
         found = Some(describe(header)?);
         Ok(Vec::new())
     };

@@ -163,7 +163,7 @@ pub(crate) struct Place<A, D, F: ArrayFormat> {
 
 impl<A, D, F: ArrayFormat> Place<A, D, F> {
     pub(crate) fn len(&self) -> usize {
-        self.header.len()
+        self.header.count()
     }
 }
 
@@ -178,7 +178,8 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let header = F::header(&found);
     F::check_plain(&found, options)?;
     let (elements, dim, plain) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
-    let length = transfer::check_length(&source, header, options)?;
+    transfer::check_length(&source, header, options)?;
+    let (_, length) = header.in_memory()?;
     source.advance(length as u64);
     if !F::HAS_TRAILING {
         io::check_end(&mut source, header, options)?;

@@ -36,7 +36,7 @@ impl DecodeWhole<Word> for Lines {
         let text = String::from_utf8_lossy(payload);
         let words: Vec<Word> = text.trim_end_matches('.').lines().map(|line| Word(line.to_owned())).collect();
         match header.len() {
-            len if len == words.len() => Ok((words, payload.len())),
+            len if len == words.len() as u64 => Ok((words, payload.len())),
             _ => Err(ErrorKind::BadOption { reason: format!("{} words", words.len()) }.into()),
         }
     }

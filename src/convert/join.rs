@@ -162,7 +162,7 @@ impl Inputs {
                 .map_err(|error| source.named(error))?;
             // Elements that take no bytes in their file may be more than there is room for.
             if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
-                limits::check(LimitKind::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)
+                limits::check(LimitKind::EmptyItems, header.len(), Limits::EMPTY_ITEMS as u64)
                     .map_err(|error| source.named(error))?;
             }
         }
@@ -203,9 +203,9 @@ impl Inputs {
         (header, head): (&Header, &[u8]),
         conversion: &mut Conversion<'_>,
     ) -> Result<()> {
-        let all = header.payload_len().unwrap_or_default() as u64;
+        let all = header.payload_len().unwrap_or_default();
         let mut sink = Sink::of(&mut file);
-        sink.expect(head.len().saturating_add(header.payload_len().unwrap_or_default()), &conversion.write)?;
+        sink.expect((head.len() as u64).saturating_add(all), &conversion.write)?;
         sink.write(head)?;
         let mut told = 0;
         let has_places = file.metadata()?.is_file() && !os::only_appends(file);
@@ -245,7 +245,7 @@ impl Inputs {
         conversion: &mut Conversion<'_>,
         told: &mut u64,
     ) -> Result<()> {
-        let all = target.payload_len().unwrap_or_default() as u64;
+        let all = target.payload_len().unwrap_or_default();
         if all == 0 {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl Inputs {
         let to = target.the_shape().strides(target.order());
         let mut first = 0;
         for (header, source) in self.headers.iter().zip(&self.sources) {
-            let mut to: Vec<u64> = to.iter().map(|stride| (stride * item) as u64).collect();
+            let mut to: Vec<u64> = to.iter().map(|stride| stride.saturating_mul(item as u64)).collect();
             let (place, len) = match along {
                 Along::Axis(axis) => (
                     to.get(axis).copied().unwrap_or(0) * first as u64,
@@ -270,7 +270,9 @@ impl Inputs {
             let own = header.dtype().item_size();
             let from = header.the_shape().strides(header.order());
             let axes = header.shape().iter().zip(from).zip(to);
-            let axes = axes.map(|((&len, from), to)| Axis { len, from: (from * own) as u64, to }).collect();
+            let axes = axes
+                .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(own as u64), to })
+                .collect();
             let from = Side { start: 0, item: own };
             let change = change(header.dtype(), target.dtype(), conversion.casting())
                 .map_err(|error| source.named(error))?;

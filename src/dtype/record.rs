@@ -26,7 +26,8 @@ impl Subarray {
     /// assert_eq!(matrix.size(), 24);
     /// ```
     pub fn new(base: DType, shape: Shape) -> Option<Self> {
-        let size = shape.byte_len(base.item_size()).filter(|&size| size <= MAX_ITEM_SIZE)?;
+        let size =
+            usize::try_from(shape.byte_len(base.item_size())?).ok().filter(|&size| size <= MAX_ITEM_SIZE)?;
         Some(Self { base, shape, size })
     }
 

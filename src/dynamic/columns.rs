@@ -47,7 +47,7 @@ impl DynArray {
             );
         };
         let header = Header::new(builder.build()?, Order::C, [length].into())?;
-        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
+        let mut data = Data::new(header.in_memory()?.1)?;
         let (size, into) = (header.dtype().item_size(), data.bytes_mut());
         let mut offset = 0;
         for part in &parts {
@@ -80,7 +80,7 @@ impl DynArray {
     /// [`Limit`](crate::error::ErrorKind::Limit) of more than 64 axes.
     pub fn reshape(self, shape: impl Into<Shape>) -> Result<Self> {
         let wanted = shape.into();
-        if wanted.len() != Some(self.len()) {
+        if wanted.len() != Some(self.len() as u64) {
             return Err(ErrorKind::ShapeMismatch { found: self.shape().into(), wanted }.into());
         }
         #[cfg(feature = "object")]

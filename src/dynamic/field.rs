@@ -43,7 +43,7 @@ impl DynArray {
     pub fn field<'p>(&self, path: impl Into<FieldPath<'p>>) -> Result<Self> {
         let column = Column::of(self, &path.into())?;
         let header = column.header(self)?;
-        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
+        let mut data = Data::new(header.in_memory()?.1)?;
         if data.len == 0 {
             return Ok(Self::of_data(header, data)); // of no bytes there may be more elements than memory
         }
@@ -255,7 +255,8 @@ impl<'a> Column<'a> {
             self.dtype = subarray.base();
             let size = self.dtype.item_size();
             self.dims.extend(subarray.shape());
-            self.strides.extend(subarray.the_shape().strides(Order::C).iter().map(|stride| stride * size));
+            self.strides
+                .extend(subarray.the_shape().strides(Order::C).iter().map(|stride| *stride as usize * size));
         }
     }
 
@@ -270,7 +271,7 @@ impl<'a> Column<'a> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
         let outer = array.header.the_shape().strides(array.order());
-        let strides = outer.iter().map(|stride| stride * size).chain(self.strides.iter().copied());
+        let strides = outer.iter().map(|stride| *stride as usize * size).chain(self.strides.iter().copied());
         Ok(Spread { offset: self.offset, dim: dimension(header.the_shape())?, strides: strides.collect() })
     }
 }

@@ -163,7 +163,7 @@ impl DynArray {
     /// objects; [`Limit`](crate::error::ErrorKind::Limit) or [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is too large.
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, order: Order, bytes: &[u8]) -> Result<Self> {
         let header = Header::new(dtype, order, shape.into())?;
-        if header.payload_len() != Some(bytes.len()) {
+        if header.payload_len() != Some(bytes.len() as u64) {
             let (shape, dtype) = (header.the_shape(), header.dtype());
             let reason = format!("{} bytes are no array of shape {shape} and dtype {dtype}", bytes.len());
             return Err(ErrorKind::BadOption { reason }.into());
@@ -213,7 +213,7 @@ impl DynArray {
 
     /// How many elements there are.
     pub fn len(&self) -> usize {
-        self.header.len()
+        self.header.count()
     }
 
     /// Whether there are none.
@@ -352,14 +352,15 @@ impl ReadRaExt for DynArray {}
 impl FromPayload for DynArray {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
         let payload = payload.into_inner();
-        let Some(len) = payload.header.payload_len() else {
+        if payload.header.payload_len().is_none() {
             #[cfg(feature = "object")]
             if payload.options.get_allow_objects() {
                 return Self::read_objects(payload);
             }
             let found = payload.header.dtype();
             return Err(mismatch(found, found.clone(), false));
-        };
+        }
+        let (_, len) = payload.header.in_memory()?;
         let words = transfer::read_aligned(payload.source, payload.header, payload.options)?;
         Ok(Self::of_data(payload.header.clone(), Data { words, len }))
     }

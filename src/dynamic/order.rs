@@ -97,7 +97,7 @@ impl DynArray {
         let part = view.slice(elements);
         let (_, dims) = part.shape().split_last().expect("the words of an element are an axis");
         let header = Header::new(self.dtype().clone(), Order::C, dims.into())?;
-        let mut data = Data::new(header.payload_len().unwrap_or_default())?;
+        let mut data = Data::new(header.in_memory()?.1)?;
         let mut into = data.bytes_mut();
         gathered(&mut Sink::of(&mut into), part, Order::C, &WriteOptions::new())?;
         Ok(Self::of_data(header, data))

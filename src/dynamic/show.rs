@@ -144,7 +144,7 @@ struct Sheet<'a> {
     dims: &'a [usize],
     /// of which this may be the edges alone.
     array: &'a DynArray,
-    strides: Vec<usize>,
+    strides: Vec<u64>,
     /// How many elements may still be shown.
     left: Cell<usize>,
 }
@@ -172,7 +172,7 @@ impl<'a> Sheet<'a> {
     fn place(&self, axis: usize, index: usize) -> usize {
         let (length, there) = (self.dims[axis], self.array.shape()[axis]);
         let place = if index < EDGE { index } else { (index + there).saturating_sub(length) };
-        place.min(there - 1) * self.strides[axis]
+        place.min(there - 1) * self.strides[axis] as usize
     }
 
     /// The indices of an axis that are shown; `None` stands for those that are not.

@@ -158,7 +158,11 @@ pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &Writ
     let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
     match (longest, options.get_text_width()) {
         (Some((index, length)), Some(width)) if length > width => {
-            Err(crate::error::Error::from(ErrorKind::TextTooLong { length, width }).at_element(index))
+            Err(crate::error::Error::from(ErrorKind::TextTooLong {
+                length: length as u64,
+                width: width as u64,
+            })
+            .at_element(index))
         }
         (_, Some(width)) => Ok(width),
         (longest, None) => Ok(longest.map_or(1, |(_, length)| length.max(1))),

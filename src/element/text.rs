@@ -181,7 +181,7 @@ impl Decode<String> for Utf8 {
 /// The text of a string of bytes.
 pub(super) fn utf8(item: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(trimmed(item));
-    text.map_err(|error| Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() }))
+    text.map_err(|error| Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() as u64 }))
 }
 
 impl ReadableElement for String {

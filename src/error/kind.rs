@@ -16,7 +16,7 @@ pub enum ErrorKind {
     #[non_exhaustive]
     OutOfMemory {
         /// How many bytes were asked for.
-        bytes: usize,
+        bytes: u64,
     },
 
     /// The first bytes are not those of a file of the format.
@@ -52,7 +52,7 @@ pub enum ErrorKind {
         /// What is wrong, in words.
         reason: String,
         /// Where in the file it is, in bytes from the beginning of the array, if that can be said.
-        offset: Option<usize>,
+        offset: Option<u64>,
     },
     /// An RA file has flags that have no meaning here.
     #[non_exhaustive]
@@ -78,7 +78,7 @@ pub enum ErrorKind {
         /// What is wrong, in words.
         reason: String,
         /// Where in the pickle the opcode stands, in bytes, if it is one.
-        offset: Option<usize>,
+        offset: Option<u64>,
     },
     /// A pickle that is sound holds what is not read here.
     #[non_exhaustive]
@@ -137,7 +137,7 @@ pub enum ErrorKind {
     #[non_exhaustive]
     BadUtf8 {
         /// How many of its bytes are.
-        valid_up_to: usize,
+        valid_up_to: u64,
     },
 
     /// An archive's own records are malformed or contradict each other.
@@ -250,7 +250,7 @@ pub enum ErrorKind {
         /// The alignment that the type needs, in bytes.
         wanted: usize,
         /// How many bytes the data stand behind a multiple of it.
-        off_by: usize,
+        off_by: u64,
     },
 
     /// A limit was passed.
@@ -297,9 +297,9 @@ pub enum ErrorKind {
     #[non_exhaustive]
     TextTooLong {
         /// Its length, in bytes or code points, whichever the dtype counts.
-        length: usize,
+        length: u64,
         /// The width.
-        width: usize,
+        width: u64,
     },
     /// The archive has no member of this name.
     #[non_exhaustive]
@@ -327,9 +327,9 @@ pub enum ErrorKind {
     #[non_exhaustive]
     WrongCount {
         /// How many came; of too many, how many there would be.
-        found: usize,
+        found: u64,
         /// How many the shape has; of an array that grows, those of its whole rows.
-        wanted: usize,
+        wanted: u64,
     },
     /// The caller cancelled it.
     Cancelled,
@@ -361,14 +361,14 @@ pub enum ErrorKind {
     #[non_exhaustive]
     NoRoom {
         /// How long the header is.
-        header: usize,
+        header: u64,
     },
     /// A loss of power could tear the file's header when a new length is written to it, and
     /// [`WriteOptions::sync`](crate::WriteOptions::sync) is to prevent that.
     #[non_exhaustive]
     TornHeader {
         /// How long the header is.
-        header: usize,
+        header: u64,
     },
     /// Bytes follow the array to which something is to be appended: an append was cut off before it counted them.
     #[non_exhaustive]

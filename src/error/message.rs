@@ -133,7 +133,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the archive already has a member named '{}'", name.escape_debug())
             }
             Self::WrongCount { found, wanted } => {
-                write!(f, "expected {}, found {found}", Count(*wanted as u64, "element"))
+                write!(f, "expected {}, found {found}", Count(*wanted, "element"))
             }
             Self::Cancelled => f.write_str("cancelled"),
             Self::Locked => f.write_str("locked by another writer"),

@@ -50,7 +50,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
     /// How many bytes the elements take in the file, if the header knows.
     #[doc(hidden)]
     fn stored_len(found: &Self::Found) -> Option<u64> {
-        Self::header(found).payload_len().map(|bytes| bytes as u64)
+        Self::header(found).payload_len()
     }
 
     /// What the gate has to know of elements of this format.

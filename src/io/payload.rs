@@ -175,8 +175,7 @@ pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
         return read_payload::<F, T>(source, found, options);
     }
     // Where the length is known, a surplus is found before anything is read.
-    let surplus =
-        source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need as u64));
+    let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need));
     check_surplus(surplus.unwrap_or(0), false, header.row_bytes(), options)?;
     let array = read_payload::<F, T>(source, found, options)?;
     check_end(source, header, options)?;

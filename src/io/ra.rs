@@ -84,7 +84,7 @@ impl ArrayFormat for Ra {
         let Some(unpack) = unpacking(source, found, &options)? else {
             return read(PayloadRef::new(source, header, &options));
         };
-        let len = header.payload_len().unwrap_or_default();
+        let (_, len) = header.in_memory()?;
         let mut block = Block::new(len, unpack);
         read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
     }
@@ -170,13 +170,13 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
     options.get_limits().check_payload(found.unpacked())?;
-    let len = found.header.payload_len().unwrap_or_default();
+    let (_, len) = found.header.in_memory()?;
     let stored = rest.get(..len); // both sizes are the same
     let scalar = found.header.dtype().as_scalar();
     let unpack_numbers = || {
         let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint))?;
         // Each takes a byte at least.
-        let mut numbers = vec![0; Some(len).filter(|_| have >= found.header.len() as u64)?];
+        let mut numbers = vec![0; Some(len).filter(|_| have >= found.header.len())?];
         let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
         leb128::unpack(&rest, scalar.size(), is_signed, is_big, &mut numbers).then_some(numbers)
     };

@@ -161,12 +161,12 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// The length of the header: where the elements begin, in bytes from the beginning of the array.
-    pub fn data_offset(&self) -> usize {
-        self.data_offset
+    pub fn data_offset(&self) -> u64 {
+        self.data_offset as u64
     }
 
     /// How many bytes the elements take; `None` for Python objects, which say themselves where they end.
-    pub fn payload_len(&self) -> Option<usize> {
+    pub fn payload_len(&self) -> Option<u64> {
         self.header().payload_len()
     }
 

@@ -34,19 +34,19 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     };
     file.write_all(&F::format(&header, options)?)?;
     let start = file.stream_position()?;
-    let Some(end) = start.checked_add(bytes as u64) else {
+    let Some(end) = start.checked_add(bytes) else {
         return Err(ErrorKind::Overflow { what: format!("a file of {start} and {bytes} bytes") }.into());
     };
     change::set_len(file, start)?; // so that nothing of what was there shows
     change::set_len(file, end)?;
-    if options.get_preallocate() && !os::fill_with_room(file, start, bytes as u64)? {
+    if options.get_preallocate() && !os::fill_with_room(file, start, bytes)? {
         // The system does not reserve room: zeros that are written take it.
         const BLOCK: usize = 1 << 20;
-        let zeros = vec![0; BLOCK.min(bytes)];
+        let zeros = vec![0; bytes.min(BLOCK as u64) as usize];
         let mut left = bytes;
         while left > 0 {
-            let written = left.min(BLOCK);
-            file.write_all(&zeros[..written])?;
+            let written = left.min(BLOCK as u64);
+            file.write_all(&zeros[..written as usize])?;
             left -= written;
         }
     }

@@ -3,8 +3,9 @@
 use py_literal::Value;
 
 use super::fault::Fault;
-use super::value::{dims, value};
+use super::value::{dims, too_long, value};
 use super::{NpyHeader, Version, descr, scan};
+use crate::error::ErrorKind;
 use crate::header::Header;
 use crate::shape::Order;
 
@@ -37,7 +38,12 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
         _ => return Err(Fault::new("'fortran_order' is neither True nor False", order.source.start)),
     };
     let shape = match value(&shape.value)? {
-        Value::Tuple(lengths) => dims(&lengths).map_err(|reason| Fault::new(reason, shape.source.start))?,
+        Value::Tuple(lengths) => {
+            if let Some(length) = too_long(&lengths) {
+                return Err(ErrorKind::Overflow { what: format!("an axis of length {length}") }.into());
+            }
+            dims(&lengths).map_err(|reason| Fault::new(reason, shape.source.start))?
+        }
         _ => return Err(Fault::new("'shape' is no tuple", shape.source.start)),
     };
     let descr_text = &text[descr.source.clone()];

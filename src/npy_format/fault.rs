@@ -51,6 +51,6 @@ impl Fault {
             Version::V3 => start + at,
             _ => start + text.get(..at).map_or(at, |before| before.chars().count()),
         });
-        ErrorKind::BadHeader { reason, offset }.into()
+        ErrorKind::BadHeader { reason, offset: offset.map(|offset| offset as u64) }.into()
     }
 }

@@ -210,7 +210,7 @@ fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
         Ok(text) if version == Version::V3 || text.is_ascii() => Ok(Cow::Borrowed(text)),
         Err(error) if version == Version::V3 => Err(ErrorKind::BadHeader {
             reason: "a header of version 3.0 is UTF-8, and this byte is not".into(),
-            offset: Some(start + error.valid_up_to()),
+            offset: Some((start + error.valid_up_to()) as u64),
         }
         .into()),
         _ => Ok(Cow::Owned(text.iter().copied().map(char::from).collect())),

@@ -88,7 +88,7 @@ impl Place<'_> {
     fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?;
+        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
         bytes.resize(len, 0);
         match self.with(range, |mut source| source.fill(&mut bytes))? {
             filled if filled < len => Err(cut()),
@@ -297,7 +297,7 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
 pub(super) fn read_raw(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
     open(place, member, options, |source| {
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
-        let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: usize::MAX })?;
+        let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
         // There is a number of one byte.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, options)

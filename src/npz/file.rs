@@ -214,7 +214,7 @@ impl NpzFile {
         } else {
             // What the header promises and the member has not is found out before there is a file.
             let found = archive::peek(place.again(), member, &self.options)?.header;
-            let payload = found.payload_len().unwrap_or_default() as u64;
+            let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
                 let error = transfer::truncated(&found, member.size);
                 return Err(error.at_member(&member.name));

@@ -174,7 +174,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// An error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
-        self.check_length(self.header().payload_len().unwrap_or_default() as u64)
+        self.check_length(self.header().payload_len().unwrap_or_default())
     }
 
     /// The same file with the lock of who writes parts of it.
@@ -266,8 +266,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Where the elements begin, in bytes.
-    pub fn data_offset(&self) -> usize {
-        self.data_offset
+    pub fn data_offset(&self) -> u64 {
+        self.data_offset as u64
     }
 
     /// How many bytes follow the array. `None` if the file is shorter than its array.
@@ -276,7 +276,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn trailing_len(&self) -> Result<Option<u64>> {
-        let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default() as u64;
+        let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default();
         Ok(self.file_len()?.checked_sub(array))
     }
 
@@ -293,7 +293,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
-        let whole = Picked::new(0, vec![(header.len(), 1)], header.dtype().item_size());
+        let whole = Picked::new(
+            0,
+            vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
+            header.dtype().item_size(),
+        );
         self.with_picked(header, &whole, T::from_payload)
     }
 
@@ -479,12 +483,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
         D: ndarray::RemoveAxis,
     {
         /// How many bytes of rows are read at a time.
-        const AT_A_TIME: usize = 1 << 20;
+        const AT_A_TIME: u64 = 1 << 20;
         let shape = Axes::of::<A>(self.header(), &self.options).map_err(|error| self.at_path(error))?.shape;
         let axis = slowest(self.order(), &shape);
         let rows = shape.dims().get(axis).copied().unwrap_or(0);
-        let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1);
-        let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1))?;
+        let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1) as u64;
+        let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1) as usize)?;
         Ok(chunks.flat_map(move |chunk| {
             let (rows, error) = match chunk {
                 Ok(chunk) => {

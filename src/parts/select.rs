@@ -107,8 +107,8 @@ impl Selection {
         let mut start = 0;
         let mut axes = Vec::with_capacity(counts.len());
         for (taken, stride) in all().zip(strides) {
-            start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride as u64));
-            axes.push((taken.count, (taken.step as u64).saturating_mul(stride as u64)));
+            start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride));
+            axes.push((taken.count, (taken.step as u64).saturating_mul(stride)));
         }
         if header.order() == Order::Fortran {
             axes.reverse();
@@ -124,7 +124,7 @@ impl Selection {
             .the_shape()
             .strides(header.order())
             .into_iter()
-            .map(|stride| stride.saturating_mul(item) as u64);
+            .map(|stride| stride.saturating_mul(item as u64));
         let axes = self.axes.iter().zip(strides);
         let first = |(taken, stride): (&Taken, u64)| (taken.start as u64).saturating_mul(stride);
         let first = axes.clone().map(first).fold(0, u64::saturating_add);
@@ -152,15 +152,17 @@ impl Selection {
             return Ok((wanted, Picked::new(0, vec![(0, 0)], 0))); // of no elements, the other axes may be endless
         }
         // In the order of the file: what is before the axis is gone through for each index that is behind it.
-        let bytes =
-            header.the_shape().strides(header.order())[axis].saturating_mul(header.dtype().item_size());
+        let bytes = header.the_shape().strides(header.order())[axis]
+            .saturating_mul(header.dtype().item_size() as u64);
         let outer = match header.order() {
             Order::C => &dims[..axis],
             Order::Fortran => &dims[axis + 1..],
         };
         let outer: usize = outer.iter().product();
-        let places = indices.iter().map(|index| (index * bytes) as u64).collect();
-        let picked = Picked::listed((outer, (bytes * length) as u64), places, bytes);
+        wanted.in_memory()?; // what is taken, of which a run is a part
+        let run = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
+        let picked = Picked::listed((outer, bytes.saturating_mul(length as u64)), places, run);
         Ok((wanted, picked))
     }
 

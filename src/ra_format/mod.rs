@@ -79,7 +79,7 @@ impl RaHeader {
 
     /// How many bytes the elements take that are not packed.
     pub(crate) fn unpacked(&self) -> u64 {
-        self.header.payload_len().unwrap_or_default() as u64
+        self.header.payload_len().unwrap_or_default()
     }
 
     /// How the data are packed, as far as the header can tell.
@@ -109,7 +109,7 @@ impl RaHeader {
     pub(crate) fn of(header: &Header, eltype_5: bool) -> Result<Self> {
         let header = &*header.ungrouped()?;
         let (eltype, is_big_endian) = kind::of(header.dtype(), eltype_5)?;
-        let bytes = header.payload_len().unwrap_or_default() as u64;
+        let bytes = header.payload_len().unwrap_or_default();
         let mut dims = header.shape().to_vec();
         if header.order() == Order::C {
             // The same bytes: the axis that varies fastest comes first.

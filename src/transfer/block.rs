@@ -31,7 +31,7 @@ impl<F: FnMut(&mut [u8]) -> Result<()>> Read for Block<F> {
             let bytes = self.len;
             self.ready
                 .try_reserve_exact(bytes)
-                .map_err(|_| crate::Error::from(ErrorKind::OutOfMemory { bytes }))?;
+                .map_err(|_| crate::Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 }))?;
             self.ready.resize(bytes, 0);
             (self.unpack)(&mut self.ready)?;
         }

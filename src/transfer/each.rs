@@ -42,7 +42,7 @@ fn make_parts<T: Send>(
     const LEAST: usize = 1 << 14;
     let mut items: Vec<T> = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes })?;
+    items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
     let threads = if len < 2 * LEAST { 1 } else { threads() };
     let part = len.div_ceil(4 * threads).max(LEAST);

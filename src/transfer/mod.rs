@@ -60,7 +60,7 @@ fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
     let count = len.div_ceil(size_of::<u128>());
     if words.len() < count {
         words.clear();
-        words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?;
+        words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
         os::advise_huge_pages((words.as_ptr().cast(), len));
         words.resize(count, 0);
     }

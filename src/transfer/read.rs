@@ -26,14 +26,14 @@ pub(crate) fn read<T: Send + Sync>(
     }
     let bytes = begin(source, header, options)?;
     match how {
-        How::Plain(plain) => read_plain(source, header, &plain, header.len(), bytes, options),
+        How::Plain(plain) => read_plain(source, header, &plain, header.count(), bytes, options),
         How::Coded(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
             read_coded(source, header, &*decode, options)
         }
         How::Coded(decode) => {
             let mut items = Vec::new();
             if source.remaining().is_some() && bytes > 0 {
-                reserve(&mut items, header.len())?;
+                reserve(&mut items, header.count())?;
             }
             let item = header.dtype().item_size().max(1);
             each_block(source, header, |block, more| {
@@ -61,7 +61,7 @@ fn read_coded<T: Send>(
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
     let threads = || if os::READS_ANYWHERE { options.get_threads() } else { 1 };
-    let items = make_blocks(header.len(), (BLOCK / 4 / item).max(1), threads, &|numbers, made| {
+    let items = make_blocks(header.count(), (BLOCK / 4 / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // At an address that suits numbers, so that many are converted at a time.
         let mut words = Vec::new();
@@ -72,7 +72,7 @@ fn read_coded<T: Send>(
         }
         decode.decode(block, numbers.len(), made).map_err(|error| error.behind(numbers.start))
     })?;
-    source.advance((header.len() * item) as u64);
+    source.advance(header.len() * item as u64);
     Ok(items)
 }
 
@@ -131,16 +131,17 @@ impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
 /// The length of the payload that is about to be read, which is checked, and whose bytes are counted from here on.
 fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
     let bytes = check_length(source, header, options)?;
-    source.tell(options.the_progress(), bytes as u64);
-    Ok(bytes)
+    let (_, in_memory) = header.in_memory()?;
+    source.tell(options.the_progress(), bytes);
+    Ok(in_memory)
 }
 
 /// The length of the payload, checked against the limit and, where it is known, against the source.
-pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
+pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<u64> {
     let bytes = header.payload_len().unwrap_or_default();
-    options.get_limits().check_payload(bytes as u64)?;
+    options.get_limits().check_payload(bytes)?;
     match source.remaining() {
-        Some(have) if have < bytes as u64 => Err(truncated(header, have)),
+        Some(have) if have < bytes => Err(truncated(header, have)),
         _ => Ok(bytes),
     }
 }
@@ -148,7 +149,7 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
 /// The error for a payload that ends after `have` bytes.
 pub(crate) fn truncated(header: &Header, have: u64) -> Error {
     let part = FileSection::Payload { shape: header.the_shape().clone(), dtype: header.dtype().clone() };
-    ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default() as u64, have }.into()
+    ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
 }
 
 /// The bytes of a payload as they are. Of one that says itself where it ends, all that is left.
@@ -278,10 +279,10 @@ fn each_block(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
-        limits::check(LimitKind::EmptyItems, header.len() as u64, Limits::EMPTY_ITEMS as u64)?;
-        return take(&mut [], header.len());
+        limits::check(LimitKind::EmptyItems, header.len(), Limits::EMPTY_ITEMS as u64)?;
+        return take(&mut [], header.count());
     }
-    let bytes = header.payload_len().unwrap_or_default();
+    let (_, bytes) = header.in_memory()?;
     let per_block = (BLOCK / item).max(1);
     let mut block = Vec::new();
     let mut done = 0;
@@ -367,7 +368,7 @@ fn read_more(
     while payload.len() < total {
         let arrived = payload.len();
         let room = limits::room_for(arrived, total);
-        payload.try_reserve(room - arrived).map_err(|_| ErrorKind::OutOfMemory { bytes: room })?;
+        payload.try_reserve(room - arrived).map_err(|_| ErrorKind::OutOfMemory { bytes: room as u64 })?;
         payload.resize(room, 0);
         let came = source.fill(&mut payload[arrived..])?;
         payload.truncate(arrived + came);
@@ -402,5 +403,5 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
 
 fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
     let bytes = more.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { bytes }.into())
+    items.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 }.into())
 }

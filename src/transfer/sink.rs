@@ -45,15 +45,15 @@ impl<'a> Sink<'a> {
     }
 
     /// Tells that so many bytes are going to come, which are counted from here on.
-    pub(crate) fn expect(&mut self, bytes: usize, options: &WriteOptions) -> Result<()> {
+    pub(crate) fn expect(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
         /// Below this the call costs more than it saves.
-        const WORTHWHILE: usize = 1 << 20;
-        self.tally = options.the_progress().map(|progress| Tally::new(progress.clone(), bytes as u64));
+        const WORTHWHILE: u64 = 1 << 20;
+        self.tally = options.the_progress().map(|progress| Tally::new(progress.clone(), bytes));
         if let Target::File(mut file) = self.target
             && bytes >= WORTHWHILE
             && let Ok(at) = file.stream_position()
         {
-            os::preallocate(file, at, bytes as u64)?;
+            os::preallocate(file, at, bytes)?;
         }
         Ok(())
     }

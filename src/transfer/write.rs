@@ -56,7 +56,7 @@ pub(crate) fn write_more<T: Send + Sync>(
     options: &WriteOptions,
 ) -> Result<()> {
     if let Some(bytes) = header.payload_len() {
-        sink.expect(head.len().saturating_add(bytes), options)?;
+        sink.expect((head.len() as u64).saturating_add(bytes), options)?;
     }
     match (emit, items) {
         (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => {
@@ -79,7 +79,7 @@ pub(crate) fn write_more<T: Send + Sync>(
         }
         (Emit::Whole(encode), items) => {
             let payload = encode.encode(&mut items.iter(), header, options)?;
-            sink.expect(head.len().saturating_add(payload.len()), options)?;
+            sink.expect(head.len() as u64 + payload.len() as u64, options)?;
             write_both(sink, head, &payload)
         }
     }
@@ -92,7 +92,7 @@ pub(crate) fn write_bytes(
     payload: &[u8],
     options: &WriteOptions,
 ) -> Result<()> {
-    sink.expect(head.len().saturating_add(payload.len()), options)?;
+    sink.expect(head.len() as u64 + payload.len() as u64, options)?;
     write_both(sink, head, payload)?;
     sink.flush()
 }

@@ -54,7 +54,7 @@ fn as_a_child() {
         }
         "replace" => {
             for step in 1.. {
-                write_npy(path, &Array1::from_elem(200_000, step)).unwrap();
+                write_npy(path, &Array1::<i32>::from_elem(200_000, step)).unwrap();
                 say(step as usize);
             }
         }
@@ -75,7 +75,7 @@ fn as_a_child() {
             let error = loop {
                 let pushed = writer.push(&Array2::ones((number, 1000))).and_then(|()| writer.checkpoint());
                 match pushed {
-                    Ok(()) => say(writer.len() / 1000),
+                    Ok(()) => say((writer.len() / 1000) as usize),
                     Err(error) => break error,
                 }
             };

@@ -87,7 +87,7 @@ fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
     same("descr", reader.descr_text(), facts.json["descr"].as_str().unwrap())?;
     same("shape", reader.shape(), &facts.shape())?;
     same("order", reader.order() == Order::Fortran, facts.is_fortran())?;
-    same("data offset", reader.data_offset(), facts.data_offset())?;
+    same("data offset", reader.data_offset(), facts.data_offset() as u64)?;
     if !facts.json["dtype"].is_null() && *reader.dtype() != DType::Object {
         same("dtype", neutral(reader.dtype()), facts.json["dtype"].clone())?;
     }

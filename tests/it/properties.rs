@@ -83,11 +83,14 @@ where
 
         let logical = if expected == Order::Fortran { reversed } else { view.view() };
         let payload: Vec<u8> = logical.iter().flat_map(|item| item.bytes(byte_order)).collect();
-        assert_eq!(file[reader.data_offset()..], payload);
+        assert_eq!(file[reader.data_offset() as usize..], payload);
 
         let in_file = reader.dtype().as_scalar().unwrap().byte_order();
-        let header =
-            routes::Header { shape: view.shape(), order: in_file, data_offset: reader.data_offset() };
+        let header = routes::Header {
+            shape: view.shape(),
+            order: in_file,
+            data_offset: reader.data_offset() as usize,
+        };
         let bits = |array: &ArrayD<A>| -> Vec<u8> {
             array.iter().flat_map(|item| item.bytes(ByteOrder::Big)).collect()
         };

@@ -112,7 +112,7 @@ fn bytes_are_given_for_every_dtype() {
     let mut reader = NpyReader::new(&bytes[..]).unwrap();
     assert_eq!(reader.payload_len(), None);
     let pickle = reader.read_bytes().unwrap();
-    assert_eq!(pickle, bytes[reader.data_offset()..]);
+    assert_eq!(pickle, bytes[reader.data_offset() as usize..]);
     assert!(pickle.starts_with(b"\x80\x04") && pickle.ends_with(b"."));
     assert!(!reader.next_array().unwrap());
     let error = ndarray_io::read_npy::<_, ArrayD<f64>>(folder.join("dtype-object.npy")).unwrap_err();

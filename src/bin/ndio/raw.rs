@@ -56,8 +56,8 @@ pub(crate) fn read(
     }
     write_header(dtype.clone(), order, dims, out)?;
     io::copy(&mut input.take(offset), &mut io::sink())?;
-    let copied = io::copy(&mut input.take(wanted as u64), out)?;
-    if copied < wanted as u64 {
+    let copied = io::copy(&mut input.take(wanted), out)?;
+    if copied < wanted {
         return Err(format!(
             "an array of shape {shape} and dtype {dtype} has {wanted} bytes, and {copied} came"
         )

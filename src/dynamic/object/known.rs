@@ -187,7 +187,7 @@ fn shape_and_order(look: Look<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<
 }
 
 fn check_len(len: usize, header: &Header) -> Result<()> {
-    match header.payload_len() == Some(len) {
+    match header.payload_len() == Some(len as u64) {
         true => Ok(()),
         false => {
             let (shape, dtype) = (header.the_shape(), header.dtype());
@@ -197,7 +197,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
 }
 
 fn check_count(found: usize, header: &Header) -> Result<()> {
-    match found == header.len() {
+    match found as u64 == header.len() {
         true => Ok(()),
         false => Err(bad(format!("an array of shape {} has {found} elements", header.the_shape()))),
     }

@@ -113,7 +113,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
 
 impl<'a> Machine<'a> {
     pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
-        ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode) }.into()
+        ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode as u64) }.into()
     }
 
     pub(super) fn look(&self) -> Look<'_> {

@@ -74,7 +74,7 @@ impl<T> Room<T> {
 /// Fresh zeroed memory, which large allocations get from the system without anybody touching it.
 #[expect(clippy::uninit_vec, reason = "of items without size there is nothing to be initialised")]
 fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
-    let no_memory = |bytes| Error::from(ErrorKind::OutOfMemory { bytes });
+    let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
     if layout.size() == 0 {
         let mut items = Vec::new();

@@ -56,7 +56,7 @@ impl<D: Dimension> Spread<D> {
                 continue;
             }
             if !stride.is_multiple_of(size) {
-                return Err(ErrorKind::Misaligned { wanted: size, off_by: stride % size }.into());
+                return Err(ErrorKind::Misaligned { wanted: size, off_by: (stride % size) as u64 }.into());
             }
             *into = stride / size;
         }
@@ -141,6 +141,6 @@ fn check_view<T>(plain: &Plain<T>, bytes: &[u8], len: usize) -> Result<()> {
 fn check_alignment<T>(first: *const u8) -> Result<()> {
     match first.addr() % align_of::<T>() {
         0 => Ok(()),
-        off_by => Err(ErrorKind::Misaligned { wanted: align_of::<T>(), off_by }.into()),
+        off_by => Err(ErrorKind::Misaligned { wanted: align_of::<T>(), off_by: off_by as u64 }.into()),
     }
 }

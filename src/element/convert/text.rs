@@ -93,7 +93,11 @@ fn of_bytes(from: Scalar, to: Scalar) -> Recode {
             let string = trimmed(item);
             if string.len() > width {
                 let length = string.len();
-                return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
+                return Err(Error::from(ErrorKind::TextTooLong {
+                    length: length as u64,
+                    width: width as u64,
+                })
+                .at_element(index));
             }
             put_padded(string, into);
         }
@@ -139,7 +143,7 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
     let width = width(scalar).unwrap_or(0);
     let length = if scalar.kind() == Kind::Bytes { text.len() } else { text.chars().count() };
     if length > width {
-        return Err(ErrorKind::TextTooLong { length, width }.into());
+        return Err(ErrorKind::TextTooLong { length: length as u64, width: width as u64 }.into());
     }
     if scalar.kind() == Kind::Bytes {
         if let Some(char) = text.chars().find(|char| !char.is_ascii()) {

@@ -170,7 +170,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let cut = || -> Result<()> {
             let (elements, empty_rows) = self.counted;
             let text = self.header_of(elements, empty_rows)?;
-            let end = start + head as u64 + elements as u64 * self.dtype.item_size() as u64;
+            let end = start + head as u64 + elements * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
             // The header first: it must not count what has been cut off.
             rewrite(&mut file, start, &text)?;
@@ -197,8 +197,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
         };
         let is_in_one_sector = check_room(&mut file, &found, head, &row, options.get_sync())?;
 
-        let need = header.payload_len().unwrap_or_default() as u64;
-        let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0) as u64;
+        let need = header.payload_len().unwrap_or_default();
+        let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0);
         let more = have - need;
         let rows = more.checked_div(row_bytes).unwrap_or(0);
         let kept = match surplus {
@@ -232,7 +232,7 @@ fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     transfer::check_length(&source, &found.header, &options)?;
     let have = file.metadata()?.len().saturating_sub(head as u64);
     match found.header.payload_len() {
-        Some(need) if have < need as u64 => Err(transfer::truncated(&found.header, have)),
+        Some(need) if have < need => Err(transfer::truncated(&found.header, have)),
         _ => Ok((found, head, have)),
     }
 }
@@ -249,10 +249,10 @@ fn check_room(file: &mut File, found: &NpyHeader, head: usize, row: &Shape, is_s
         Ok::<_, Error>(npy::format_in_place(&header, found.version, head, is_in_one_sector))
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
-    let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::NoRoom { header: head })?;
+    let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::NoRoom { header: head as u64 })?;
     let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
     if trailing_spaces(&now) + digits(rows) < 20 {
-        return Err(ErrorKind::NoRoom { header: head }.into());
+        return Err(ErrorKind::NoRoom { header: head as u64 }.into());
     }
     // Another length of as many digits, and one more: what there may be in the end cannot be asked for, since no array of
     // that length fits into memory.
@@ -261,7 +261,7 @@ fn check_room(file: &mut File, found: &NpyHeader, head: usize, row: &Shape, is_s
         (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
     let first = changed.next().unwrap_or(0) / npy::SECTOR;
     match is_synced && changed.any(|at| at / npy::SECTOR != first) {
-        true => Err(ErrorKind::TornHeader { header: head }.into()),
+        true => Err(ErrorKind::TornHeader { header: head as u64 }.into()),
         false => Ok(is_in_one_sector),
     }
 }

@@ -71,15 +71,15 @@ pub struct NpyWriter<A, W> {
     version: Version,
     /// The shape of one row, and how many elements it has.
     row: Shape,
-    row_len: usize,
+    row_len: u64,
     emit: Emit<A>,
     collected: Vec<u8>,
     /// How many elements there are, and of rows without elements how many rows.
-    elements: usize,
+    elements: u64,
     empty_rows: usize,
     end: End<W>,
     /// How many of each the header on the disk counts, as far as is known.
-    counted: (usize, usize),
+    counted: (u64, usize),
     /// An error has left the writer somewhere within an element.
     is_broken: bool,
     /// Something else has changed the file.
@@ -120,7 +120,7 @@ impl<A, W> Drop for NpyWriter<A, W> {
 /// When the array is complete.
 enum End<W> {
     /// With so many elements.
-    At(usize),
+    At(u64),
     /// When it is said to be: the header begins at this place, is so long, and is written anew by this function.
     Open {
         start: u64,
@@ -303,7 +303,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     /// How many elements there are by now.
-    pub fn len(&self) -> usize {
+    pub fn len(&self) -> u64 {
         self.elements
     }
 
@@ -324,19 +324,22 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     fn put_items(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
-        let elements = self.elements.checked_add(count);
-        let wanted = if let End::At(wanted) = self.end { wanted } else { usize::MAX };
+        let elements = self.elements.checked_add(count as u64);
+        let wanted = if let End::At(wanted) = self.end { wanted } else { u64::MAX };
         match elements {
             Some(elements) if elements <= wanted => {}
             _ => {
-                return Err(
-                    ErrorKind::WrongCount { found: self.elements.saturating_add(count), wanted }.into()
-                );
+                return Err(ErrorKind::WrongCount {
+                    found: self.elements.saturating_add(count as u64),
+                    wanted,
+                }
+                .into());
             }
         }
         if A::FILED.varies() {
             let options = width_of::<A>(&self.dtype, &self.options);
-            A::dtype_for(&mut items.iter(), &options).map_err(|error| error.behind(self.elements))?;
+            A::dtype_for(&mut items.iter(), &options)
+                .map_err(|error| error.behind(usize::try_from(self.elements).unwrap_or(usize::MAX)))?;
         }
         self.is_broken = true;
         let Self { writer, collected, emit, dtype, options, .. } = self;
@@ -349,7 +352,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             }
             (emit, items) => {
                 let header = Header::new(dtype.clone(), Order::C, [count].into())?;
-                let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED);
+                let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED as u64);
                 if !is_small {
                     Sink::of(&mut **writer).write(collected)?;
                     collected.clear();
@@ -361,7 +364,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         if self.collected.len() >= COLLECTED {
             self.write_collected()?;
         }
-        self.elements += count;
+        self.elements += count as u64;
         self.is_broken = false;
         Ok(())
     }
@@ -413,17 +416,19 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     }
 
     /// The header that counts the whole rows of so many elements, in the bytes that there are for it.
-    fn header_of(&self, elements: usize, empty_rows: usize) -> Result<Vec<u8>> {
+    fn header_of(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
         let End::Open { head, is_in_one_sector, .. } = self.end else { return Ok(Vec::new()) };
-        let rows = elements.checked_div(self.row_len).unwrap_or(empty_rows);
+        let rows = elements.checked_div(self.row_len).map_or(Ok(empty_rows), usize::try_from);
+        let rows =
+            rows.map_err(|_| ErrorKind::Overflow { what: format!("an array of {elements} elements") })?;
         let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
         let text = npy::format_in_place(&header, self.version, head, is_in_one_sector);
-        Ok(text.ok_or(ErrorKind::NoRoom { header: head })?)
+        Ok(text.ok_or(ErrorKind::NoRoom { header: head as u64 })?)
     }
 
     /// An error if the file is not as long as this writer has made it: then the header would count what another one wrote.
     fn check_length(&mut self, payload: u64) -> Result<()> {
-        let bytes = self.elements as u64 * self.dtype.item_size() as u64;
+        let bytes = self.elements * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
         match os::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {

@@ -117,7 +117,7 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
     let (mut arrays, mut start) = (Vec::new(), 0);
     loop {
         let head = (reader.version().numbers(), reader.descr_text().to_owned());
-        let data_start = start + reader.data_offset() as u64;
+        let data_start = start + reader.data_offset();
         let mut array = described(&reader.read()?)?;
         array["version"] = json!([head.0.0, head.0.1]);
         array["descr"] = json!(head.1);
@@ -129,8 +129,8 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
             Ok(true) => {
                 // What is left now is that without the header that has just been read.
                 let all =
-                    reader.payload_len().unwrap_or_default() as u64 + reader.trailing_len().unwrap_or(0);
-                start = file_len(path)? - offset - all - reader.data_offset() as u64;
+                    reader.payload_len().unwrap_or_default() + reader.trailing_len().unwrap_or(0);
+                start = file_len(path)? - offset - all - reader.data_offset();
             }
             Ok(false) => return Ok(arrays),
             Err(error) => {
