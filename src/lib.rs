@@ -201,8 +201,8 @@ pub mod __private {
 
     pub use crate::element::record::*;
     pub use crate::element::{
-        Emit, Enumeration, How, Newtype, accept_enum, accept_newtype, emit_enum, emit_newtype, enum_dtype,
-        enum_filed, newtype_axes, newtype_dtype, newtype_filed,
+        Enumeration, Newtype, ReadPlan, WritePlan, accept_enum, accept_newtype, emit_enum, emit_newtype,
+        enum_dtype, enum_filed, newtype_axes, newtype_dtype, newtype_filed,
     };
 }
 

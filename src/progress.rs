@@ -27,13 +27,13 @@ impl fmt::Debug for Progress {
 
 /// How far one transfer is, on however many threads.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct ProgressCounter {
     progress: Progress,
     done: Mutex<u64>,
     all: u64,
 }
 
-impl Tally {
+impl ProgressCounter {
     pub(crate) fn new(progress: Progress, all: u64) -> Self {
         Self { progress, done: Mutex::new(0), all }
     }

@@ -223,14 +223,14 @@ fn implementations(
             fn accept(
                 dtype: &#library::DType,
                 options: &#library::ReadOptions,
-            ) -> #library::Result<#private::How<Self>> {
+            ) -> #library::Result<#private::ReadPlan<Self>> {
                 #accept
             }
         }
 
         #[automatically_derived]
         impl #implemented #library::WritableElement for #name #clause {
-            const FILED: #private::Filed = #filed;
+            const FILE_LAYOUT: #private::FileLayout = #filed;
 
             fn dtype_for(
                 items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
@@ -239,7 +239,7 @@ fn implementations(
                 #dtype
             }
 
-            fn emit(dtype: &#library::DType) -> #private::Emit<Self> {
+            fn emit(dtype: &#library::DType) -> #private::WritePlan<Self> {
                 #emit
             }
         }

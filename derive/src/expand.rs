@@ -274,7 +274,7 @@ fn checks(parsed: &Struct) -> TokenStream {
                 #overlaps
             };
         }
-        let takes_len = quote_spanned!(type_.span() => <#type_ as #private::RecordField>::FILED.takes_len);
+        let takes_len = quote_spanned!(type_.span() => <#type_ as #private::RecordField>::FILE_LAYOUT.takes_len);
         let len = match len {
             None => {
                 let private = at(&private, type_.span());
@@ -314,14 +314,14 @@ fn elements(parsed: &Struct) -> TokenStream {
             fn accept(
                 dtype: &#library::DType,
                 options: &#library::ReadOptions,
-            ) -> #library::Result<#private::How<Self>> {
+            ) -> #library::Result<#private::ReadPlan<Self>> {
                 #private::accept(dtype, options)
             }
         }
 
         #[automatically_derived]
         impl #implemented #library::WritableElement for #ident #arguments #clause {
-            const FILED: #private::Filed =
+            const FILE_LAYOUT: #private::FileLayout =
                 <#private::RecordSpec>::filed(<Self as #private::RecordType>::SPEC);
 
             fn dtype_for(
@@ -331,7 +331,7 @@ fn elements(parsed: &Struct) -> TokenStream {
                 #private::dtype_for(items, options)
             }
 
-            fn emit(dtype: &#library::DType) -> #private::Emit<Self> {
+            fn emit(dtype: &#library::DType) -> #private::WritePlan<Self> {
                 #private::emit(dtype)
             }
         }

@@ -4,7 +4,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
 use super::{dimension, grouped};
-use crate::element::cast::{self, Plain};
+use crate::element::cast::{self, Bitwise};
 use crate::element::{self, ViewElement, ViewMutElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::{Grouped, Header};
@@ -158,7 +158,7 @@ pub(crate) struct Place<A, D, F: ArrayFormat> {
     pub(crate) dim: D,
     pub(crate) is_fortran: bool,
     pub(crate) payload: std::ops::Range<usize>,
-    pub(crate) plain: Plain<A>,
+    pub(crate) plain: Bitwise<A>,
 }
 
 impl<A, D, F: ArrayFormat> Place<A, D, F> {
@@ -192,7 +192,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
 pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
     header: &Header,
     options: &ReadOptions,
-) -> Result<(Header, D, Plain<A>)> {
+) -> Result<(Header, D, Bitwise<A>)> {
     let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
     if is_scattered {
         return Err(ErrorKind::NotViewable { found: elements.dtype().clone() }.into());

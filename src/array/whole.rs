@@ -4,7 +4,7 @@ use ndarray::{ArrayD, arr2};
 
 use super::{ReadNpyExt, WriteNpyExt};
 use crate::dtype::DType;
-use crate::element::{DecodeWhole, Emit, EncodeWhole, How, ReadableElement, WritableElement};
+use crate::element::{DecodeOpaque, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
@@ -16,8 +16,8 @@ struct Word(String);
 struct Lines;
 
 impl ReadableElement for Word {
-    fn accept(_: &DType, _: &ReadOptions) -> Result<How<Self>> {
-        Ok(How::Whole(Box::new(Lines)))
+    fn accept(_: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
+        Ok(ReadPlan::Opaque(Box::new(Lines)))
     }
 }
 
@@ -26,12 +26,12 @@ impl WritableElement for Word {
         Ok(DType::Object)
     }
 
-    fn emit(_: &DType) -> Emit<Self> {
-        Emit::Whole(Box::new(Lines))
+    fn emit(_: &DType) -> WritePlan<Self> {
+        WritePlan::Opaque(Box::new(Lines))
     }
 }
 
-impl DecodeWhole<Word> for Lines {
+impl DecodeOpaque<Word> for Lines {
     fn decode(&self, payload: &[u8], header: &Header, _: &ReadOptions) -> Result<(Vec<Word>, usize)> {
         let text = String::from_utf8_lossy(payload);
         let words: Vec<Word> = text.trim_end_matches('.').lines().map(|line| Word(line.to_owned())).collect();
@@ -42,7 +42,7 @@ impl DecodeWhole<Word> for Lines {
     }
 }
 
-impl EncodeWhole<Word> for Lines {
+impl EncodeOpaque<Word> for Lines {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &Word>,

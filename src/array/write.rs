@@ -165,7 +165,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         options: &WriteOptions,
         format: &mut Format<'_>,
     ) -> Result<()> {
-        let is_array = const { A::FILED.is_array() }; // whose parts stay together in C order
+        let is_array = const { A::FILE_LAYOUT.is_array() }; // whose parts stay together in C order
         let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
         // In Fortran order, the elements follow one another as those of the reversed axes in C order.
         let view = if order == Order::Fortran { self.t() } else { self.view() };

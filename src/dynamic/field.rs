@@ -7,7 +7,7 @@ use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 use super::{Data, DynArray};
 use crate::array::dimension;
 use crate::dtype::{DType, Field, FieldPath, Title};
-use crate::element::cast::{self, Spread};
+use crate::element::cast::{self, StridedLayout};
 use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
@@ -267,12 +267,16 @@ impl<'a> Column<'a> {
     }
 
     /// Where in the array's bytes the field's elements are.
-    fn spread<D: Dimension>(&self, array: &DynArray) -> Result<Spread<D>> {
+    fn spread<D: Dimension>(&self, array: &DynArray) -> Result<StridedLayout<D>> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
         let outer = array.header.the_shape().strides(array.order());
         let strides = outer.iter().map(|stride| *stride as usize * size).chain(self.strides.iter().copied());
-        Ok(Spread { offset: self.offset, dim: dimension(header.the_shape())?, strides: strides.collect() })
+        Ok(StridedLayout {
+            offset: self.offset,
+            dim: dimension(header.the_shape())?,
+            strides: strides.collect(),
+        })
     }
 }
 

@@ -24,8 +24,8 @@ use crate::array::viewable_as;
 use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::dtype::DType;
 #[cfg(feature = "object")]
-use crate::element::How;
-use crate::element::cast::{self, Plain};
+use crate::element::ReadPlan;
+use crate::element::cast::{self, Bitwise};
 use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words};
 use crate::error::{ErrorKind, Result, Returned};
 use crate::header::Header;
@@ -274,7 +274,7 @@ impl DynArray {
     }
 
     /// The shape to view the array with, if it can be viewed as this type.
-    fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Plain<A>)> {
+    fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
         let (elements, dim, plain) = viewable_as::<A, D>(&self.header, &ReadOptions::new())?;
         Ok((dim.set_f(elements.order() == Order::Fortran), plain))
     }
@@ -328,7 +328,7 @@ impl DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             // Whoever asks for objects gets them; the others an error.
-            if let How::Whole(decode) = A::accept(self.dtype(), options)?
+            if let ReadPlan::Opaque(decode) = A::accept(self.dtype(), options)?
                 && let Some(items) = decode.taken(&**objects)
             {
                 let dim: D = dimension(self.header.the_shape())?;

@@ -3,9 +3,10 @@
 
 use std::array;
 
-use super::record::Filed;
+use super::record::FileLayout;
 use super::{
-    Decode, Emit, Encode, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch,
+    Decode, Encode, ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan,
+    mismatch,
 };
 use crate::dtype::{DType, Subarray};
 use crate::error::{ErrorKind, Result};
@@ -18,32 +19,34 @@ impl<T: ReadableElement + 'static, const N: usize> ReadableElement for [T; N] {
         T::inner_axes(axes);
     }
 
-    fn accept(found: &DType, options: &ReadOptions) -> Result<How<Self>> {
+    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         let inner = match rows(found) {
             Some((length, inner)) if length == N => inner,
             rows => return Err(other_rows::<T>(found, rows.map(|(_, inner)| inner), N, options)),
         };
         Ok(match T::accept(&inner, options)? {
-            How::Plain(plain) => How::Plain(plain.repeated()),
-            How::Coded(decode) => How::Coded(Box::new(Each(decode))),
-            How::Whole(_) => return Err(mismatch(found, inner, false)),
+            ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.repeated()),
+            ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Each(decode))),
+            ReadPlan::Opaque(_) => return Err(mismatch(found, inner, false)),
         })
     }
 }
 
 impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
-    const FILED: Filed = T::FILED.repeated(N);
+    const FILE_LAYOUT: FileLayout = T::FILE_LAYOUT.repeated(N);
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         subarray(T::dtype_for(&mut items.flatten(), options)?, N)
     }
 
-    fn emit(dtype: &DType) -> Emit<Self> {
+    fn emit(dtype: &DType) -> WritePlan<Self> {
         let Some((_, inner)) = rows(dtype) else { unreachable!("`dtype_for` gives a subarray") };
         match T::emit(&inner) {
-            Emit::Plain(out) => Emit::Plain(out.repeated()),
-            Emit::Coded(encode) => Emit::Coded(Box::new(EachOut { encode, size: inner.item_size() })),
-            Emit::Whole(_) => unreachable!("`subarray` takes no objects"),
+            WritePlan::Bitwise(out) => WritePlan::Bitwise(out.repeated()),
+            WritePlan::PerItem(encode) => {
+                WritePlan::PerItem(Box::new(EachOut { encode, size: inner.item_size() }))
+            }
+            WritePlan::Opaque(_) => unreachable!("`subarray` takes no objects"),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Bools: one byte each, which is checked to be 0 or 1. Rust gives no meaning to any other.
 
-use super::cast::{Plain, PlainOut};
-use super::{Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, convert, mismatch};
+use super::cast::{Bitwise, BitwiseOut};
+use super::{
+    ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert, mismatch,
+};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -19,11 +21,13 @@ fn dtype() -> DType {
 }
 
 impl ReadableElement for bool {
-    fn accept(found: &DType, options: &ReadOptions) -> Result<How<Self>> {
+    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match (found.as_scalar(), options.get_casting()) {
-            (Some(found), _) if found.kind() == Kind::Bool => Ok(How::Plain(Plain::checked(|item| {
-                ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() }
-            }))),
+            (Some(found), _) if found.kind() == Kind::Bool => {
+                Ok(ReadPlan::Bitwise(Bitwise::checked(|item| ErrorKind::BadBool {
+                    found: item.first().copied().unwrap_or_default(),
+                })))
+            }
             (Some(found), Some(casting)) => convert::accept_bool(found, casting),
             _ => Err(mismatch(found, dtype(), false)),
         }
@@ -35,8 +39,8 @@ impl WritableElement for bool {
         Ok(dtype())
     }
 
-    fn emit(_: &DType) -> Emit<Self> {
-        Emit::Plain(PlainOut::new(1, false))
+    fn emit(_: &DType) -> WritePlan<Self> {
+        WritePlan::Bitwise(BitwiseOut::new(1, false))
     }
 }
 

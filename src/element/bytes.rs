@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::fixed::{Fixed, elements};
-use super::record::Filed;
-use super::{Decode, Emit, Encode, How, ReadableElement, WritableElement, mismatch};
+use super::record::FileLayout;
+use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -77,9 +77,9 @@ impl<const N: usize> Fixed for Bytes<N> {
         Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
     }
 
-    fn otherwise(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+    fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         match width(found) {
-            Some(width) if width < N => Ok(How::Coded(Box::new(Items { width }))),
+            Some(width) if width < N => Ok(ReadPlan::PerItem(Box::new(Items { width }))),
             _ => Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false)),
         }
     }
@@ -125,23 +125,23 @@ impl Decode<Vec<u8>> for Items {
 }
 
 impl ReadableElement for Vec<u8> {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+    fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         match width(found) {
-            Some(width) => Ok(How::Coded(Box::new(Items { width }))),
+            Some(width) => Ok(ReadPlan::PerItem(Box::new(Items { width }))),
             None => Err(mismatch(found, of_width(1)?, false)),
         }
     }
 }
 
 impl WritableElement for Vec<u8> {
-    const FILED: Filed = Filed::text(1);
+    const FILE_LAYOUT: FileLayout = FileLayout::text(1);
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         of_width(width_for(&mut items.map(Vec::len), options)?)
     }
 
-    fn emit(_: &DType) -> Emit<Self> {
-        Emit::Coded(Box::new(Padded))
+    fn emit(_: &DType) -> WritePlan<Self> {
+        WritePlan::PerItem(Box::new(Padded))
     }
 }
 

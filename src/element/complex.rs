@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::How;
+use super::ReadPlan;
 use super::fixed::{Fixed, elements};
 use super::number::numbers;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};

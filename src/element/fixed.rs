@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-use super::cast::Plain;
-use super::{How, mismatch};
+use super::cast::Bitwise;
+use super::{ReadPlan, mismatch};
 use crate::dtype::{ByteOrder, DType, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
@@ -17,15 +17,15 @@ pub(super) trait Fixed: Pod + Send + Sync {
     fn scalar(order: ByteOrder) -> Scalar;
 
     /// How another dtype is read, if it is.
-    fn otherwise(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+    fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false))
     }
 }
 
-pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
+pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
     match found {
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
-            Ok(How::Plain(Plain::pod(T::UNIT, scalar.is_foreign())))
+            Ok(ReadPlan::Bitwise(Bitwise::pod(T::UNIT, scalar.is_foreign())))
         }
         _ => T::otherwise(found, options),
     }
@@ -38,7 +38,7 @@ macro_rules! elements {
             fn accept(
                 dtype: &$crate::dtype::DType,
                 options: &$crate::options::ReadOptions,
-            ) -> $crate::error::Result<$crate::element::How<Self>> {
+            ) -> $crate::error::Result<$crate::element::ReadPlan<Self>> {
                 $crate::element::fixed::accept(dtype, options)
             }
         }
@@ -52,15 +52,15 @@ macro_rules! elements {
                 Ok(Self::scalar(options.get_byte_order()).into())
             }
 
-            fn emit(dtype: &$crate::dtype::DType) -> $crate::element::Emit<Self> {
+            fn emit(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
                 use $crate::element::fixed::Fixed;
                 let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);
-                $crate::element::Emit::Plain($crate::element::cast::PlainOut::new(Self::UNIT, swap))
+                $crate::element::WritePlan::Bitwise($crate::element::cast::BitwiseOut::new(Self::UNIT, swap))
             }
         }
 
         impl<$($generics)*> $crate::element::ViewElement for $type {}
-        // SAFETY: the types are `Pod`, as `cast` needs for `Plain::pod`: they have no padding.
+        // SAFETY: the types are `Pod`, as `cast` needs for `Bitwise::pod`: they have no padding.
         #[allow(unsafe_code)]
         unsafe impl<$($generics)*> $crate::element::ViewMutElement for $type {}
     )*};

@@ -1,7 +1,7 @@
 //! Which Rust type holds which dtype, one file a kind, and the gate between them.
 //!
-//! The gate asks the type once for each array, and the answer is one of three ways to move its elements: *plain* (the
-//! bytes are the memory), *coded* (items of fixed size, decoded one by one), *whole* (the payload is one unit).
+//! The gate asks the type once for each array, and the answer is one of three ways to move its elements: *bitwise* (the
+//! bytes are the memory), *per item* (items of fixed size, decoded one by one), *opaque* (the payload is one unit).
 //! `transfer` has one loop for each. `cast` alone turns bytes into elements.
 
 mod array;
@@ -10,7 +10,6 @@ mod bytes;
 pub(crate) mod cast;
 mod complex;
 mod convert;
-mod fix;
 mod fixed;
 mod longdouble;
 mod number;
@@ -18,6 +17,7 @@ pub(crate) mod record;
 mod swap;
 mod text;
 mod time;
+mod transform;
 mod void;
 mod wrapped;
 
@@ -28,10 +28,10 @@ pub use cast::{Enumeration, Newtype};
 pub(crate) use convert::{Change, change};
 #[cfg(feature = "object")]
 pub(crate) use convert::{spelled_complex, spelled_double};
-pub(crate) use fix::swap_between;
 pub use longdouble::LongDouble;
 pub use text::Chars;
 pub use time::{Datetime64, Timedelta64, units};
+pub(crate) use transform::swap_between;
 pub use void::Void;
 #[doc(hidden)]
 pub use wrapped::*;
@@ -40,7 +40,7 @@ use crate::dtype::{DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
-use cast::{Plain, PlainOut};
+use cast::{Bitwise, BitwiseOut};
 
 /// A type that elements can be read as.
 ///
@@ -73,7 +73,7 @@ pub trait ReadableElement: Sized + Send + Sync {
 
     /// How elements of this dtype are read, or why not.
     #[doc(hidden)]
-    fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>>;
+    fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 }
 
 /// A type whose elements can be written.
@@ -104,11 +104,11 @@ pub trait WritableElement: Sized + Send + Sync {
 
     /// What an element takes in a file.
     #[doc(hidden)]
-    const FILED: record::Filed = record::Filed::of::<Self>();
+    const FILE_LAYOUT: record::FileLayout = record::FileLayout::of::<Self>();
 
     /// How elements are written as this dtype, which is one that [`Self::dtype_for`] gave.
     #[doc(hidden)]
-    fn emit(dtype: &DType) -> Emit<Self>;
+    fn emit(dtype: &DType) -> WritePlan<Self>;
 }
 
 /// A type that a file's bytes can be viewed as, without copying them.
@@ -161,24 +161,24 @@ pub unsafe trait ViewMutElement: ViewElement {
 
 /// The three ways to read.
 #[doc(hidden)]
-pub enum How<T> {
+pub enum ReadPlan<T> {
     /// The bytes are the memory, perhaps swapped, perhaps to be checked.
-    Plain(Plain<T>),
+    Bitwise(Bitwise<T>),
     /// Items of fixed size, decoded one by one.
-    Coded(Box<dyn Decode<T>>),
+    PerItem(Box<dyn Decode<T>>),
     /// The payload is one unit.
-    Whole(Box<dyn DecodeWhole<T>>),
+    Opaque(Box<dyn DecodeOpaque<T>>),
 }
 
 /// The three ways to write.
 #[doc(hidden)]
-pub enum Emit<T> {
+pub enum WritePlan<T> {
     /// The memory is the bytes, perhaps to be swapped.
-    Plain(PlainOut<T>),
+    Bitwise(BitwiseOut<T>),
     /// Items of fixed size, encoded one by one.
-    Coded(Box<dyn Encode<T>>),
+    PerItem(Box<dyn Encode<T>>),
     /// The payload is one unit.
-    Whole(Box<dyn EncodeWhole<T>>),
+    Opaque(Box<dyn EncodeOpaque<T>>),
 }
 
 /// Decodes whole blocks of items, so that the call is paid once a block.
@@ -191,7 +191,7 @@ pub trait Decode<T>: Send + Sync {
 
 /// Decodes a payload that is one unit.
 #[doc(hidden)]
-pub trait DecodeWhole<T>: Send + Sync {
+pub trait DecodeOpaque<T>: Send + Sync {
     /// The elements in the order of the file, just as many as the header has, and how many bytes they took. The payload is
     /// all that is left of the source.
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<T>, usize)>;
@@ -223,7 +223,7 @@ pub trait Encode<T>: Send + Sync {
 
 /// Encodes a payload as one unit.
 #[doc(hidden)]
-pub trait EncodeWhole<T>: Send + Sync {
+pub trait EncodeOpaque<T>: Send + Sync {
     /// The payload of these elements, which come in the order of the file.
     fn encode(
         &self,
@@ -234,13 +234,13 @@ pub trait EncodeWhole<T>: Send + Sync {
 }
 
 /// The way to read bytes as bytes, whatever they mean.
-pub(crate) fn raw_bytes() -> Plain<u8> {
-    Plain::pod(1, false)
+pub(crate) fn raw_bytes() -> Bitwise<u8> {
+    Bitwise::pod(1, false)
 }
 
 /// The way to read bytes as words, whatever they mean.
-pub(crate) fn raw_words() -> Plain<u128> {
-    Plain::pod(1, false)
+pub(crate) fn raw_words() -> Bitwise<u128> {
+    Bitwise::pod(1, false)
 }
 
 impl DType {
@@ -262,11 +262,13 @@ impl DType {
 }
 
 /// The gate for views: an error if elements of this dtype are not those of the type as they lie.
-pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Plain<A>> {
+pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
     match A::accept(dtype, options)? {
-        How::Plain(plain) if !plain.swaps() => Ok(plain),
-        How::Plain(_) => Err(ErrorKind::ForeignByteOrder { found: dtype.clone() }.into()),
-        How::Coded(_) | How::Whole(_) => Err(ErrorKind::NotViewable { found: dtype.clone() }.into()),
+        ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
+        ReadPlan::Bitwise(_) => Err(ErrorKind::ForeignByteOrder { found: dtype.clone() }.into()),
+        ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {
+            Err(ErrorKind::NotViewable { found: dtype.clone() }.into())
+        }
     }
 }
 
@@ -302,6 +304,6 @@ pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error
 }
 
 /// The way to write units of so many bytes, whatever they mean.
-pub(crate) fn raw_units<const SIZE: usize>() -> PlainOut<[u8; SIZE]> {
-    PlainOut::<u8>::new(1, false).repeated()
+pub(crate) fn raw_units<const SIZE: usize>() -> BitwiseOut<[u8; SIZE]> {
+    BitwiseOut::<u8>::new(1, false).repeated()
 }

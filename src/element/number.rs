@@ -1,7 +1,7 @@
 //! Integers and floats: their memory is the file's bytes, in one order or the other.
 
 use super::fixed::{Fixed, elements};
-use super::{How, convert, mismatch};
+use super::{ReadPlan, convert, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
@@ -17,7 +17,7 @@ macro_rules! numbers {
                 Scalar::new(Kind::$kind, size_of::<Self>(), order).expect("each number's kind has its size")
             }
 
-            fn otherwise(found: &DType, options: &ReadOptions) -> Result<How<Self>> {
+            fn otherwise(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
                 $crate::element::number::converted(found, options)
             }
         }
@@ -27,7 +27,7 @@ macro_rules! numbers {
 }
 pub(super) use numbers;
 
-pub(super) fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<How<T>> {
+pub(super) fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
     match (found, options.get_casting()) {
         (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting),
         _ => {

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::bytes::{self, trimmed, width_for};
 use super::fixed::{Fixed, elements};
-use super::record::Filed;
+use super::record::FileLayout;
 use super::swap::swap_units;
-use super::{Decode, Emit, Encode, How, ReadableElement, WritableElement, mismatch};
+use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -98,9 +98,9 @@ impl<const N: usize> Fixed for Chars<N> {
         Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
     }
 
-    fn otherwise(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+    fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         match Items::of(found) {
-            Some(items) if items.size < 4 * N => Ok(How::Coded(Box::new(items))),
+            Some(items) if items.size < 4 * N => Ok(ReadPlan::PerItem(Box::new(items))),
             _ => Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false)),
         }
     }
@@ -185,27 +185,27 @@ pub(super) fn utf8(item: &[u8]) -> Result<&str> {
 }
 
 impl ReadableElement for String {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+    fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         if let Some(width) = bytes::width(found) {
-            return Ok(How::Coded(Box::new(Utf8(bytes::Items { width }))));
+            return Ok(ReadPlan::PerItem(Box::new(Utf8(bytes::Items { width }))));
         }
         match Items::of(found) {
-            Some(items) => Ok(How::Coded(Box::new(items))),
+            Some(items) => Ok(ReadPlan::PerItem(Box::new(items))),
             None => Err(mismatch(found, of_width(1, ByteOrder::NATIVE)?, false)),
         }
     }
 }
 
 impl WritableElement for String {
-    const FILED: Filed = Filed::text(4);
+    const FILE_LAYOUT: FileLayout = FileLayout::text(4);
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let width = width_for(&mut items.map(|item| item.chars().count()), options)?;
         of_width(width, options.get_byte_order())
     }
 
-    fn emit(dtype: &DType) -> Emit<Self> {
-        Emit::Coded(Box::new(CodePoints { swap: dtype.as_scalar().is_some_and(Scalar::is_foreign) }))
+    fn emit(dtype: &DType) -> WritePlan<Self> {
+        WritePlan::PerItem(Box::new(CodePoints { swap: dtype.as_scalar().is_some_and(Scalar::is_foreign) }))
     }
 }
 

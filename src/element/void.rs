@@ -45,9 +45,9 @@ mod bf16 {
 
     use super::{ByteOrder, Kind, Scalar};
     use crate::dtype::DType;
-    use crate::element::cast::{Plain, PlainOut};
+    use crate::element::cast::{Bitwise, BitwiseOut};
     use crate::element::{
-        Emit, How, ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch,
+        ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, mismatch,
     };
     use crate::error::{ErrorKind, Result};
     use crate::options::{ReadOptions, WriteOptions};
@@ -60,9 +60,9 @@ mod bf16 {
     }
 
     impl ReadableElement for bf16 {
-        fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+        fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
             if *found == dtype() {
-                Ok(How::Plain(Plain::pod(2, IS_FOREIGN)))
+                Ok(ReadPlan::Bitwise(Bitwise::pod(2, IS_FOREIGN)))
             } else {
                 Err(mismatch(found, dtype(), false))
             }
@@ -78,8 +78,8 @@ mod bf16 {
             Ok(dtype())
         }
 
-        fn emit(_: &DType) -> Emit<Self> {
-            Emit::Plain(PlainOut::new(2, IS_FOREIGN))
+        fn emit(_: &DType) -> WritePlan<Self> {
+            WritePlan::Bitwise(BitwiseOut::new(2, IS_FOREIGN))
         }
     }
 

@@ -1,9 +1,10 @@
 //! What `derive(Element)` stands for: newtypes of elements, and enums whose variants are numbers.
 
 use super::cast::{Enumeration, Newtype, inner, inner_slice, unwrap, variants, wrap};
-use super::record::Filed;
+use super::record::FileLayout;
 use super::{
-    Decode, DecodeWhole, Emit, Encode, EncodeWhole, How, ReadableElement, WritableElement, mismatch,
+    Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
+    mismatch,
 };
 use crate::dtype::DType;
 use crate::error::Result;
@@ -20,17 +21,17 @@ pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
 /// # Errors
 ///
 /// Those of the elements within.
-pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<How<O>> {
+pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<O>> {
     Ok(match O::Inner::accept(dtype, options)? {
-        How::Plain(plain) => How::Plain(plain.wrapped()),
-        How::Coded(decode) => How::Coded(Box::new(Wrapped(decode))),
-        How::Whole(decode) => How::Whole(Box::new(Wrapped(decode))),
+        ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.wrapped()),
+        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Wrapped(decode))),
+        ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(Wrapped(decode))),
     })
 }
 
 /// What a newtype takes in a file.
-pub const fn newtype_filed<O: Newtype>() -> Filed {
-    <O::Inner as WritableElement>::FILED
+pub const fn newtype_filed<O: Newtype>() -> FileLayout {
+    <O::Inner as WritableElement>::FILE_LAYOUT
 }
 
 /// The dtype to write newtypes as.
@@ -46,11 +47,11 @@ pub fn newtype_dtype<O: Newtype>(
 }
 
 /// How newtypes are written as this dtype.
-pub fn emit_newtype<O: Newtype>(dtype: &DType) -> Emit<O> {
+pub fn emit_newtype<O: Newtype>(dtype: &DType) -> WritePlan<O> {
     match O::Inner::emit(dtype) {
-        Emit::Plain(out) => Emit::Plain(out.wrapped()),
-        Emit::Coded(encode) => Emit::Coded(Box::new(Wrapped(encode))),
-        Emit::Whole(encode) => Emit::Whole(Box::new(Wrapped(encode))),
+        WritePlan::Bitwise(out) => WritePlan::Bitwise(out.wrapped()),
+        WritePlan::PerItem(encode) => WritePlan::PerItem(Box::new(Wrapped(encode))),
+        WritePlan::Opaque(encode) => WritePlan::Opaque(Box::new(Wrapped(encode))),
     }
 }
 
@@ -66,7 +67,7 @@ impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
     }
 }
 
-impl<O: Newtype> DecodeWhole<O> for Wrapped<dyn DecodeWhole<O::Inner>> {
+impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<O>, usize)> {
         let (items, used) = self.0.decode(payload, header, options)?;
         Ok((wrap(items), used))
@@ -91,7 +92,7 @@ impl<O: Newtype> Encode<O> for Wrapped<dyn Encode<O::Inner>> {
     }
 }
 
-impl<O: Newtype> EncodeWhole<O> for Wrapped<dyn EncodeWhole<O::Inner>> {
+impl<O: Newtype> EncodeOpaque<O> for Wrapped<dyn EncodeOpaque<O::Inner>> {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &O>,
@@ -107,17 +108,17 @@ impl<O: Newtype> EncodeWhole<O> for Wrapped<dyn EncodeWhole<O::Inner>> {
 /// # Errors
 ///
 /// Those of its numbers.
-pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<How<E>> {
+pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<E>> {
     Ok(match E::Number::accept(dtype, options)? {
-        How::Plain(plain) => How::Plain(plain.enumerated()),
-        How::Coded(decode) => How::Coded(Box::new(Variants::<E>(decode))),
-        How::Whole(_) => return Err(mismatch(dtype, DType::of::<E::Number>()?, false)),
+        ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.enumerated()),
+        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Variants::<E>(decode))),
+        ReadPlan::Opaque(_) => return Err(mismatch(dtype, DType::of::<E::Number>()?, false)),
     })
 }
 
 /// What an enum takes in a file.
-pub const fn enum_filed<E: Enumeration>() -> Filed {
-    Filed::of_enum::<E>(E::HAS_ZERO)
+pub const fn enum_filed<E: Enumeration>() -> FileLayout {
+    FileLayout::of_enum::<E>(E::HAS_ZERO)
 }
 
 /// The dtype to write an enum as.
@@ -130,10 +131,10 @@ pub fn enum_dtype<E: Enumeration>(options: &WriteOptions) -> Result<DType> {
 }
 
 /// How an enum is written as this dtype.
-pub fn emit_enum<E: Enumeration>(dtype: &DType) -> Emit<E> {
+pub fn emit_enum<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
     match E::Number::emit(dtype) {
-        Emit::Plain(out) => Emit::Plain(out.enumerated()),
-        Emit::Coded(_) | Emit::Whole(_) => unreachable!("numbers are bytes"),
+        WritePlan::Bitwise(out) => WritePlan::Bitwise(out.enumerated()),
+        WritePlan::PerItem(_) | WritePlan::Opaque(_) => unreachable!("numbers are bytes"),
     }
 }
 

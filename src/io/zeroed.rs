@@ -22,7 +22,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<()> {
     const {
         assert!(
-            A::FILED.has_zero(),
+            A::FILE_LAYOUT.has_zero(),
             "zeros are no value of these elements: no variant of an enum has the number 0"
         );
     }

@@ -134,7 +134,7 @@ impl Scanner<'_> {
             }
             b'0'..=b'9' => self.number()?,
             b'+' | b'-' => self.signed_number()?,
-            _ if string::begins(&self.text[self.at..]) => self.strings()?,
+            _ if string::starts_string(&self.text[self.at..]) => self.strings()?,
             _ => self.word()?,
         }
         Ok(false)
@@ -158,7 +158,7 @@ impl Scanner<'_> {
             }
             let end = self.at;
             self.skip_blanks()?;
-            if !string::begins(&self.text[self.at..]) {
+            if !string::starts_string(&self.text[self.at..]) {
                 self.at = end;
                 self.out().push_str(&joined);
                 return Ok(());

@@ -4,7 +4,7 @@
 type Fault = (String, usize);
 
 /// Whether a string or bytes literal begins here.
-pub(super) fn begins(text: &str) -> bool {
+pub(super) fn starts_string(text: &str) -> bool {
     split_prefix(text).is_some()
 }
 

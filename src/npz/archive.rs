@@ -16,7 +16,7 @@ use crate::io::{self, FromPayload};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, Source, Unpack, Witness};
+use crate::transfer::{self, Observer, Source, Unpack};
 use crate::zip::{self, Member, Method};
 
 /// Anything that reads and seeks.
@@ -57,7 +57,7 @@ impl Place<'_> {
     fn with_seen<T>(
         &mut self,
         range: Range<u64>,
-        witness: Option<&dyn Witness>,
+        witness: Option<&dyn Observer>,
         call: impl FnOnce(Source<'_>) -> Result<T>,
     ) -> Result<T> {
         let len = range.end - range.start;
@@ -431,7 +431,7 @@ pub(super) fn exactly<T>(
     Ok(taken)
 }
 
-impl Witness for Pieces {
+impl Observer for Pieces {
     fn saw(&self, at: u64, bytes: &[u8]) {
         self.add(at, bytes);
     }

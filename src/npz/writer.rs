@@ -44,7 +44,7 @@ const ROW: usize = 256 << 10;
 pub struct NpzWriter<W> {
     writer: W,
     pub(super) options: NpzOptions,
-    rows: Rows,
+    rows: ArchiveState,
     names: HashSet<String>,
     /// An error has left half a member behind.
     is_broken: bool,
@@ -52,7 +52,7 @@ pub struct NpzWriter<W> {
 
 /// What has been written, and what is about to be.
 #[derive(Debug, Default)]
-struct Rows {
+struct ArchiveState {
     /// Where in its file the archive begins, and if records in it can be patched.
     start: u64,
     can_patch: bool,
@@ -78,7 +78,7 @@ impl<W: Write> NpzWriter<W> {
 
     /// Packs arrays as the options say.
     pub fn new_with_options(mut writer: W, options: &NpzOptions) -> Self {
-        let mut rows = Rows::default();
+        let mut rows = ArchiveState::default();
         if let Some((start, can_patch)) = os::as_file(&mut writer).and_then(os::position) {
             (rows.start, rows.can_patch) = (start, can_patch);
         }
@@ -311,7 +311,7 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
-impl Rows {
+impl ArchiveState {
     /// Packs what `write` writes; says how many bytes it takes then.
     fn pack(
         &mut self,

@@ -19,7 +19,7 @@ use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, Paylo
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{self, Anywhere, Picked, Source};
+use crate::transfer::{self, Anywhere, ByteRuns, Source};
 
 /// An NPY file of any size, of which parts are read and written.
 ///
@@ -293,7 +293,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
-        let whole = Picked::new(
+        let whole = ByteRuns::new(
             0,
             vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
             header.dtype().item_size(),
@@ -514,7 +514,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     fn with_picked<T>(
         &self,
         header: &Header,
-        picked: &Picked,
+        picked: &ByteRuns,
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // What the file does not have is not made room for.
@@ -623,7 +623,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
 struct Runs<'a, R> {
     reader: &'a mut R,
     start: u64,
-    picked: &'a Picked,
+    picked: &'a ByteRuns,
     at: u64,
 }
 

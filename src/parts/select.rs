@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::Picked;
+use crate::transfer::ByteRuns;
 
 /// What is taken along an axis.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl Selection {
     }
 
     /// The header of what is taken, with all axes of the array, and where in the file its bytes are.
-    pub(super) fn locate(&self, header: &Header) -> Result<(Header, Picked)> {
+    pub(super) fn locate(&self, header: &Header) -> Result<(Header, ByteRuns)> {
         let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
         let all = || first.iter().chain(second);
@@ -113,7 +113,7 @@ impl Selection {
         if header.order() == Order::Fortran {
             axes.reverse();
         }
-        let picked = Picked::new(start, axes, header.dtype().item_size());
+        let picked = ByteRuns::new(start, axes, header.dtype().item_size());
         Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
     }
 
@@ -135,7 +135,7 @@ impl Selection {
     }
 
     /// The header of some indices along an axis, and where in the file their bytes are.
-    pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Picked)> {
+    pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, ByteRuns)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
             let reason = format!("an array of shape {} has no axis {axis}", header.the_shape());
@@ -149,7 +149,7 @@ impl Selection {
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
         let wanted = Header::new(header.dtype().clone(), header.order(), wanted.collect::<Vec<_>>().into())?;
         if wanted.len() == 0 {
-            return Ok((wanted, Picked::new(0, vec![(0, 0)], 0))); // of no elements, the other axes may be endless
+            return Ok((wanted, ByteRuns::new(0, vec![(0, 0)], 0))); // of no elements, the other axes may be endless
         }
         // In the order of the file: what is before the axis is gone through for each index that is behind it.
         let bytes = header.the_shape().strides(header.order())[axis]
@@ -162,7 +162,7 @@ impl Selection {
         wanted.in_memory()?; // what is taken, of which a run is a part
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
-        let picked = Picked::listed((outer, bytes.saturating_mul(length as u64)), places, run);
+        let picked = ByteRuns::listed((outer, bytes.saturating_mul(length as u64)), places, run);
         Ok((wanted, picked))
     }
 

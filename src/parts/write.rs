@@ -153,7 +153,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let turned = if is_fortran { piece.t() } else { piece.view() };
         let header = Header::new(dtype.clone(), Order::C, [piece.len()].into())?;
         let mut bytes = Vec::new();
-        if A::FILED.varies() {
+        if A::FILE_LAYOUT.varies() {
             A::dtype_for(&mut piece.iter(), options)?; // an error if a text is too long
         }
         let items = match turned.to_slice() {

@@ -6,7 +6,7 @@
 
 use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, ShapeBuilder, Slice, s};
 
-use crate::element::cast::PlainOut;
+use crate::element::cast::BitwiseOut;
 
 /// About how large a block is.
 const BLOCK: usize = 1 << 20;
@@ -139,7 +139,7 @@ fn closest_axis<T>(view: &ArrayViewD<'_, T>) -> usize {
 }
 
 /// Fills `into` with the bytes of the elements, in C order. It has just their size.
-pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &PlainOut<T>, into: &mut [u8]) {
+pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
     let row_bytes = block.len_of(Axis(last)) * size_of::<T>();
     let together = closest_axis(block);
@@ -162,7 +162,7 @@ pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &PlainOut<T>, into: &mut
     }
 }
 
-fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &PlainOut<T>, into: &mut [u8]) {
+fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &BitwiseOut<T>, into: &mut [u8]) {
     for (item, into) in items.zip(into.chunks_exact_mut(size_of::<T>())) {
         into.copy_from_slice(out.bytes(std::slice::from_ref(item)));
     }
@@ -170,7 +170,7 @@ fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &PlainOut<T>, i
 
 /// Gathers a block whose elements lie together along another axis than the last: in planes of that axis and the last,
 /// each in tiles that are narrow along it.
-fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &PlainOut<T>, into: &mut [u8]) {
+fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>, into: &mut [u8]) {
     let size = size_of::<T>();
     let last = block.ndim() - 1;
     // How far apart in the file the neighbours of each axis are.
@@ -201,7 +201,7 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &PlainOut<T>, i
 }
 
 /// Gathers a plane whose first axis lies together; its rows stand `row` bytes apart in the file.
-fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &PlainOut<T>, into: &mut [u8], row: usize) {
+fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut [u8], row: usize) {
     match size_of::<T>() {
         1 => transpose_tiles::<1>(out.units(&plane), into, row),
         2 => transpose_tiles::<2>(out.units(&plane), into, row),

@@ -29,13 +29,13 @@ pub(crate) use deflate::{Deflate, Deflaters};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use gather::turn;
-pub(crate) use pick::Picked;
+pub(crate) use pick::ByteRuns;
 pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
 };
 pub(crate) use sink::Sink;
 #[cfg(feature = "npz")]
-pub(crate) use source::Witness;
+pub(crate) use source::Observer;
 pub(crate) use source::{Anywhere, Source};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 ///
 /// The axes stand in the order of the file, the slowest first; those within a run are no part of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Picked {
+pub(crate) struct ByteRuns {
     /// Where the first run begins, in bytes behind the array's beginning.
     start: u64,
     axes: Vec<Along>,
@@ -46,7 +46,7 @@ impl Along {
     }
 }
 
-impl Picked {
+impl ByteRuns {
     /// The elements of `item` bytes that lie along these axes: how many, and how far apart in elements.
     pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
@@ -125,26 +125,26 @@ impl Picked {
 
 #[cfg(test)]
 mod tests {
-    use super::Picked;
+    use super::ByteRuns;
 
     #[test]
     fn runs_are_joined_and_found() {
         // Of an array (4, 5, 6) of two bytes each: s![1..4;2, 1..3, ..]
-        let picked = Picked::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
+        let picked = ByteRuns::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
         assert_eq!((picked.run(), picked.len()), (24, 48));
         assert_eq!((picked.find(0), picked.end()), ((72, 24), 216));
         assert_eq!(picked.find(5), (77, 19));
         assert_eq!(picked.find(24), (72 + 120, 24));
         // s![.., .., ..;3]
-        let picked = Picked::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
+        let picked = ByteRuns::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
         assert_eq!((picked.run(), picked.len()), (2, 80));
         assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
         assert_eq!(picked.neighbours(2), (6, 1));
         // Rows 3, 0 and 3 of four columns in each of two planes.
-        let picked = Picked::listed((2, 160), [96, 0, 96].into(), 32);
+        let picked = ByteRuns::listed((2, 160), [96, 0, 96].into(), 32);
         assert_eq!((picked.len(), picked.end()), (192, 288));
         assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
         // All of it.
-        assert_eq!(Picked::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
+        assert_eq!(ByteRuns::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
     }
 }

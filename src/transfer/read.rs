@@ -4,8 +4,8 @@ use super::each::make_blocks;
 use super::share::share_out;
 use super::source::{Positioned, Source};
 use super::{BLOCK, aligned, os};
-use crate::element::cast::{Part as MemoryPart, Plain, Room};
-use crate::element::{Decode, DecodeWhole, How};
+use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
+use crate::element::{Decode, DecodeOpaque, ReadPlan};
 use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
@@ -18,19 +18,19 @@ const PIECE: usize = 4 << 20;
 pub(crate) fn read<T: Send + Sync>(
     source: &mut Source<'_>,
     header: &Header,
-    how: How<T>,
+    how: ReadPlan<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    if let How::Whole(decode) = how {
+    if let ReadPlan::Opaque(decode) = how {
         return read_whole(source, header, &*decode, options);
     }
     let bytes = begin(source, header, options)?;
     match how {
-        How::Plain(plain) => read_plain(source, header, &plain, header.count(), bytes, options),
-        How::Coded(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
+        ReadPlan::Bitwise(plain) => read_plain(source, header, &plain, header.count(), bytes, options),
+        ReadPlan::PerItem(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
             read_coded(source, header, &*decode, options)
         }
-        How::Coded(decode) => {
+        ReadPlan::PerItem(decode) => {
             let mut items = Vec::new();
             if source.remaining().is_some() && bytes > 0 {
                 reserve(&mut items, header.count())?;
@@ -47,7 +47,7 @@ pub(crate) fn read<T: Send + Sync>(
             })?;
             Ok(items)
         }
-        How::Whole(_) => unreachable!("it was taken above"),
+        ReadPlan::Opaque(_) => unreachable!("it was taken above"),
     }
 }
 
@@ -80,18 +80,18 @@ fn read_coded<T: Send>(
 pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     source: &mut Source<'_>,
     header: &Header,
-    how: How<T>,
+    how: ReadPlan<T>,
     target: Target<'i, T, impl Iterator<Item = &'i mut T> + 'i>,
     options: &ReadOptions,
 ) -> Result<()> {
-    if let How::Whole(decode) = how {
+    if let ReadPlan::Opaque(decode) = how {
         let items = read_whole(source, header, &*decode, options)?;
         target.items().zip(items).for_each(|(slot, item)| *slot = item);
         return Ok(());
     }
     let bytes = begin(source, header, options)?;
     let target = match (&how, target) {
-        (How::Plain(plain), Target::Contiguous(items)) => match plain.part_over(items) {
+        (ReadPlan::Bitwise(plain), Target::Contiguous(items)) => match plain.part_over(items) {
             Some(part) => return load_all(source, header, part, bytes, plain.touches(), options),
             None => Target::Contiguous(items),
         },
@@ -101,9 +101,9 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     each_block(source, header, |block, count| {
         let mut items = Vec::with_capacity(count);
         match &how {
-            How::Plain(plain) => items = plain.make(count, |into| into.copy_from_slice(block))?,
-            How::Coded(decode) => decode.decode(block, count, &mut items)?,
-            How::Whole(_) => unreachable!("it was taken above"),
+            ReadPlan::Bitwise(plain) => items = plain.make(count, |into| into.copy_from_slice(block))?,
+            ReadPlan::PerItem(decode) => decode.decode(block, count, &mut items)?,
+            ReadPlan::Opaque(_) => unreachable!("it was taken above"),
         }
         // The items first: asked first, the slots would lose one at the end of each block.
         items.into_iter().zip(slots.by_ref()).for_each(|(item, slot)| *slot = item);
@@ -179,13 +179,13 @@ pub(crate) fn read_aligned(
 fn read_plain<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
-    plain: &Plain<T>,
+    plain: &Bitwise<T>,
     len: usize,
     bytes: usize,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let is_there = source.remaining().is_some() || bytes == 0;
-    let mut room = Room::new(plain, if is_there { len } else { 0 })?;
+    let mut room = UncheckedVec::new(plain, if is_there { len } else { 0 })?;
     if is_there {
         let part = room.all().limited(bytes);
         os::advise_huge_pages(part.memory());
@@ -321,7 +321,7 @@ fn load_block(
 fn read_whole<T>(
     source: &mut Source<'_>,
     header: &Header,
-    decode: &dyn DecodeWhole<T>,
+    decode: &dyn DecodeOpaque<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     // A source that can be read anywhere is left right behind the elements, wherever they say that they end.

@@ -8,17 +8,17 @@ use std::thread;
 use super::os;
 use crate::error::Result;
 use crate::options::WriteOptions;
-use crate::progress::Tally;
+use crate::progress::ProgressCounter;
 
 /// Something that bytes are written to, one after another.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
-    witness: Option<Witness<'a>>,
-    tally: Option<Tally>,
+    witness: Option<Observer<'a>>,
+    tally: Option<ProgressCounter>,
 }
 
 /// Sees all bytes that are written.
-type Witness<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
+type Observer<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
 
 enum Target<'a> {
     File(&'a File),
@@ -39,7 +39,7 @@ impl<'a> Sink<'a> {
 
     /// The same sink with somebody who sees the bytes.
     #[cfg(feature = "npz")]
-    pub(crate) fn seen_by(mut self, witness: Witness<'a>) -> Self {
+    pub(crate) fn seen_by(mut self, witness: Observer<'a>) -> Self {
         self.witness = Some(witness);
         self
     }
@@ -48,7 +48,7 @@ impl<'a> Sink<'a> {
     pub(crate) fn expect(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
         /// Below this the call costs more than it saves.
         const WORTHWHILE: u64 = 1 << 20;
-        self.tally = options.the_progress().map(|progress| Tally::new(progress.clone(), bytes));
+        self.tally = options.the_progress().map(|progress| ProgressCounter::new(progress.clone(), bytes));
         if let Target::File(mut file) = self.target
             && bytes >= WORTHWHILE
             && let Ok(at) = file.stream_position()

@@ -4,27 +4,27 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::Picked;
+use super::ByteRuns;
 use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
-use crate::progress::{Progress, Tally};
+use crate::progress::{Progress, ProgressCounter};
 
 /// A source of bytes, standing at some place. Of a slice and a file the length is known, and they can be read anywhere.
 pub(crate) struct Source<'a> {
     origin: Origin<'a>,
     /// How many bytes have been passed.
     passed: u64,
-    witness: Option<&'a dyn Witness>,
-    tally: Option<Arc<Tally>>,
+    witness: Option<&'a dyn Observer>,
+    tally: Option<Arc<ProgressCounter>>,
 }
 
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
     /// Runs of bytes of an array.
-    Picked {
+    ByteRuns {
         array: Anywhere<'a>,
-        runs: &'a Picked,
+        runs: &'a ByteRuns,
     },
     /// A stream, of which some bytes may be known to be left.
     Stream(&'a mut dyn Read, Option<u64>),
@@ -54,7 +54,7 @@ impl Anywhere<'_> {
     }
 
     /// Fills `into` with picked bytes from one of them on; says how many came.
-    pub(crate) fn fill_picked(self, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+    pub(crate) fn fill_picked(self, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
         fill_picked(self, runs, into, from)
     }
 }
@@ -68,7 +68,7 @@ struct FileSource<'a> {
 }
 
 /// Sees all bytes that are read, on whatever thread and in whatever order, while they are in the cache.
-pub(crate) trait Witness: Sync {
+pub(crate) trait Observer: Sync {
     /// These bytes stand so far behind where the source began.
     fn saw(&self, at: u64, bytes: &[u8]);
 }
@@ -100,15 +100,15 @@ impl<'a> Source<'a> {
     }
 
     /// Those bytes that are picked of an array.
-    pub(crate) fn picked(array: Anywhere<'a>, runs: &'a Picked) -> Self {
-        Self::from(Origin::Picked { array, runs })
+    pub(crate) fn picked(array: Anywhere<'a>, runs: &'a ByteRuns) -> Self {
+        Self::from(Origin::ByteRuns { array, runs })
     }
 
     /// Whether the bytes lie apart, so that it takes long to read few of them.
     pub(super) fn is_scattered(&self) -> bool {
         /// From this on, it is the bytes that take the time, and not the calls.
         const LONG: usize = 64 << 10;
-        matches!(self.origin, Origin::Picked { runs, .. } if runs.run() < LONG)
+        matches!(self.origin, Origin::ByteRuns { runs, .. } if runs.run() < LONG)
     }
 
     fn from(origin: Origin<'a>) -> Self {
@@ -117,7 +117,7 @@ impl<'a> Source<'a> {
 
     /// The same source with somebody who sees the bytes.
     #[cfg(feature = "npz")]
-    pub(crate) fn seen_by(self, witness: Option<&'a dyn Witness>) -> Self {
+    pub(crate) fn seen_by(self, witness: Option<&'a dyn Observer>) -> Self {
         Self { witness, ..self }
     }
 
@@ -133,7 +133,7 @@ impl<'a> Source<'a> {
 
     /// From here on, tells somebody how many bytes have come of so many.
     pub(super) fn tell(&mut self, progress: Option<&Progress>, all: u64) {
-        self.tally = progress.map(|progress| Arc::new(Tally::new(progress.clone(), all)));
+        self.tally = progress.map(|progress| Arc::new(ProgressCounter::new(progress.clone(), all)));
     }
 
     /// How many bytes there are to the end, if that is known.
@@ -141,7 +141,7 @@ impl<'a> Source<'a> {
         match &self.origin {
             Origin::Bytes(slice) => Some(slice.get().len() as u64),
             Origin::File(file) => Some(file.end.saturating_sub(file.at)),
-            Origin::Picked { runs, .. } => Some(runs.len().saturating_sub(self.passed)),
+            Origin::ByteRuns { runs, .. } => Some(runs.len().saturating_sub(self.passed)),
             Origin::Stream(_, left) => *left,
         }
     }
@@ -179,7 +179,7 @@ impl<'a> Source<'a> {
         let origin = match &self.origin {
             Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
             Origin::File(file) => Fixed::File(*file),
-            Origin::Picked { array, runs } => Fixed::Picked { array: *array, runs },
+            Origin::ByteRuns { array, runs } => Fixed::ByteRuns { array: *array, runs },
             Origin::Stream(..) => return None,
         };
         Some(Positioned { origin, passed: self.passed, witness: self.witness, tally: self.tally.clone() })
@@ -212,7 +212,7 @@ impl<'a> Source<'a> {
         match &mut self.origin {
             Origin::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
             Origin::File(file) => file.at += bytes,
-            Origin::Picked { .. } => {}
+            Origin::ByteRuns { .. } => {}
             Origin::Stream(_, left) => *left = left.map(|left| left.saturating_sub(bytes)),
         }
     }
@@ -260,15 +260,15 @@ fn regular_file(mut file: &File) -> Option<(u64, u64)> {
 pub(crate) struct Positioned<'a> {
     origin: Fixed<'a>,
     passed: u64,
-    witness: Option<&'a dyn Witness>,
-    tally: Option<Arc<Tally>>,
+    witness: Option<&'a dyn Observer>,
+    tally: Option<Arc<ProgressCounter>>,
 }
 
 #[derive(Clone, Copy)]
 enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
-    Picked { array: Anywhere<'a>, runs: &'a Picked },
+    ByteRuns { array: Anywhere<'a>, runs: &'a ByteRuns },
 }
 
 impl<'a> Positioned<'a> {
@@ -276,7 +276,7 @@ impl<'a> Positioned<'a> {
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self.origin {
             Fixed::Bytes(bytes) => Some(bytes),
-            Fixed::File(_) | Fixed::Picked { .. } => None,
+            Fixed::File(_) | Fixed::ByteRuns { .. } => None,
         }
     }
 
@@ -289,7 +289,7 @@ impl<'a> Positioned<'a> {
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 Anywhere::File(file.file, file.at).fill_at(&mut into[..most], from as u64)?
             }
-            Fixed::Picked { array, runs } => {
+            Fixed::ByteRuns { array, runs } => {
                 let at = self.passed + from as u64;
                 let left = runs.len().saturating_sub(at);
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -313,7 +313,7 @@ const SPAN: u64 = 128 << 10;
 
 /// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
 /// with what lies between them, because a call costs as much as a few pages.
-fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     if let (Anywhere::File(file, start), true) = (array, runs.is_listed()) {
         return fill_listed((file, start), runs, into, from);
     }
@@ -357,7 +357,7 @@ fn fill_picked(array: Anywhere<'_>, runs: &Picked, into: &mut [u8], from: u64) -
 
 /// The same of runs that are anywhere. They are read in the order of the file, and what the system does not have in memory is asked
 /// for all at once, so that a disk has many requests to choose from.
-fn fill_listed((file, start): (&File, u64), runs: &Picked, into: &mut [u8], from: u64) -> Result<usize> {
+fn fill_listed((file, start): (&File, u64), runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let wanted = into.len();
     let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
     let (mut rest, mut at) = (into, from);

@@ -4,7 +4,7 @@ use ndarray::ArrayViewD;
 
 use super::gather::{Plan, gather};
 use super::{Sink, os, pipeline};
-use crate::element::Emit;
+use crate::element::WritePlan;
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;
@@ -39,7 +39,7 @@ pub(crate) fn write<T: Send + Sync>(
     head: Vec<u8>,
     header: &Header,
     items: Items<'_, T>,
-    emit: &Emit<T>,
+    emit: &WritePlan<T>,
     options: &WriteOptions,
 ) -> Result<()> {
     write_more(sink, head, header, items, emit, options)?;
@@ -52,22 +52,24 @@ pub(crate) fn write_more<T: Send + Sync>(
     head: Vec<u8>,
     header: &Header,
     items: Items<'_, T>,
-    emit: &Emit<T>,
+    emit: &WritePlan<T>,
     options: &WriteOptions,
 ) -> Result<()> {
     if let Some(bytes) = header.payload_len() {
         sink.expect((head.len() as u64).saturating_add(bytes), options)?;
     }
     match (emit, items) {
-        (Emit::Plain(out), Items::Contiguous(items)) if !out.swaps() => {
+        (WritePlan::Bitwise(out), Items::Contiguous(items)) if !out.swaps() => {
             write_both(sink, head, out.bytes(items))
         }
-        (Emit::Plain(out), items) => write_blocks(sink, head, header, items, options, |block, bytes| {
-            gather(block, out, bytes);
-            out.turn(bytes);
-            Ok(())
-        }),
-        (Emit::Coded(encode), items) => {
+        (WritePlan::Bitwise(out), items) => {
+            write_blocks(sink, head, header, items, options, |block, bytes| {
+                gather(block, out, bytes);
+                out.turn(bytes);
+                Ok(())
+            })
+        }
+        (WritePlan::PerItem(encode), items) => {
             let item = header.dtype().item_size();
             write_blocks(sink, head, header, items, options, |block, bytes| {
                 if let Some(items) = block.to_slice() {
@@ -77,7 +79,7 @@ pub(crate) fn write_more<T: Send + Sync>(
                 block.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| encode.encode(element, slot))
             })
         }
-        (Emit::Whole(encode), items) => {
+        (WritePlan::Opaque(encode), items) => {
             let payload = encode.encode(&mut items.iter(), header, options)?;
             sink.expect(head.len() as u64 + payload.len() as u64, options)?;
             write_both(sink, head, &payload)

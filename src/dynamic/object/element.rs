@@ -2,7 +2,9 @@
 
 use super::{Object, decode, encode};
 use crate::dtype::DType;
-use crate::element::{DecodeWhole, Emit, EncodeWhole, How, ReadableElement, WritableElement, mismatch};
+use crate::element::{
+    DecodeOpaque, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch,
+};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
@@ -10,9 +12,9 @@ use crate::options::{ReadOptions, WriteOptions};
 struct Pickle;
 
 impl ReadableElement for Object {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<How<Self>> {
+    fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         match found.has_object() {
-            true => Ok(How::Whole(Box::new(Pickle))),
+            true => Ok(ReadPlan::Opaque(Box::new(Pickle))),
             false => Err(mismatch(found, DType::Object, false)),
         }
     }
@@ -23,12 +25,12 @@ impl WritableElement for Object {
         Ok(DType::Object)
     }
 
-    fn emit(_: &DType) -> Emit<Self> {
-        Emit::Whole(Box::new(Pickle))
+    fn emit(_: &DType) -> WritePlan<Self> {
+        WritePlan::Opaque(Box::new(Pickle))
     }
 }
 
-impl DecodeWhole<Object> for Pickle {
+impl DecodeOpaque<Object> for Pickle {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
         decode(payload, header, options)
     }
@@ -42,7 +44,7 @@ impl DecodeWhole<Object> for Pickle {
     }
 }
 
-impl EncodeWhole<Object> for Pickle {
+impl EncodeOpaque<Object> for Pickle {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &Object>,

@@ -1,12 +1,12 @@
 //! Bytes into elements, and elements into bytes: the only place that does so.
 //!
 //! Two tokens say what is known of a type. They are made only where `bytemuck`'s traits prove it, or of the tokens of a
-//! struct's fields, and everything else here trusts them: [`Plain`] (memory that has passed the check is elements) and [`PlainOut`] (elements are bytes
-//! through and through). [`Room`] is memory for elements on its way: it is zeroed, its bytes are loaded and checked
+//! struct's fields, and everything else here trusts them: [`Bitwise`] (memory that has passed the check is elements) and [`BitwiseOut`] (elements are bytes
+//! through and through). [`UncheckedVec`] is memory for elements on its way: it is zeroed, its bytes are loaded and checked
 //! block by block, and only when every byte has passed does it become a `Vec`.
 #![allow(unsafe_code)]
 
-mod room;
+mod unchecked;
 mod view;
 mod wrapped;
 
@@ -15,14 +15,14 @@ use std::slice;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ndarray::ArrayView2;
-pub(crate) use room::{Part, Room};
-pub(crate) use view::{Spread, view, view_mut, view_spread, view_spread_mut};
+pub(crate) use unchecked::{Part, UncheckedVec};
+pub(crate) use view::{StridedLayout, view, view_mut, view_spread, view_spread_mut};
 pub use wrapped::{Enumeration, Newtype};
 pub(super) use wrapped::{inner, inner_slice, unwrap, variants, wrap};
 
-use super::fix::{Explain, Fix};
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
+use super::transform::{ByteTransform, Explain};
 use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 use crate::error::Result;
 use crate::options::WriteOptions;
@@ -98,20 +98,20 @@ pub unsafe trait RecordType: Sized + Send + Sync + 'static {
 
 /// The proof that bytes which pass the check (if there is one) are elements of type `T`.
 #[doc(hidden)]
-pub struct Plain<T> {
-    fix: Fix,
+pub struct Bitwise<T> {
+    fix: ByteTransform,
     /// Whether `T` has no byte that is padding, so that its memory may be changed as bytes, too.
     is_full: bool,
     type_: PhantomData<fn() -> T>,
 }
 
-impl<T> Plain<T> {
+impl<T> Bitwise<T> {
     /// For types that any bytes are valid for, made of units in the file's byte order.
     pub(super) fn pod(unit: usize, swap: bool) -> Self
     where
         T: Pod,
     {
-        Self { fix: Fix::units(size_of::<T>(), unit, swap), is_full: true, type_: PhantomData }
+        Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), is_full: true, type_: PhantomData }
     }
 
     /// For types that only some bytes are valid for.
@@ -119,13 +119,13 @@ impl<T> Plain<T> {
     where
         T: CheckedBitPattern + NoUninit,
     {
-        Self { fix: Fix::check::<T>(explain), is_full: true, type_: PhantomData }
+        Self { fix: ByteTransform::check::<T>(explain), is_full: true, type_: PhantomData }
     }
 
     /// For arrays of such elements.
-    pub(super) fn repeated<const N: usize>(&self) -> Plain<[T; N]> {
+    pub(super) fn repeated<const N: usize>(&self) -> Bitwise<[T; N]> {
         // An array is its elements, one behind the other.
-        Plain { fix: self.fix.repeated(size_of::<[T; N]>()), is_full: self.is_full, type_: PhantomData }
+        Bitwise { fix: self.fix.repeated(size_of::<[T; N]>()), is_full: self.is_full, type_: PhantomData }
     }
 
     /// For records whose fields lie in the file as they do in memory.
@@ -139,7 +139,7 @@ impl<T> Plain<T> {
         Some(Self { fix, is_full: filled == Some(size_of::<T>()), type_: PhantomData })
     }
 
-    pub(super) fn fix(&self) -> &Fix {
+    pub(super) fn fix(&self) -> &ByteTransform {
         &self.fix
     }
 
@@ -166,7 +166,7 @@ impl<T> Plain<T> {
 
     /// `count` elements of which `load` gives the bytes.
     pub(crate) fn make(&self, count: usize, load: impl FnOnce(&mut [u8])) -> Result<Vec<T>> {
-        let mut room = Room::new(self, count)?;
+        let mut room = UncheckedVec::new(self, count)?;
         room.all().load(usize::MAX, |bytes| {
             load(bytes);
             Ok(())
@@ -188,7 +188,7 @@ impl<T> Plain<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Plain<T> {
+impl<T> std::fmt::Debug for Bitwise<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Plain")
     }
@@ -196,22 +196,22 @@ impl<T> std::fmt::Debug for Plain<T> {
 
 /// The proof that elements of type `T` are initialised bytes through and through.
 #[doc(hidden)]
-pub struct PlainOut<T> {
-    fix: Fix,
+pub struct BitwiseOut<T> {
+    fix: ByteTransform,
     type_: PhantomData<fn(T)>,
 }
 
-impl<T> PlainOut<T> {
+impl<T> BitwiseOut<T> {
     pub(super) fn new(unit: usize, swap: bool) -> Self
     where
         T: NoUninit,
     {
-        Self { fix: Fix::units(size_of::<T>(), unit, swap), type_: PhantomData }
+        Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), type_: PhantomData }
     }
 
     /// For arrays of such elements.
-    pub(super) fn repeated<const N: usize>(&self) -> PlainOut<[T; N]> {
-        PlainOut { fix: self.fix.repeated(size_of::<[T; N]>()), type_: PhantomData }
+    pub(super) fn repeated<const N: usize>(&self) -> BitwiseOut<[T; N]> {
+        BitwiseOut { fix: self.fix.repeated(size_of::<[T; N]>()), type_: PhantomData }
     }
 
     /// For records whose fields lie in the file as they do in memory, without padding.
@@ -224,7 +224,7 @@ impl<T> PlainOut<T> {
         (filled == Some(size_of::<T>())).then_some(Self { fix, type_: PhantomData })
     }
 
-    pub(super) fn fix(&self) -> &Fix {
+    pub(super) fn fix(&self) -> &ByteTransform {
         &self.fix
     }
 

@@ -6,23 +6,23 @@ use std::slice;
 use ndarray::{ArrayView, ArrayViewMut, Dimension, IntoDimension, ShapeBuilder, StrideShape};
 
 use super::super::ViewMutElement;
-use super::super::fix::Fix;
-use super::Plain;
+use super::super::transform::ByteTransform;
+use super::Bitwise;
 use crate::error::{ErrorKind, Result};
 
 /// The bytes of `len` elements in this machine's order, as elements: an error if they are misaligned or invalid.
-pub(crate) fn view<'a, T>(plain: &Plain<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
+pub(crate) fn view<'a, T>(plain: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
     if len == 0 {
         return Ok(&[]); // wherever the bytes are, that is aligned
     }
     check_view(plain, bytes, len)?;
-    // SAFETY: length and alignment have been checked, and that the bytes are elements by the proof in Plain<T>.
+    // SAFETY: length and alignment have been checked, and that the bytes are elements by the proof in Bitwise<T>.
     Ok(unsafe { slice::from_raw_parts(bytes.as_ptr().cast::<T>(), len) })
 }
 
 /// The bytes of `len` elements in this machine's order, as elements that can be changed.
 pub(crate) fn view_mut<'a, T: ViewMutElement>(
-    plain: &Plain<T>,
+    plain: &Bitwise<T>,
     bytes: &'a mut [u8],
     len: usize,
 ) -> Result<&'a mut [T]> {
@@ -38,14 +38,14 @@ pub(crate) fn view_mut<'a, T: ViewMutElement>(
 }
 
 /// Where elements lie that are spread through bytes, such as one field of records.
-pub(crate) struct Spread<D> {
+pub(crate) struct StridedLayout<D> {
     pub(crate) offset: usize,
     pub(crate) dim: D,
     /// In bytes.
     pub(crate) strides: Vec<usize>,
 }
 
-impl<D: Dimension> Spread<D> {
+impl<D: Dimension> StridedLayout<D> {
     /// The shape with strides that count elements, after a look at whether all lie within `len` bytes at `bytes`, aligned.
     fn check<T>(&self, bytes: *const u8, len: usize) -> Result<StrideShape<D>> {
         let size = size_of::<T>();
@@ -71,7 +71,7 @@ impl<D: Dimension> Spread<D> {
     }
 
     /// An error if the bytes of an element are not valid.
-    fn check_each(&self, fix: &Fix, bytes: &[u8]) -> Result<()> {
+    fn check_each(&self, fix: &ByteTransform, bytes: &[u8]) -> Result<()> {
         if !fix.checks() {
             return Ok(());
         }
@@ -86,9 +86,9 @@ impl<D: Dimension> Spread<D> {
 
 /// Elements that are spread through bytes, in this machine's order: an error if they are misaligned or invalid.
 pub(crate) fn view_spread<'a, T, D: Dimension>(
-    plain: &Plain<T>,
+    plain: &Bitwise<T>,
     bytes: &'a [u8],
-    spread: Spread<D>,
+    spread: StridedLayout<D>,
 ) -> Result<ArrayView<'a, T, D>> {
     assert!(!plain.swaps(), "the caller has seen to the byte order");
     if spread.dim.size() == 0 {
@@ -103,9 +103,9 @@ pub(crate) fn view_spread<'a, T, D: Dimension>(
 
 /// The same for elements that can be changed, which must not overlap.
 pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
-    plain: &Plain<T>,
+    plain: &Bitwise<T>,
     bytes: &'a mut [u8],
-    spread: Spread<D>,
+    spread: StridedLayout<D>,
 ) -> Result<ArrayViewMut<'a, T, D>> {
     const { T::IS_FULL };
     assert!(plain.is_full, "padding would write uninitialised bytes into the buffer");
@@ -127,7 +127,7 @@ pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
     Ok(unsafe { ArrayViewMut::from_shape_ptr(shape, first) })
 }
 
-fn check_view<T>(plain: &Plain<T>, bytes: &[u8], len: usize) -> Result<()> {
+fn check_view<T>(plain: &Bitwise<T>, bytes: &[u8], len: usize) -> Result<()> {
     assert_eq!(
         size_of::<T>().checked_mul(len),
         Some(bytes.len()),

@@ -5,7 +5,7 @@ use std::slice;
 
 use bytemuck::Pod;
 
-use super::{Plain, PlainOut};
+use super::{Bitwise, BitwiseOut};
 use crate::element::{ReadableElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -45,15 +45,15 @@ pub trait Number: Pod + Into<i128> + ReadableElement + WritableElement {}
 
 impl<N: Pod + Into<i128> + ReadableElement + WritableElement> Number for N {}
 
-impl<T> Plain<T> {
+impl<T> Bitwise<T> {
     /// The proof for a newtype of such elements.
-    pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> Plain<O> {
+    pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> Bitwise<O> {
         // By the contract of Newtype, the bytes are those of the inner element.
-        Plain { fix: self.fix, is_full: self.is_full, type_: std::marker::PhantomData }
+        Bitwise { fix: self.fix, is_full: self.is_full, type_: std::marker::PhantomData }
     }
 
     /// The proof for an enum of such numbers, which are checked.
-    pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> Plain<E>
+    pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> Bitwise<E>
     where
         T: Number,
     {
@@ -61,19 +61,19 @@ impl<T> Plain<T> {
             .fix
             .with_check(first_invalid::<E>, |item| no_variant::<E>(bytemuck::pod_read_unaligned(item)));
         // By the contract of Enumeration, a number that has passed is a variant.
-        Plain { fix, is_full: true, type_: std::marker::PhantomData }
+        Bitwise { fix, is_full: true, type_: std::marker::PhantomData }
     }
 }
 
-impl<T> PlainOut<T> {
+impl<T> BitwiseOut<T> {
     /// The proof for a newtype of such elements.
-    pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> PlainOut<O> {
-        PlainOut { fix: self.fix, type_: std::marker::PhantomData }
+    pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> BitwiseOut<O> {
+        BitwiseOut { fix: self.fix, type_: std::marker::PhantomData }
     }
 
     /// The proof for an enum of such numbers.
-    pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> PlainOut<E> {
-        PlainOut { fix: self.fix, type_: std::marker::PhantomData }
+    pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
+        BitwiseOut { fix: self.fix, type_: std::marker::PhantomData }
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) use text::{spelled_complex, spelled_double};
 
 use super::fixed::Fixed;
 use super::swap::swap_units;
-use super::{Decode, How, mismatch, swap_between};
+use super::{Decode, ReadPlan, mismatch, swap_between};
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -65,11 +65,11 @@ pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
 }
 
 /// The gate for a file of another type than `T`.
-pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<How<T>> {
+pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<ReadPlan<T>> {
     let wanted = T::scalar(ByteOrder::NATIVE);
     match recoder(found, &wanted) {
         Some(recode) => check(casting, found, &wanted)
-            .map(|()| How::Coded(Box::new(Converted(recode)) as Box<dyn Decode<T>>)),
+            .map(|()| ReadPlan::PerItem(Box::new(Converted(recode)) as Box<dyn Decode<T>>)),
         None => Err(mismatch(&(*found).into(), wanted.into(), false)),
     }
 }
@@ -85,11 +85,11 @@ impl<T: Fixed> Decode<T> for Converted {
 }
 
 /// The gate for bools out of other numbers: everything but zero is true, as with NumPy.
-pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<How<bool>> {
+pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<bool>> {
     let wanted = super::boolean::scalar();
     match recoder(found, &wanted) {
         Some(recode) => check(casting, found, &wanted)
-            .map(|()| How::Coded(Box::new(Converted(recode)) as Box<dyn Decode<bool>>)),
+            .map(|()| ReadPlan::PerItem(Box::new(Converted(recode)) as Box<dyn Decode<bool>>)),
         None => Err(mismatch(&(*found).into(), wanted.into(), false)),
     }
 }

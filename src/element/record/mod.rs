@@ -13,12 +13,12 @@ mod view;
 mod write;
 
 pub use read::{Column, FieldsRead, accept};
-pub use spec::{FieldSpec, Filed, RecordSpec};
+pub use spec::{FieldSpec, FileLayout, RecordSpec};
 pub use view::{Of, ViewField, ViewMutField, fills};
 pub use write::{FieldsWritten, Slot, check_field, dtype_for, emit};
 
 pub use super::cast::RecordType;
-use super::{Emit, How, ReadableElement, WritableElement};
+use super::{ReadPlan, ReadableElement, WritableElement, WritePlan};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::options::{ReadOptions, WriteOptions};
@@ -33,14 +33,14 @@ use crate::options::{ReadOptions, WriteOptions};
 )]
 pub trait RecordField: Sized + Send + Sync + 'static {
     /// What it takes in a file.
-    const FILED: Filed;
+    const FILE_LAYOUT: FileLayout;
 
     /// How fields of this dtype are read, or why not.
     ///
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the type cannot hold it.
-    fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>>;
+    fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 
     /// The dtype to write these fields as.
     ///
@@ -50,7 +50,7 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
     /// How fields are written as this dtype.
-    fn emit(dtype: &DType) -> Emit<Self>;
+    fn emit(dtype: &DType) -> WritePlan<Self>;
 }
 
 /// What can be copied out of a packed struct, where it may not be referred to.
@@ -70,9 +70,9 @@ pub fn copied<T: PackedField>(field: T) -> T {
 
 #[diagnostic::do_not_recommend] // the message is that of the trait, once, and not of both bounds
 impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
-    const FILED: Filed = <T as WritableElement>::FILED;
+    const FILE_LAYOUT: FileLayout = <T as WritableElement>::FILE_LAYOUT;
 
-    fn accept(dtype: &DType, options: &ReadOptions) -> Result<How<Self>> {
+    fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         ReadableElement::accept(dtype, options)
     }
 
@@ -80,7 +80,7 @@ impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
         WritableElement::dtype_for(items, options)
     }
 
-    fn emit(dtype: &DType) -> Emit<Self> {
+    fn emit(dtype: &DType) -> WritePlan<Self> {
         WritableElement::emit(dtype)
     }
 }

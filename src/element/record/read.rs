@@ -2,9 +2,9 @@
 
 use std::vec;
 
-use super::super::cast::{Plain, RecordType};
-use super::super::fix::{FieldFix, Fix};
-use super::super::{Decode, How, mismatch};
+use super::super::cast::{Bitwise, RecordType};
+use super::super::transform::{ByteTransform, FieldTransform};
+use super::super::{Decode, ReadPlan, mismatch};
 use super::RecordField;
 use super::spec::RecordSpec;
 use crate::dtype::{DType, Record};
@@ -16,7 +16,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// # Errors
 ///
 /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
-pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<How<R>> {
+pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
     let record = match (found, options.the_composites()) {
         (DType::Record(record), _) => record,
@@ -39,9 +39,9 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<How
     };
     let columns = R::columns(&mut fields)?;
     fields.check_rest()?;
-    Ok(match Plain::record(fields) {
-        Some(plain) => How::Plain(plain),
-        None => How::Coded(Box::new(Columns::<R> { columns, record: record.size() })),
+    Ok(match Bitwise::record(fields) {
+        Some(plain) => ReadPlan::Bitwise(plain),
+        None => ReadPlan::PerItem(Box::new(Columns::<R> { columns, record: record.size() })),
     })
 }
 
@@ -56,7 +56,7 @@ pub struct FieldsRead<'a> {
     /// Which of the file's fields have been found.
     taken: Vec<bool>,
     /// What the fields so far need, if all are plain and lie where they lie in memory.
-    fixes: Option<Vec<FieldFix>>,
+    fixes: Option<Vec<FieldTransform>>,
     /// How many bytes the fields so far take in memory, if there is no padding within them.
     filled: Option<usize>,
 }
@@ -113,7 +113,7 @@ impl FieldsRead<'_> {
         let columns = R::columns(&mut fields)?;
         (self.taken, self.fixes, self.filled) = (fields.taken, fields.fixes, fields.filled);
         let size = self.record.size();
-        let how = How::Coded(Box::new(Columns::<R> { columns, record: size }));
+        let how = ReadPlan::PerItem(Box::new(Columns::<R> { columns, record: size }));
         Ok(Column { name: "", offset: 0, size, origin: Origin::Stored(how) })
     }
 
@@ -128,13 +128,13 @@ impl FieldsRead<'_> {
         self.taken[index] = true;
         let found = &self.record.fields()[index];
         let how = F::accept(found.dtype(), self.options).map_err(|error| error.at_field(name))?;
-        if matches!(how, How::Whole(_)) {
+        if matches!(how, ReadPlan::Opaque(_)) {
             return Err(mismatch(found.dtype(), found.dtype().clone(), false).at_field(name));
         }
         let offset = self.base + offset;
         match (&how, &mut self.fixes) {
-            (How::Plain(plain), Some(fixes)) if found.offset() == offset => {
-                fixes.push(FieldFix { name, offset, size: size_of::<F>(), fix: plain.fix().clone() });
+            (ReadPlan::Bitwise(plain), Some(fixes)) if found.offset() == offset => {
+                fixes.push(FieldTransform { name, offset, size: size_of::<F>(), fix: plain.fix().clone() });
                 self.filled = self.filled.zip(plain.filled()).map(|(filled, more)| filled + more);
             }
             _ => self.fixes = None,
@@ -155,9 +155,9 @@ impl FieldsRead<'_> {
     }
 
     /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
-    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(Fix, Option<usize>)> {
+    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
-        Some((Fix::fields(size, fixes), self.filled))
+        Some((ByteTransform::fields(size, fixes), self.filled))
     }
 }
 
@@ -171,7 +171,7 @@ pub struct Column<F> {
 
 /// Where the values of a field come from.
 enum Origin<F> {
-    Stored(How<F>),
+    Stored(ReadPlan<F>),
     Made(fn() -> F),
 }
 
@@ -188,14 +188,14 @@ impl<F> Column<F> {
             Origin::Made(make) => return Ok((0..count).map(|_| make()).collect::<Vec<_>>().into_iter()),
         };
         let fields = match how {
-            How::Plain(plain) => plain.make(count, |into| self.gather(records, record, into)),
-            How::Coded(decode) => {
+            ReadPlan::Bitwise(plain) => plain.make(count, |into| self.gather(records, record, into)),
+            ReadPlan::PerItem(decode) => {
                 let mut column = vec![0; count * self.size];
                 self.gather(records, record, &mut column);
                 let mut fields = Vec::with_capacity(count);
                 decode.decode(&mut column, count, &mut fields).map(|()| fields)
             }
-            How::Whole(_) => unreachable!("`column` takes none"),
+            ReadPlan::Opaque(_) => unreachable!("`column` takes none"),
         };
         let fields = fields.map_err(|error| error.at_field(self.name))?;
         assert_eq!(fields.len(), count, "a decoder gives as many elements as it was asked for");

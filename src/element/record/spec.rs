@@ -8,7 +8,7 @@ use super::{RecordField, RecordType};
 
 /// What a type takes in a file.
 #[derive(Clone, Copy)]
-pub struct Filed {
+pub struct FileLayout {
     pub(super) size: usize,
     align: usize,
     /// Whether a field of the type is told its width.
@@ -21,7 +21,7 @@ pub struct Filed {
     has_zero: bool,
 }
 
-impl Filed {
+impl FileLayout {
     /// Of a type whose file looks like its memory.
     pub const fn of<T>() -> Self {
         Self {
@@ -74,7 +74,7 @@ pub struct FieldSpec {
     title: Option<&'static str>,
     pub(super) len: Option<usize>,
     offset: Option<usize>,
-    filed: Filed,
+    filed: FileLayout,
     dtype: fn(&WriteOptions) -> Result<DType>,
     /// The struct whose fields are those of the record itself.
     flat: Option<&'static RecordSpec>,
@@ -90,8 +90,8 @@ impl FieldSpec {
         offset: Option<usize>,
     ) -> Self {
         let filed = match len {
-            Some(len) => F::FILED.times(len),
-            None => F::FILED,
+            Some(len) => F::FILE_LAYOUT.times(len),
+            None => F::FILE_LAYOUT,
         };
         let dtype = |options: &WriteOptions| F::dtype_for(&mut std::iter::empty(), options);
         Self { name, aliases, title, len, offset, filed, dtype, flat: None }
@@ -233,14 +233,14 @@ impl RecordSpec {
     }
 
     /// What a struct takes in a file.
-    pub const fn filed(&self) -> Filed {
+    pub const fn filed(&self) -> FileLayout {
         let (mut varies, mut has_zero, mut index) = (false, true, 0);
         while index < self.fields.len() {
             varies |= self.fields[index].filed.varies;
             has_zero &= self.fields[index].filed.has_zero;
             index += 1;
         }
-        Filed {
+        FileLayout {
             size: self.size(),
             align: self.alignment(),
             takes_len: false,

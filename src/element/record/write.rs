@@ -1,8 +1,8 @@
 //! Records into bytes: in bulk if they lie in memory as in the file, without padding; else field by field.
 
-use super::super::cast::{PlainOut, RecordType};
-use super::super::fix::{FieldFix, Fix};
-use super::super::{Emit, Encode};
+use super::super::cast::{BitwiseOut, RecordType};
+use super::super::transform::{ByteTransform, FieldTransform};
+use super::super::{Encode, WritePlan};
 use super::RecordField;
 use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
@@ -42,7 +42,7 @@ pub fn check_field<R: RecordType, F: RecordField>(
     value: &F,
     options: &WriteOptions,
 ) -> Result<()> {
-    if !F::FILED.varies() {
+    if !F::FILE_LAYOUT.varies() {
         return Ok(());
     }
     let spec = &R::SPEC.fields[index];
@@ -52,14 +52,14 @@ pub fn check_field<R: RecordType, F: RecordField>(
 }
 
 /// How records are written as this dtype.
-pub fn emit<R: RecordType>(dtype: &DType) -> Emit<R> {
+pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     let DType::Record(record) = dtype else { unreachable!("`dtype_for` gives a record") };
     let mut fields = FieldsWritten { record, next: 0, base: 0, fixes: Some(Vec::new()), filled: Some(0) };
     let slots = R::slots(&mut fields);
     let taken: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
-    match PlainOut::record(fields) {
-        Some(out) => Emit::Plain(out),
-        None => Emit::Coded(Box::new(Slots::<R> { slots, has_padding: taken < record.size() })),
+    match BitwiseOut::record(fields) {
+        Some(out) => WritePlan::Bitwise(out),
+        None => WritePlan::PerItem(Box::new(Slots::<R> { slots, has_padding: taken < record.size() })),
     }
 }
 
@@ -70,7 +70,7 @@ pub struct FieldsWritten<'a> {
     /// Where the struct is in memory, within one that it is flattened in.
     base: usize,
     /// What the fields so far need, if all are plain and lie where they lie in memory.
-    fixes: Option<Vec<FieldFix>>,
+    fixes: Option<Vec<FieldTransform>>,
     /// How many bytes the fields so far take.
     filled: Option<usize>,
 }
@@ -83,8 +83,8 @@ impl FieldsWritten<'_> {
         let emit = F::emit(field.dtype());
         let offset = self.base + offset;
         match (&emit, &mut self.fixes) {
-            (Emit::Plain(out), Some(fixes)) if field.offset() == offset => {
-                fixes.push(FieldFix { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
+            (WritePlan::Bitwise(out), Some(fixes)) if field.offset() == offset => {
+                fixes.push(FieldTransform { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
                 self.filled = self.filled.map(|filled| filled + size_of::<F>());
             }
             _ => self.fixes = None,
@@ -104,14 +104,14 @@ impl FieldsWritten<'_> {
         let slots = R::slots(&mut fields);
         (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
         // The padding is that of the whole.
-        let emit = Emit::Coded(Box::new(Slots::<R> { slots, has_padding: false }));
+        let emit = WritePlan::PerItem(Box::new(Slots::<R> { slots, has_padding: false }));
         Slot { offset: 0, size: self.record.size(), emit }
     }
 
     /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
-    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(Fix, Option<usize>)> {
+    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
-        Some((Fix::fields(size, fixes), self.filled))
+        Some((ByteTransform::fields(size, fixes), self.filled))
     }
 }
 
@@ -119,7 +119,7 @@ impl FieldsWritten<'_> {
 pub struct Slot<F> {
     offset: usize,
     size: usize,
-    emit: Emit<F>,
+    emit: WritePlan<F>,
 }
 
 impl<F> Slot<F> {
@@ -132,13 +132,13 @@ impl<F> Slot<F> {
     pub fn put(&self, value: &F, record: &mut [u8]) -> Result<()> {
         let into = &mut record[self.offset..][..self.size];
         match &self.emit {
-            Emit::Plain(out) => {
+            WritePlan::Bitwise(out) => {
                 into.copy_from_slice(out.bytes(std::slice::from_ref(value)));
                 out.turn(into);
                 Ok(())
             }
-            Emit::Coded(encode) => encode.encode(value, into),
-            Emit::Whole(_) => unreachable!("a record's dtype has no objects"),
+            WritePlan::PerItem(encode) => encode.encode(value, into),
+            WritePlan::Opaque(_) => unreachable!("a record's dtype has no objects"),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::transfer::{Sink, os};
 
 /// The dtype of elements that are not there yet.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
-    if A::FILED.takes_len && options.get_text_width().is_none() {
+    if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
         let reason = "text that is written piece by piece needs a width".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
     }
@@ -32,7 +32,7 @@ pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DT
 pub(super) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
     let base = if let DType::Subarray(subarray) = dtype { subarray.base() } else { dtype };
     match base.as_scalar() {
-        Some(scalar) if A::FILED.takes_len => {
+        Some(scalar) if A::FILE_LAYOUT.takes_len => {
             let unit = if scalar.kind() == Kind::Text { 4 } else { 1 };
             options.for_field(Some(scalar.size() / unit))
         }
@@ -81,7 +81,7 @@ pub(crate) fn grouped_for<A: WritableElement>(
     ndim: Option<usize>,
     innermost_first: bool,
 ) -> Result<Cow<'_, Header>> {
-    let own = if A::FILED.is_array() { Some(DType::of::<A>()?) } else { None };
+    let own = if A::FILE_LAYOUT.is_array() { Some(DType::of::<A>()?) } else { None };
     let inner = match &own {
         Some(DType::Subarray(own)) => own.shape(),
         _ => &[],

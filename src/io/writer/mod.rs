@@ -17,7 +17,7 @@ use header::{dtype_for, growing_axis, grown, rewrite, width_of};
 use super::change::{self, Locked};
 use super::order::parts_of;
 use crate::dtype::DType;
-use crate::element::{Emit, WritableElement};
+use crate::element::{WritableElement, WritePlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::npy_format::{self as npy, Version};
@@ -72,7 +72,7 @@ pub struct NpyWriter<A, W> {
     /// The shape of one row, and how many elements it has.
     row: Shape,
     row_len: u64,
-    emit: Emit<A>,
+    emit: WritePlan<A>,
     collected: Vec<u8>,
     /// How many elements there are, and of rows without elements how many rows.
     elements: u64,
@@ -336,7 +336,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 .into());
             }
         }
-        if A::FILED.varies() {
+        if A::FILE_LAYOUT.varies() {
             let options = width_of::<A>(&self.dtype, &self.options);
             A::dtype_for(&mut items.iter(), &options)
                 .map_err(|error| error.behind(usize::try_from(self.elements).unwrap_or(usize::MAX)))?;
@@ -345,7 +345,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let Self { writer, collected, emit, dtype, options, .. } = self;
         match (&*emit, items) {
             // Small rows should cost no more than being copied.
-            (Emit::Plain(out), Items::Contiguous(items))
+            (WritePlan::Bitwise(out), Items::Contiguous(items))
                 if !out.swaps() && size_of_val(items) < COLLECTED =>
             {
                 collected.extend_from_slice(out.bytes(items));

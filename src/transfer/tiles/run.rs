@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::{pick, turn};
 use crate::transfer::share::share_out;
-use crate::transfer::{Anywhere, Picked, Sink, aligned, os, pipeline, truncated};
+use crate::transfer::{Anywhere, ByteRuns, Sink, aligned, os, pipeline, truncated};
 
 /// Makes elements of the bytes of others.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -53,7 +53,7 @@ impl Move<'_> {
         let (from, to) = (plan.from().item, plan.to().item);
         let mut order = plan.order_of_source();
         let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].from)).collect();
-        let picked = Picked::of_bytes(tile.from, runs, from);
+        let picked = ByteRuns::of_bytes(tile.from, runs, from);
         let bytes = aligned(&mut room.now, count * from)?;
         match self.source {
             Anywhere::Bytes(source) => {
@@ -116,7 +116,7 @@ impl Move<'_> {
     /// Writes a tile to its place in the file.
     fn put(&self, tile: &Tile, bytes: &[u8], file: &File, start: u64) -> Result<()> {
         let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
-        let places = Picked::of_bytes(tile.to, runs, self.plan.to().item);
+        let places = ByteRuns::of_bytes(tile.to, runs, self.plan.to().item);
         let mut done = 0;
         while done < bytes.len() {
             let (place, left) = places.find(done as u64);

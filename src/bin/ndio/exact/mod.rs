@@ -128,8 +128,7 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
         match reader.next_array() {
             Ok(true) => {
                 // What is left now is that without the header that has just been read.
-                let all =
-                    reader.payload_len().unwrap_or_default() + reader.trailing_len().unwrap_or(0);
+                let all = reader.payload_len().unwrap_or_default() + reader.trailing_len().unwrap_or(0);
                 start = file_len(path)? - offset - all - reader.data_offset();
             }
             Ok(false) => return Ok(arrays),

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What is done to the bytes of each element.
 #[derive(Clone)]
-pub(super) struct Fix {
+pub(super) struct ByteTransform {
     item: usize,
     work: Work,
 }
@@ -27,7 +27,7 @@ enum Work {
         unit: usize,
     },
     /// Of a record, the fields that need something.
-    Fields(Arc<[FieldFix]>),
+    Fields(Arc<[FieldTransform]>),
 }
 
 /// Says which item is the first that is invalid.
@@ -37,14 +37,14 @@ pub(super) type Explain = fn(&[u8]) -> ErrorKind;
 
 /// What is done to one field of a record, which is one element or several in a row.
 #[derive(Clone)]
-pub(super) struct FieldFix {
+pub(super) struct FieldTransform {
     pub(super) name: &'static str,
     pub(super) offset: usize,
     pub(super) size: usize,
-    pub(super) fix: Fix,
+    pub(super) fix: ByteTransform,
 }
 
-impl Fix {
+impl ByteTransform {
     /// For elements of so many bytes, made of units that are swapped or not.
     pub(super) fn units(item: usize, unit: usize, swap: bool) -> Self {
         let work = if swap && unit > 1 { Work::Swap(unit) } else { Work::Nothing };
@@ -64,7 +64,7 @@ impl Fix {
     }
 
     /// For records of so many bytes.
-    pub(super) fn fields(item: usize, mut fields: Vec<FieldFix>) -> Self {
+    pub(super) fn fields(item: usize, mut fields: Vec<FieldTransform>) -> Self {
         fields.retain(|field| field.fix.is_needed() && field.size > 0);
         let work = if fields.is_empty() { Work::Nothing } else { Work::Fields(fields.into()) };
         Self { item, work }
@@ -72,7 +72,7 @@ impl Fix {
 
     /// For arrays of so many bytes, each made of such elements.
     pub(super) fn repeated(&self, item: usize) -> Self {
-        let inner = FieldFix { name: "", offset: 0, size: item, fix: self.clone() };
+        let inner = FieldTransform { name: "", offset: 0, size: item, fix: self.clone() };
         match self.work {
             Work::Swap(_) | Work::Nothing => Self { item, work: self.work.clone() },
             Work::Check { .. } | Work::Fields(_) => Self::fields(item, vec![inner]),
@@ -117,7 +117,9 @@ impl Fix {
             Work::Nothing | Work::Check { unit: 1, .. } => {}
             Work::Swap(unit) | Work::Check { unit, .. } => swap_units(bytes, *unit),
             Work::Fields(fields) => {
-                for FieldFix { offset, size, fix, .. } in fields.iter().filter(|field| field.fix.swaps()) {
+                for FieldTransform { offset, size, fix, .. } in
+                    fields.iter().filter(|field| field.fix.swaps())
+                {
                     match fix.work {
                         Work::Swap(unit) if unit == *size => swap_column(bytes, self.item, *offset, unit),
                         _ => {
@@ -173,21 +175,21 @@ pub(crate) fn swap_between(from: &DType, to: &DType, bytes: &mut [u8]) {
     between(from, to).swap(bytes);
 }
 
-fn between(from: &DType, to: &DType) -> Fix {
+fn between(from: &DType, to: &DType) -> ByteTransform {
     match (from, to) {
         (DType::Scalar(from), DType::Scalar(to)) => {
-            Fix::units(from.size(), unit_of(from), from.byte_order() != to.byte_order())
+            ByteTransform::units(from.size(), unit_of(from), from.byte_order() != to.byte_order())
         }
         (DType::Subarray(from), DType::Subarray(to)) => between(from.base(), to.base()).repeated(from.size()),
         (DType::Record(from), DType::Record(to)) => {
-            let fields = from.fields().iter().zip(to.fields()).map(|(from, to)| FieldFix {
+            let fields = from.fields().iter().zip(to.fields()).map(|(from, to)| FieldTransform {
                 name: "",
                 offset: from.offset(),
                 size: from.dtype().item_size(),
                 fix: between(from.dtype(), to.dtype()),
             });
-            Fix::fields(from.size(), fields.collect())
+            ByteTransform::fields(from.size(), fields.collect())
         }
-        _ => Fix::units(from.item_size(), 1, false),
+        _ => ByteTransform::units(from.item_size(), 1, false),
     }
 }

@@ -6,20 +6,20 @@ use std::mem::MaybeUninit;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::fix::Fix;
-use super::Plain;
+use super::super::transform::ByteTransform;
+use super::Bitwise;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Zeroed memory for elements, which becomes a `Vec` when every byte has been loaded and has passed the check.
-pub(crate) struct Room<T> {
+pub(crate) struct UncheckedVec<T> {
     items: Vec<MaybeUninit<T>>,
-    fix: Fix,
+    fix: ByteTransform,
     /// How many bytes have passed.
     good: AtomicUsize,
 }
 
-impl<T> Room<T> {
-    pub(crate) fn new(plain: &Plain<T>, len: usize) -> Result<Self> {
+impl<T> UncheckedVec<T> {
+    pub(crate) fn new(plain: &Bitwise<T>, len: usize) -> Result<Self> {
         let items = zeroed(len)?;
         Ok(Self { items, fix: plain.fix.clone(), good: AtomicUsize::new(0) })
     }
@@ -66,7 +66,7 @@ impl<T> Room<T> {
         assert!(self.is_full(), "only a full room holds elements");
         let mut items = std::mem::ManuallyDrop::new(self.items);
         // SAFETY: the pointer, length and capacity are those of a Vec of the same layout, which is forgotten. Every
-        // byte has passed, so that by the proof in Plain<T> they are elements.
+        // byte has passed, so that by the proof in Bitwise<T> they are elements.
         unsafe { Vec::from_raw_parts(items.as_mut_ptr().cast::<T>(), items.len(), items.capacity()) }
     }
 }
@@ -97,13 +97,13 @@ fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
 pub(crate) struct Part<'a> {
     rest: &'a mut [u8],
     at: usize,
-    fix: &'a Fix,
+    fix: &'a ByteTransform,
     good: Option<&'a AtomicUsize>,
 }
 
 impl<'a> Part<'a> {
     /// Memory that may hold any bytes at any time.
-    pub(super) fn over(rest: &'a mut [u8], fix: &'a Fix) -> Self {
+    pub(super) fn over(rest: &'a mut [u8], fix: &'a ByteTransform) -> Self {
         Self { rest, at: 0, fix, good: None }
     }
 
