@@ -27,6 +27,7 @@ fn main() {
     converted_reads(&folder, &numpy);
     texts_and_halves(&folder, &numpy);
     small(&numpy);
+    headers(&numpy);
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -262,6 +263,50 @@ fn texts_and_halves(folder: &Path, numpy: &Python) {
         .runner("f16", || timed(|| ndarray_io::read_npy::<_, Array1<half::f16>>(halves).unwrap()))
         .runner("bf16", || timed(|| ndarray_io::read_npy::<_, Array1<half::bf16>>(brains).unwrap()))
         .run(ROUNDS);
+}
+
+/// Files of three elements with the headers that other writers make.
+fn headers(numpy: &Python) {
+    let mut own = Vec::new();
+    ndarray_npy::WriteNpyExt::write_npy(&arr1(&[1.0, 2.0, 3.0]), &mut own).unwrap();
+    let text = "{'descr': '<f8', 'fortran_order': False, 'shape': (3L,)}";
+    let old = file_of(text, &[0; 24]);
+    for (writer, file) in [("ndarray-npy", &own), ("NumPy on Python 2", &old)] {
+        tell(numpy, &format!("let raw = bytes({:?})", &file[..]));
+        let race = Race::new(format!("read 3 elements, header of {writer}"))
+            .runner("ndarray-io", || timed_small(|| Array1::<f64>::read_npy(&file[..]).unwrap()))
+            .runner("npyz", || {
+                timed_small(|| npyz::NpyFile::new(&file[..]).map(|npy| npy.into_vec::<f64>()))
+            });
+        let race = match ndarray_npy::ReadNpyExt::read_npy(&file[..]) as Result<Array1<f64>, _> {
+            Ok(_) => race.runner("ndarray-npy", || {
+                timed_small(|| <Array1<f64> as ndarray_npy::ReadNpyExt>::read_npy(&file[..]).unwrap())
+            }),
+            Err(_) => race,
+        };
+        with_numpy(race, numpy, "np.load(io.BytesIO(raw))".into(), 2000).run(ROUNDS);
+    }
+    let text = "{'descr': [('id', '<i8'), ('name', '<U8'), ('position', '<f4', (3,)), ('mass', '<f8'), ('flag', '|b1')], \
+                'fortran_order': False, 'shape': (1,), }";
+    let file = file_of(text, &[0; 61]);
+    tell(numpy, &format!("let raw = bytes({:?})", &file[..]));
+    let race = Race::new("header of a record of 5 fields")
+        .runner("ndarray-io", || {
+            timed_small(|| ndarray_io::NpyReader::new(&file[..]).unwrap().dtype().item_size())
+        })
+        .runner("npyz", || timed_small(|| npyz::NpyFile::new(&file[..]).unwrap().len()));
+    let header = "f = io.BytesIO(raw); np.lib.format.read_magic(f); np.lib.format.read_array_header_1_0(f)";
+    with_numpy(race, numpy, header.into(), 2000).run(ROUNDS);
+}
+
+/// A file of version 1.0 with this text as its header.
+fn file_of(text: &str, payload: &[u8]) -> Vec<u8> {
+    let padded = format!("{text:<width$}\n", width = (text.len() + 11).next_multiple_of(64) - 11);
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((padded.len() as u16).to_le_bytes());
+    file.extend(padded.bytes());
+    file.extend(payload);
+    file
 }
 
 fn small(numpy: &Python) {

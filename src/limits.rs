@@ -22,6 +22,7 @@ pub struct Limits {
 
 impl Limits {
     /// How deep brackets may nest in a header.
+    #[cfg(feature = "py_literal")]
     pub(crate) const NESTING: usize = 128;
     /// How deep records may nest.
     pub(crate) const RECORD_NESTING: usize = 32;

@@ -1,17 +1,15 @@
 //! From the value of `descr` to a dtype, by NumPy's rules.
 
-use std::collections::HashSet;
-
 use num_traits::ToPrimitive;
 use py_literal::Value;
 
 use super::alias;
 use super::fault::Fault;
+use super::fields::{Fields, Repeat, repeated};
 use super::value::{dims, value};
-use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
+use crate::dtype::{DType, Record, Title};
 use crate::error::{ErrorKind, LimitKind};
 use crate::limits::{self, Limits};
-use crate::shape::Shape;
 
 /// The dtype that a `descr` in normal form means, with the pieces of its lists. `text` is its spelling, for errors.
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
@@ -68,8 +66,7 @@ impl Descr<'_> {
             [Value::Integer(number)] => number.to_usize().and_then(|number| self.lists.get(number)),
             _ => None,
         };
-        let mut record = Record::default();
-        let mut names = HashSet::new();
+        let mut fields = Fields::default();
         // The tokenizer has put a number that it knows in the place of each list.
         for piece in pieces.into_iter().flatten() {
             let Value::Tuple(parts) = value(piece).map_err(Refusal::Other)? else {
@@ -81,25 +78,9 @@ impl Descr<'_> {
                 _ => return Err("a field has a name, a type and perhaps a shape".into()),
             };
             let (name, title) = self::name(name)?;
-            let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
-                record.pad(dtype.item_size())
-            } else {
-                let title_text = match &title {
-                    Some(Title::Text(text)) => Some(text.as_str()),
-                    _ => None,
-                };
-                for name in std::iter::once(name).chain(title_text) {
-                    if !names.insert(name.to_owned()) {
-                        return Err(
-                            format!("the field name '{}' stands there twice", name.escape_debug()).into()
-                        );
-                    }
-                }
-                record.push(name.to_owned(), title, dtype)
-            };
-            pushed.ok_or("the record is larger than NumPy allows")?;
+            fields.push(name, title, dtype)?;
         }
-        Ok(record)
+        Ok(fields.finish())
     }
 }
 
@@ -111,26 +92,12 @@ fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
         }
         _ => None,
     };
-    let sizeless = base.as_scalar().filter(|scalar| scalar.size() == 0);
-    let shape = match (sizeless, length, shape) {
-        // Behind a string without a size, NumPy takes a number for the size.
-        (Some(scalar), Some(length), _) => {
-            let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
-            let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
-            return Ok(Scalar::new(scalar.kind(), size, order)
-                .ok_or("it is larger than NumPy allows")?
-                .into());
-        }
-        (Some(_), None, _) => return Err("a string without a size has no shape".into()),
-        (None, Some(length), _) => Shape::from([length]),
-        (None, None, Value::Tuple(lengths)) => dims(lengths)?,
+    let repeat = match (length, shape) {
+        (Some(length), _) => Repeat::Length(length),
+        (None, Value::Tuple(lengths)) => Repeat::Axes(dims(lengths)?),
         _ => return Err("the shape of a subarray is no tuple".into()),
     };
-    if shape.ndim() == 0 {
-        return Ok(base);
-    }
-    let subarray = Subarray::new(base, shape).ok_or("a subarray is larger than NumPy allows")?;
-    Ok(subarray.into())
+    Ok(repeated(base, repeat)?)
 }
 
 /// A name, or a pair of a title and a name.
@@ -146,14 +113,5 @@ fn name(name: &Value) -> Result<(&str, Option<Title>), Refusal> {
             _ => Err("a field's title and name are no strings".into()),
         },
         _ => Err("a field's name is no string".into()),
-    }
-}
-
-/// Whether NumPy takes a field without a name for padding: raw bytes, and subarrays of anything.
-fn is_padding(dtype: &DType) -> bool {
-    match dtype {
-        DType::Scalar(scalar) => scalar.kind() == Kind::Void,
-        DType::Subarray(subarray) => !subarray.base().has_object(),
-        _ => false,
     }
 }

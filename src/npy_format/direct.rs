@@ -1,16 +1,22 @@
-//! The direct path: the exact text that NumPy writes for arrays of scalars, taken apart at once.
+//! The direct path: the texts that known writers put into a header, in one pass that allocates the result alone.
 //!
-//! Everything else is `None` here and goes through the general path, which is some hundred times slower.
+//! It takes a dict of the three keys in any order, with any spacing, quotes and trailing commas, and in it scalars, records,
+//! subarrays and titles. What needs a thought (a comment, a prefix, a joined string) is `None` here, and so is everything that
+//! is wrong: the general path takes it, which knows all of Python's literals and says what is wrong.
 
+use std::borrow::Cow;
+
+use super::fields::{Fields, Repeat, repeated};
 use super::{NpyHeader, Version, alias};
-use crate::dtype::DType;
+use crate::dtype::{DType, Title};
 use crate::error::Result;
 use crate::header::Header;
+use crate::limits::Limits;
 use crate::shape::{Order, Shape};
 
 /// What the text says, before shape and dtype are checked against each other.
 pub(super) struct Direct<'a> {
-    quoted: &'a str,
+    descr: Cow<'a, str>,
     dtype: DType,
     order: Order,
     shape: Shape,
@@ -19,56 +25,257 @@ pub(super) struct Direct<'a> {
 impl Direct<'_> {
     pub(super) fn into_header(self, version: Version) -> Result<NpyHeader> {
         let header = Header::new(self.dtype, self.order, self.shape)?;
-        Ok(NpyHeader { header, version, descr: self.quoted.to_owned() })
+        Ok(NpyHeader { header, version, descr: self.descr.into_owned() })
     }
 }
 
-pub(super) fn parse(text: &[u8]) -> Option<Direct<'_>> {
-    let text = text.strip_prefix(b"{'descr': ")?;
-    let (quoted, text) = split_quoted(text)?;
-    let dtype = alias::dtype(&quoted[1..quoted.len() - 1]).ok()?;
-    let text = text.strip_prefix(b", 'fortran_order': ")?;
-    let (order, text) = match text.strip_prefix(b"False") {
-        Some(text) => (Order::C, text),
-        None => (Order::Fortran, text.strip_prefix(b"True")?),
-    };
-    let (dims, text) = split_dims(text.strip_prefix(b", 'shape': (")?)?;
-    let padding = text.strip_prefix(b", }")?;
-    let padding = padding.strip_suffix(b"\n").unwrap_or(padding);
-    let is_padding = padding.iter().all(|&byte| byte == b' ');
-    is_padding.then_some(Direct { quoted, dtype, order, shape: dims.into() })
-}
-
-/// `'<f8'` with its quotes, and what follows. Only letters, digits and the few signs that a scalar has: whatever needs
-/// a thought (an escape, a list) is for the general path.
-fn split_quoted(text: &[u8]) -> Option<(&str, &[u8])> {
-    let inner = text.strip_prefix(b"'")?;
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"<>|=?[]".contains(byte);
-    let length = inner.iter().take_while(|byte| is_plain(byte)).count();
-    let (quoted, rest) = text.split_at_checked(length + 2)?;
-    Some((std::str::from_utf8(quoted.ends_with(b"'").then_some(quoted)?).ok()?, rest))
-}
-
-/// The lengths up to the closing parenthesis, and what follows it.
-fn split_dims(text: &[u8]) -> Option<(Vec<usize>, &[u8])> {
-    if let Some(rest) = text.strip_prefix(b")") {
-        return Some((Vec::new(), rest));
-    }
-    let mut dims = Vec::with_capacity(4);
-    let mut text = text;
-    loop {
-        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (number, rest) = text.split_at(digits);
-        if digits == 0 || (digits > 1 && number[0] == b'0') {
+pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
+    let mut text = Text { rest: text, version };
+    let (mut descr, mut order, mut shape) = (None, None, None);
+    text.take(b'{')?;
+    while !text.is_next(b'}') {
+        let key = text.string()?;
+        text.take(b':')?;
+        text.skip_blanks();
+        match key {
+            b"descr" if descr.is_none() => {
+                let start = text.rest;
+                let dtype = text.dtype(0)?;
+                descr = Some((dtype, &start[..start.len() - text.rest.len()]));
+            }
+            b"fortran_order" if order.is_none() => order = Some(text.order()?),
+            b"shape" if shape.is_none() => shape = Some(text.dims()?),
+            _ => return None,
+        }
+        if !text.take_if(b',') && !text.is_next(b'}') {
             return None;
         }
-        dims.push(std::str::from_utf8(number).ok()?.parse().ok()?);
-        if let Some(rest) = rest.strip_prefix(b", ") {
-            text = rest;
-        } else if dims.len() == 1 {
-            return Some((dims, rest.strip_prefix(b",)")?));
-        } else {
-            return Some((dims, rest.strip_prefix(b")")?));
+    }
+    text.take(b'}')?;
+    text.skip_blanks();
+    let (dtype, descr) = descr?;
+    (text.rest.is_empty()).then_some(Direct {
+        descr: decoded(descr, version)?,
+        dtype,
+        order: order?,
+        shape: shape?,
+    })
+}
+
+/// Bytes as the text that they are in a version; `None` if they are none.
+fn decoded(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
+    if version == Version::V3 || bytes.is_ascii() {
+        return std::str::from_utf8(bytes).ok().map(Cow::Borrowed);
+    }
+    Some(bytes.iter().copied().map(char::from).collect())
+}
+
+/// A string with the escapes that Python's `repr` writes.
+fn unescaped(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        if char != '\\' {
+            plain.push(char);
+            continue;
         }
+        let digits = match chars.next()? {
+            same @ ('\\' | '\'' | '"') => {
+                plain.push(same);
+                continue;
+            }
+            'n' => {
+                plain.push('\n');
+                continue;
+            }
+            'r' => {
+                plain.push('\r');
+                continue;
+            }
+            't' => {
+                plain.push('\t');
+                continue;
+            }
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => return None,
+        };
+        let code = chars.as_str().get(..digits)?;
+        if !code.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        plain.push(char::from_u32(u32::from_str_radix(code, 16).ok()?)?);
+        chars = chars.as_str()[digits..].chars();
+    }
+    Some(plain)
+}
+
+struct Text<'a> {
+    rest: &'a [u8],
+    version: Version,
+}
+
+impl<'a> Text<'a> {
+    fn skip_blanks(&mut self) {
+        while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    /// Whether this sign comes next, after blanks.
+    fn is_next(&mut self, sign: u8) -> bool {
+        self.skip_blanks();
+        self.rest.first() == Some(&sign)
+    }
+
+    fn take_if(&mut self, sign: u8) -> bool {
+        let is_next = self.is_next(sign);
+        if is_next {
+            self.rest = &self.rest[1..];
+        }
+        is_next
+    }
+
+    fn take(&mut self, sign: u8) -> Option<()> {
+        self.take_if(sign).then_some(())
+    }
+
+    /// What stands between quotes, with its escapes.
+    fn raw_string(&mut self) -> Option<&'a [u8]> {
+        self.skip_blanks();
+        if let [b'u' | b'U', rest @ ..] = self.rest {
+            self.rest = rest; // as Python 2 marks text
+        }
+        let (&quote @ (b'\'' | b'"'), inner) = self.rest.split_first()? else { return None };
+        let mut length = 0;
+        loop {
+            match *inner.get(length)? {
+                byte if byte == quote => break,
+                b'\\' => length += 2,
+                0..b' ' => return None,
+                _ => length += 1,
+            }
+        }
+        let (string, rest) = inner.split_at(length);
+        // An empty string before another quote begins one of three quotes.
+        if length == 0 && rest.get(1) == Some(&quote) {
+            return None;
+        }
+        self.rest = &rest[1..];
+        Some(string)
+    }
+
+    /// A string without escapes.
+    fn string(&mut self) -> Option<&'a [u8]> {
+        self.raw_string().filter(|string| !string.contains(&b'\\'))
+    }
+
+    /// A string of any text.
+    fn text(&mut self) -> Option<Cow<'a, str>> {
+        let text = decoded(self.raw_string()?, self.version)?;
+        if text.contains('\\') { unescaped(&text).map(Cow::Owned) } else { Some(text) }
+    }
+
+    fn order(&mut self) -> Option<Order> {
+        let (order, rest) = match self.rest.strip_prefix(b"False") {
+            Some(rest) => (Order::C, rest),
+            None => (Order::Fortran, self.rest.strip_prefix(b"True")?),
+        };
+        self.rest = rest; // what follows has to be a comma or the end
+        Some(order)
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        self.skip_blanks();
+        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = self.rest.split_at(digits);
+        if digits == 0 || digits > 1 && number[0] == b'0' {
+            return None;
+        }
+        let is_long = self.version != Version::V3 && rest.first() == Some(&b'L'); // as Python 2 has it
+        self.rest = if is_long { &rest[1..] } else { rest };
+        let digit =
+            |number: usize, digit: &u8| number.checked_mul(10)?.checked_add(usize::from(digit - b'0'));
+        number.iter().try_fold(0, digit)
+    }
+
+    /// The lengths of axes, in parentheses.
+    fn dims(&mut self) -> Option<Shape> {
+        self.take(b'(')?;
+        let mut dims = Vec::with_capacity(if self.is_next(b')') { 0 } else { 4 });
+        while !self.take_if(b')') {
+            dims.push(self.number()?);
+            let has_comma = self.take_if(b',');
+            // A number in parentheses is a number.
+            if !has_comma && (dims.len() == 1 || !self.is_next(b')')) || dims.len() > Limits::DIMENSIONS {
+                return None;
+            }
+        }
+        Some(dims.into())
+    }
+
+    /// A type: a code, a record, or a pair of a type and a shape.
+    fn dtype(&mut self, depth: usize) -> Option<DType> {
+        if depth > Limits::RECORD_NESTING {
+            return None;
+        }
+        if self.is_next(b'[') {
+            return self.record(depth + 1);
+        }
+        if !self.take_if(b'(') {
+            let code = self.string()?;
+            return alias::dtype(std::str::from_utf8(code).ok().filter(|code| code.is_ascii())?).ok();
+        }
+        let base = self.dtype(depth + 1)?;
+        self.take(b',')?;
+        let repeat = self.repeat()?;
+        self.take_if(b',');
+        self.take(b')')?;
+        repeated(base, repeat).ok()
+    }
+
+    fn repeat(&mut self) -> Option<Repeat> {
+        match self.is_next(b'(') {
+            true => self.dims().map(Repeat::Axes),
+            false => self.number().map(Repeat::Length),
+        }
+    }
+
+    fn record(&mut self, depth: usize) -> Option<DType> {
+        if depth > Limits::RECORD_NESTING {
+            return None;
+        }
+        self.take(b'[')?;
+        let mut fields = Fields::default();
+        while !self.take_if(b']') {
+            self.take(b'(')?;
+            let (title, name) = self.name()?;
+            self.take(b',')?;
+            let mut dtype = self.dtype(depth)?;
+            if self.take_if(b',') && !self.is_next(b')') {
+                dtype = repeated(dtype, self.repeat()?).ok()?;
+                self.take_if(b',');
+            }
+            self.take(b')')?;
+            fields.push(&name, title, dtype).ok()?;
+            if !self.take_if(b',') && !self.is_next(b']') {
+                return None;
+            }
+        }
+        Some(fields.finish().into())
+    }
+
+    /// A name, or a title and a name.
+    fn name(&mut self) -> Option<(Option<Title>, Cow<'a, str>)> {
+        if !self.take_if(b'(') {
+            return Some((None, self.text()?));
+        }
+        let title = Title::Text(self.text()?.into_owned());
+        self.take(b',')?;
+        let name = self.text()?;
+        self.take_if(b',');
+        self.take(b')')?;
+        Some((Some(title), name))
     }
 }

@@ -2,19 +2,29 @@
 //!
 //! They do no I/O. A stream, a slice, a mapping and a member of an archive all drive the same `parse`, and so can
 //! whatever you have that this library does not know. The text of a header goes through the direct path if it is what
-//! NumPy writes for numbers, and else through the tokenizer in `scan`, which makes it safe for `py_literal`.
+//! a known writer writes, and else through the tokenizer in `scan`, which makes it safe for `py_literal` (feature `py_literal`).
+//! What is wrong with a header, the general path alone says.
 
 mod alias;
+#[cfg(feature = "py_literal")]
 mod descr;
+#[cfg(feature = "py_literal")]
 mod dict;
 mod direct;
+#[cfg(feature = "py_literal")]
 mod fault;
+mod fields;
+#[cfg(feature = "py_literal")]
 mod number;
+#[cfg(feature = "py_literal")]
 mod scan;
+#[cfg(feature = "py_literal")]
 mod string;
+#[cfg(feature = "py_literal")]
 mod value;
 mod write;
 
+#[cfg(feature = "py_literal")]
 use std::borrow::Cow;
 
 pub use write::format;
@@ -194,17 +204,26 @@ pub(crate) fn truncated(have: usize, need: usize) -> Error {
 
 /// Reads the text of a header that begins `start` bytes behind the beginning of the array.
 fn parse_text(text: &[u8], version: Version, start: usize) -> Result<NpyHeader> {
-    match direct::parse(text) {
+    match direct::parse(text, version) {
         Some(direct) => direct.into_header(version),
         None => parse_general(text, version, start),
     }
 }
 
+#[cfg(feature = "py_literal")]
 fn parse_general(text: &[u8], version: Version, start: usize) -> Result<NpyHeader> {
     let text = decode(text, version, start)?;
     dict::parse(&text, version).map_err(|fault| fault.into_error(&text, version, start))
 }
 
+#[cfg(not(feature = "py_literal"))]
+fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
+    let reason = "it is malformed, or spelled as no known writer spells it".into();
+    let error = Error::from(ErrorKind::BadHeader { reason, offset: Some(start as u64) });
+    Err(error.with_help(crate::error::Help::Feature { name: "py_literal" }))
+}
+
+#[cfg(feature = "py_literal")]
 fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
     match std::str::from_utf8(text) {
         Ok(text) if version == Version::V3 || text.is_ascii() => Ok(Cow::Borrowed(text)),
@@ -217,54 +236,5 @@ fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        /// Whatever the direct path accepts, it understands as the general path does.
-        #[test]
-        fn direct_and_general_path_agree(
-            descr in "[<>|=]?[?a-zA-Z][0-9]{0,3}(\\[[0-9]{0,2}[a-zA-Z]{1,2}\\])?",
-            fortran in "True|False|true",
-            shape in "(\\(\\))|(\\([0-9]{1,4},\\))|(\\([0-9]{1,21}(, [0-9]{1,3}){1,4}\\))|(\\(0?1,? ?2?\\))",
-            tail in " {0,40}\n?|, ",
-        ) {
-            let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}{tail}");
-            if let Some(direct) = direct::parse(text.as_bytes()) {
-                let general = parse_general(text.as_bytes(), Version::V1, 10);
-                match direct.into_header(Version::V1) {
-                    Ok(header) => prop_assert_eq!(header, general.unwrap()),
-                    Err(error) => prop_assert_eq!(error.to_string(), general.unwrap_err().to_string()),
-                }
-            }
-        }
-
-        /// The direct path takes what NumPy writes for scalars: it would be no fast path else.
-        #[test]
-        fn direct_path_takes_what_numpy_writes(
-            descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
-            fortran: bool,
-            dims in proptest::collection::vec(0usize..200, 0..7),
-        ) {
-            let dtype = alias::dtype(&descr).unwrap();
-            let order = if fortran { crate::header::Order::Fortran } else { crate::header::Order::C };
-            let header = Header::new(dtype, order, dims.into()).unwrap();
-            let bytes = format(&header, None).unwrap();
-            prop_assert!(direct::parse(&bytes[10..]).is_some());
-            let Parsed::Done(parsed, used) = parse(&bytes).unwrap() else { panic!("complete") };
-            prop_assert_eq!(used, bytes.len());
-            prop_assert_eq!(parsed.header, header);
-        }
-
-        /// No text makes the parser panic, and it is never slow: the budget is far above what it needs.
-        #[test]
-        fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
-            for version in [Version::V1, Version::V3] {
-                let _ = parse_general(text.as_bytes(), version, 10);
-            }
-        }
-    }
-}
+#[cfg(all(test, feature = "py_literal"))]
+mod tests;

@@ -170,6 +170,9 @@ fn all_of_numpys_files_have_parts() {
         if case.expect != "ok" || case.arrays.len() != 1 || case.arrays[0].json["sha256"].is_null() {
             continue;
         }
+        if !cfg!(feature = "py_literal") && case.id.starts_with("hand-") {
+            continue; // what no known writer writes
+        }
         let file = NpyFile::open(&case.path).unwrap();
         let whole: ndarray_io::DynArray = file.read().unwrap();
         let expected: ndarray_io::DynArray = NpyReader::new(&case.bytes[..]).unwrap().read().unwrap();

@@ -1,0 +1,100 @@
+//! NumPy's rules for records and subarrays, which both paths follow.
+
+use std::collections::HashSet;
+
+use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
+use crate::shape::Shape;
+
+/// A record that is being read.
+#[derive(Default)]
+pub(super) struct Fields {
+    record: Record,
+    /// The names and titles so far, once there are so many that looking through them takes too long.
+    names: HashSet<String>,
+}
+
+impl Fields {
+    /// Takes the next field, or what NumPy takes for padding. An error says in words what is wrong.
+    pub(super) fn push(&mut self, name: &str, title: Option<Title>, dtype: DType) -> Result<(), String> {
+        let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
+            self.record.pad(dtype.item_size())
+        } else {
+            let title_text = match &title {
+                Some(Title::Text(text)) => Some(text.as_str()),
+                _ => None,
+            };
+            for name in std::iter::once(name).chain(title_text) {
+                if self.has(name) {
+                    return Err(format!("the field name '{}' stands there twice", name.escape_debug()));
+                }
+            }
+            if title_text == Some(name) {
+                return Err(format!("the field name '{}' stands there twice", name.escape_debug()));
+            }
+            self.record.push(name.to_owned(), title, dtype)
+        };
+        pushed.ok_or_else(|| "the record is larger than NumPy allows".into())
+    }
+
+    /// Whether a field has this name or title. Few are looked through, which needs no memory.
+    fn has(&mut self, name: &str) -> bool {
+        const FEW: usize = 16;
+        let fields = self.record.fields();
+        let titled = |field: &crate::dtype::Field| match field.title() {
+            Some(Title::Text(title)) => Some(title.clone()),
+            _ => None,
+        };
+        if fields.len() < FEW {
+            let is_title = |field: &crate::dtype::Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
+            return fields.iter().any(|field| field.name() == name || is_title(field));
+        }
+        if self.names.is_empty() {
+            self.names = fields.iter().map(|field| field.name().to_owned()).collect();
+            self.names.extend(fields.iter().filter_map(titled));
+        } else if let Some(last) = fields.last() {
+            self.names.insert(last.name().to_owned());
+            self.names.extend(titled(last));
+        }
+        self.names.contains(name)
+    }
+
+    pub(super) fn finish(self) -> Record {
+        self.record
+    }
+}
+
+/// What follows a type: a length, or the lengths of axes.
+pub(super) enum Repeat {
+    Length(usize),
+    Axes(Shape),
+}
+
+/// A type and a shape: a subarray, if the shape is none of the special ones.
+pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static str> {
+    let sizeless = base.as_scalar().filter(|scalar| scalar.size() == 0);
+    let shape = match (sizeless, repeat) {
+        // Behind a string without a size, NumPy takes a number for the size.
+        (Some(scalar), Repeat::Length(length)) => {
+            let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
+            let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
+            let scalar = Scalar::new(scalar.kind(), size, order);
+            return scalar.map(DType::from).ok_or("it is larger than NumPy allows");
+        }
+        (Some(_), Repeat::Axes(_)) => return Err("a string without a size has no shape"),
+        (None, Repeat::Length(length)) => Shape::from([length]),
+        (None, Repeat::Axes(shape)) => shape,
+    };
+    if shape.ndim() == 0 {
+        return Ok(base);
+    }
+    Subarray::new(base, shape).map(DType::from).ok_or("a subarray is larger than NumPy allows")
+}
+
+/// Whether NumPy takes a field without a name for padding: raw bytes, and subarrays of anything.
+fn is_padding(dtype: &DType) -> bool {
+    match dtype {
+        DType::Scalar(scalar) => scalar.kind() == Kind::Void,
+        DType::Subarray(subarray) => !subarray.base().has_object(),
+        _ => false,
+    }
+}

@@ -1,0 +1,259 @@
+//! The two paths agree, and the direct one takes what writers write.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Both paths on one text: what the direct one accepts, the general one understands in the same way.
+fn check(text: &[u8], version: Version) -> bool {
+    let Some(direct) = direct::parse(text, version) else { return false };
+    let general = parse_general(text, version, 10);
+    match direct.into_header(version) {
+        Ok(header) => assert_eq!(header, general.unwrap()),
+        Err(error) => assert_eq!(error.to_string(), general.unwrap_err().to_string()),
+    }
+    true
+}
+
+/// Texts as the sources of these writers make them.
+const WRITTEN: &[(&str, &str)] = &[
+    ("NumPy 2.4", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }                     \n"),
+    ("NumPy 1.0", "{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 4L)}           \n"),
+    ("NumPy, Python 2", "{'descr': '<i8', 'fortran_order': False, 'shape': (12884901888L,), } \n"),
+    ("ndarray-npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4)}      \n"),
+    ("ndarray-npy, one axis", "{'descr': '<f8', 'fortran_order': True, 'shape': (3,)}\n"),
+    (
+        "ndarray-npy, a record",
+        "{'descr': [('a', '<f8'), ('b', '|b1')], 'fortran_order': False, 'shape': ()}\n",
+    ),
+    ("npyz", "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4, ), } \n"),
+    ("cnpy, one axis", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } \n"),
+    ("libnpy", "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3), } \n"),
+    ("xtensor", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }  \n"),
+    ("NPY.jl", "{'descr': '<f8', 'fortran_order': True, 'shape': (3,4,), }  \n"),
+    ("npy-matlab", "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), }"),
+    ("npyjs", "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4, ), }                  "),
+    ("npyio", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,4), }  \n"),
+    ("gonpy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,4,)} \n"),
+    ("NumSharp", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }\n"),
+    ("C++, commas without spaces", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,4,), }\n"),
+    (
+        "C++, double quotes, other order",
+        "{\"shape\": (3, 4), \"fortran_order\": False, \"descr\": \"<f4\"}\n",
+    ),
+    ("json.dumps", "{\"descr\":\"<f4\",\"fortran_order\":False,\"shape\":(3,)}"),
+    ("pprint", "{'descr': '<f8',\n 'fortran_order': False,\n 'shape': (3, 4)}\n"),
+    (
+        "a subarray",
+        "{'descr': [('p', '<f4', (3,)), ('m', '<f8', (2, 2))], 'fortran_order': False, 'shape': (7,), }\n",
+    ),
+    (
+        "nested",
+        "{'descr': [('a', [('x', '<f4'), ('y', '<f4')]), ('', '|V4')], 'fortran_order': False, 'shape': (), }\n",
+    ),
+    ("nested array", "{'descr': [('a', [('x', '<f4')], (2,))], 'fortran_order': False, 'shape': (7,), }\n"),
+    ("titles", "{'descr': [(('A title', 'a'), '<f4')], 'fortran_order': False, 'shape': (7,), }\n"),
+    (
+        "escapes",
+        r#"{'descr': [('a\n\'"\x7f\u200b\U000e0001', '<f4'), ("it's", '|u1')], 'fortran_order': False, 'shape': (7,), }"#,
+    ),
+    ("times", "{'descr': '<M8[25us]', 'fortran_order': False, 'shape': (7,), }\n"),
+    ("objects", "{'descr': '|O', 'fortran_order': False, 'shape': (7,), }\n"),
+];
+
+#[test]
+fn every_known_writers_header_is_direct() {
+    for (writer, text) in WRITTEN {
+        assert!(check(text.as_bytes(), Version::V1), "{writer}");
+    }
+    let accented = "{'descr': [('größe', '<f4')], 'fortran_order': False, 'shape': (7,), }\n";
+    assert!(check(accented.as_bytes(), Version::V3));
+    let latin1: Vec<u8> = accented.chars().map(|char| char as u8).collect();
+    assert!(check(&latin1, Version::V1));
+    assert!(!check(&latin1, Version::V3));
+}
+
+/// Files of a folder and the folders in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// With the direct path switched off, every file means the same, and what is wrong with it is the same.
+fn check_folder(folder: &Path) -> usize {
+    let mut direct = 0;
+    for path in files(folder) {
+        let bytes = std::fs::read(&path).unwrap();
+        let Some((version, text, start)) = text_of(&bytes) else { continue };
+        let (both, general) = (parse_text(text, version, start), parse_general(text, version, start));
+        match (both, general) {
+            (Ok(both), Ok(general)) => assert_eq!(both, general, "{}", path.display()),
+            (Err(both), Err(general)) => {
+                assert_eq!(both.to_string(), general.to_string(), "{}", path.display())
+            }
+            _ => panic!("{}: one path takes it", path.display()),
+        }
+        direct += usize::from(check(text, version));
+    }
+    direct
+}
+
+/// The text of a file's header, and where it begins.
+fn text_of(bytes: &[u8]) -> Option<(Version, &[u8], usize)> {
+    let version =
+        Version::from_numbers(*bytes.get(6)?, *bytes.get(7)?).ok().filter(|_| bytes.starts_with(MAGIC))?;
+    let start = version.preamble_len();
+    let length = match version {
+        Version::V1 => usize::from(u16::from_le_bytes(*bytes.get(8..)?.first_chunk()?)),
+        _ => u32::from_le_bytes(*bytes.get(8..)?.first_chunk()?) as usize,
+    };
+    Some((version, bytes.get(start..start.checked_add(length)?)?, start))
+}
+
+#[test]
+fn both_paths_read_testdata() {
+    let direct = check_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"));
+    assert!(direct > 150, "{direct}");
+}
+
+#[test]
+#[ignore = "needs NDARRAY_IO_CORPUS"]
+fn both_paths_read_the_corpus() {
+    let folder =
+        std::env::var_os("NDARRAY_IO_CORPUS").expect("NDARRAY_IO_CORPUS is the folder of the corpus");
+    let direct = check_folder(Path::new(&folder));
+    assert!(direct > 800, "{direct}");
+}
+
+/// Some of what may stand between two tokens.
+fn blank() -> impl Strategy<Value = String> {
+    prop_oneof![40 => Just(String::new()), 40 => Just(" ".to_owned()), 4 => "[ \n\t]{1,3}", 1 => Just("#x\n".to_owned())]
+}
+
+fn quoted(inner: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    (inner, prop_oneof![Just('\''), Just('"')]).prop_map(|(inner, quote)| format!("{quote}{inner}{quote}"))
+}
+
+fn code() -> impl Strategy<Value = String> {
+    quoted(prop_oneof![
+        1 => "[<>|=]?[?a-zA-Z][0-9]{0,2}",
+        8 => "[<>][iuf][48]|[<>]M8\\[[1-9](ns|us|D)\\]|\\|[SV][0-9]{1,2}",
+    ])
+}
+
+fn name() -> impl Strategy<Value = String> {
+    quoted(prop_oneof![8 => "[a-z]{1,3}", 1 => "|ä|a b|[\"']", 2 => r#"\\[ntrx\\'"uUqN0][0-9a-f]{0,8}"#])
+}
+
+fn dims() -> impl Strategy<Value = String> {
+    (proptest::collection::vec((0u64..300, blank()), 0..4), prop_oneof![8 => ",|, ", 1 => "L?"]).prop_map(
+        |(dims, tail)| {
+            let items: Vec<String> = dims.iter().map(|(dim, blank)| format!("{dim}{blank}")).collect();
+            format!("({}{tail})", items.join(","))
+        },
+    )
+}
+
+fn descr() -> impl Strategy<Value = String> {
+    code().prop_recursive(4, 20, 4, |inner| {
+        let field =
+            (name(), proptest::option::of(name()), inner.clone(), proptest::option::of(dims()), blank());
+        let field = field.prop_map(|(name, title, descr, shape, blank)| {
+            let name = title.map_or(name.clone(), |title| format!("({title},{blank}{name})"));
+            match shape {
+                Some(shape) => format!("({name},{blank}{descr}, {shape})"),
+                None => format!("({name}, {descr}{blank})"),
+            }
+        });
+        prop_oneof![
+            4 => (proptest::collection::vec(field, 0..4), blank(), "|,")
+                .prop_map(|(fields, blank, comma)| format!("[{}{blank}{comma}]", fields.join(","))),
+            1 => (inner, dims()).prop_map(|(base, dims)| format!("({base}, {dims})")),
+        ]
+    })
+}
+
+fn header() -> impl Strategy<Value = String> {
+    let pairs = (
+        quoted(Just("descr".to_owned())),
+        descr(),
+        prop_oneof![9 => "True|False", 1 => "true|1"],
+        dims(),
+        blank(),
+        blank(),
+    );
+    let pairs = pairs.prop_map(|(key, descr, order, dims, one, two)| {
+        vec![
+            format!("{key}{one}:{two}{descr}"),
+            format!("'fortran_order':{one}{order}{two}"),
+            format!("'shape'{one}:{dims}"),
+        ]
+    });
+    (pairs.prop_shuffle(), blank(), "|,|, ", "[ \n]{0,9}")
+        .prop_map(|(pairs, blank, comma, tail)| format!("{{{blank}{}{comma}}}{tail}", pairs.join(", ")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Whatever the direct path accepts, it understands as the general path does.
+    #[test]
+    fn direct_and_general_path_agree(text in header()) {
+        for version in [Version::V1, Version::V3] {
+            check(text.as_bytes(), version);
+        }
+    }
+
+    /// The same of texts in which something has been changed.
+    #[test]
+    fn both_agree_on_damaged_texts(text in header(), at: prop::sample::Index, with in "[(){}\\[\\],:'\"a0L\\\\# \n]{0,2}", cut in 0usize..3) {
+        let mut text: Vec<char> = text.chars().collect();
+        let at = at.index(text.len());
+        text.splice(at..(at + cut).min(text.len()), with.chars());
+        let text: String = text.into_iter().collect();
+        for version in [Version::V1, Version::V3] {
+            check(text.as_bytes(), version);
+        }
+    }
+
+    /// The direct path takes what NumPy writes for scalars: it would be no fast path else.
+    #[test]
+    fn direct_path_takes_what_numpy_writes(
+        descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
+        fortran: bool,
+        dims in proptest::collection::vec(0usize..200, 0..7),
+    ) {
+        let dtype = alias::dtype(&descr).unwrap();
+        let order = if fortran { crate::header::Order::Fortran } else { crate::header::Order::C };
+        let header = Header::new(dtype, order, dims.into()).unwrap();
+        let bytes = format(&header, None).unwrap();
+        prop_assert!(direct::parse(&bytes[10..], Version::V1).is_some());
+        let Parsed::Done(parsed, used) = parse(&bytes).unwrap() else { panic!("complete") };
+        prop_assert_eq!(used, bytes.len());
+        prop_assert_eq!(parsed.header, header);
+    }
+
+    /// No text makes the parser panic, and it is never slow: the budget is far above what it needs.
+    #[test]
+    fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
+        for version in [Version::V1, Version::V3] {
+            let _ = parse_general(text.as_bytes(), version, 10);
+        }
+    }
+}
+
+/// The texts above are not all refused.
+#[test]
+fn many_of_the_texts_are_direct() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = header();
+    let accepted = (0..1000).filter(|_| {
+        let text = strategy.new_tree(&mut runner).unwrap().current();
+        check(text.as_bytes(), Version::V1)
+    });
+    let accepted = accepted.count();
+    assert!(accepted > 150, "{accepted}");
+}
