@@ -34,10 +34,7 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
     let (mut descr, mut order, mut shape) = (None, None, None);
     text.take(b'{')?;
     while !text.is_next(b'}') {
-        let key = text.string()?;
-        text.take(b':')?;
-        text.skip_blanks();
-        match key {
+        match text.key()? {
             b"descr" if descr.is_none() => {
                 let start = text.rest;
                 let dtype = text.dtype(0)?;
@@ -52,22 +49,25 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
         }
     }
     text.take(b'}')?;
-    text.skip_blanks();
     let (dtype, descr) = descr?;
-    (text.rest.is_empty()).then_some(Direct {
-        descr: decoded(descr, version)?,
-        dtype,
-        order: order?,
-        shape: shape?,
-    })
+    // Padding is most of a short header: all of it is looked at, so that the compiler takes many bytes at a time.
+    let padding = text.rest.strip_suffix(b"\n").unwrap_or(text.rest);
+    if !padding.iter().fold(true, |all, byte| all & (*byte == b' ')) {
+        text.skip_blanks();
+        if !text.rest.is_empty() {
+            return None;
+        }
+    }
+    Some(Direct { descr: decoded(descr, version)?, dtype, order: order?, shape: shape? })
 }
 
 /// Bytes as the text that they are in a version; `None` if they are none.
 fn decoded(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
-    if version == Version::V3 || bytes.is_ascii() {
-        return std::str::from_utf8(bytes).ok().map(Cow::Borrowed);
+    match std::str::from_utf8(bytes) {
+        Ok(text) if version == Version::V3 || text.is_ascii() => Some(Cow::Borrowed(text)),
+        Err(_) if version == Version::V3 => None,
+        _ => Some(bytes.iter().copied().map(char::from).collect()),
     }
-    Some(bytes.iter().copied().map(char::from).collect())
 }
 
 /// A string with the escapes that Python's `repr` writes.
@@ -117,6 +117,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
+    #[inline]
     fn skip_blanks(&mut self) {
         while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = self.rest {
             self.rest = rest;
@@ -139,6 +140,22 @@ impl<'a> Text<'a> {
 
     fn take(&mut self, sign: u8) -> Option<()> {
         self.take_if(sign).then_some(())
+    }
+
+    /// A key with its colon.
+    fn key(&mut self) -> Option<&'a [u8]> {
+        // As NumPy and most others write them.
+        for known in [&b"'descr': "[..], b"'fortran_order': ", b"'shape': "] {
+            if let Some(rest) = self.rest.strip_prefix(known) {
+                self.rest = rest;
+                self.skip_blanks();
+                return Some(&known[1..known.len() - 3]);
+            }
+        }
+        let key = self.string()?;
+        self.take(b':')?;
+        self.skip_blanks();
+        Some(key)
     }
 
     /// What stands between quotes, with its escapes.
@@ -225,7 +242,7 @@ impl<'a> Text<'a> {
         }
         if !self.take_if(b'(') {
             let code = self.string()?;
-            return alias::dtype(std::str::from_utf8(code).ok().filter(|code| code.is_ascii())?).ok();
+            return alias::dtype(std::str::from_utf8(code).ok()?).ok();
         }
         let base = self.dtype(depth + 1)?;
         self.take(b',')?;
