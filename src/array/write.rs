@@ -89,6 +89,16 @@ pub trait WriteArray: Sealed {
     #[doc(hidden)]
     fn byte_len(&self) -> usize;
 
+    /// How many bytes the elements take in a file, if that can be known before.
+    #[doc(hidden)]
+    fn payload_len(&self, options: &WriteOptions) -> Option<u64>;
+
+    /// Whether it can be stored twice, with the same bytes.
+    #[doc(hidden)]
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
     /// Writes the header that `format` makes, and the elements.
     #[doc(hidden)]
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()>;
@@ -149,6 +159,10 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBa
         ArrayRef::byte_len(self)
     }
 
+    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+        ArrayRef::payload_len(self, options)
+    }
+
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         ArrayRef::store(self, sink, options, format)
     }
@@ -157,6 +171,11 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBa
 impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
     fn byte_len(&self) -> usize {
         self.len().saturating_mul(size_of::<A>())
+    }
+
+    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+        let dtype = A::dtype_for(&mut self.view().iter(), options).ok()?;
+        Header::new(dtype, Order::C, shape_of(&self.raw_dim())).ok()?.payload_len()
     }
 
     fn store(

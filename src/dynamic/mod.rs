@@ -375,6 +375,10 @@ impl WriteArray for DynArray {
         self.data.len
     }
 
+    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
+        self.header.payload_len()
+    }
+
     /// The byte order stays as it is.
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         let mut sink = sink.into_inner();

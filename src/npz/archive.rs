@@ -1,9 +1,9 @@
 //! An archive's members: finding them by their names, and opening them.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 #[cfg(feature = "zip-methods")]
 use super::foreign;
@@ -155,7 +155,8 @@ fn array_name(name: &str) -> &str {
 #[derive(Debug)]
 pub(super) struct Archive {
     members: Vec<NpzMember>,
-    by_name: HashMap<String, Vec<usize>>,
+    /// The members' numbers by their names, once one is looked for.
+    by_name: OnceLock<Vec<usize>>,
     end: zip::End,
 }
 
@@ -170,11 +171,7 @@ impl Archive {
             Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // it lies within the tail
             None => zip::directory(&place.read(range)?, &end)?,
         };
-        let mut by_name = HashMap::<String, Vec<usize>>::with_capacity(members.len());
-        for (index, member) in members.iter().enumerate() {
-            by_name.entry(member.name.clone()).or_default().push(index);
-        }
-        Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name, end })
+        Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name: OnceLock::new(), end })
     }
 
     pub(super) fn members(&self) -> &[NpzMember] {
@@ -229,15 +226,23 @@ impl Archive {
     }
 
     /// The numbers of the members of just this name.
-    pub(super) fn named(&self, file_name: &str) -> impl Iterator<Item = usize> {
-        self.by_name.get(file_name).into_iter().flatten().copied()
+    pub(super) fn named(&self, file_name: &str) -> impl Iterator<Item = usize> + use<'_> {
+        let name = |index: &usize| self.members[*index].0.name.as_str();
+        let sorted = self.by_name.get_or_init(|| {
+            let mut numbers: Vec<usize> = (0..self.members.len()).collect();
+            numbers.sort_unstable_by(|one, two| (name(one), one).cmp(&(name(two), two)));
+            numbers
+        });
+        let start = sorted.partition_point(|index| name(index) < file_name);
+        let count = sorted[start..].partition_point(|index| name(index) == file_name);
+        sorted[start..start + count].iter().copied()
     }
 
     /// Takes note of another checksum.
     #[cfg(feature = "mmap")]
     pub(super) fn set_crc(&mut self, file_name: &str, crc: u32) {
-        for index in self.by_name.get(file_name).into_iter().flatten() {
-            self.members[*index].0.crc = crc;
+        for index in self.named(file_name).collect::<Vec<_>>() {
+            self.members[index].0.crc = crc;
         }
     }
 
@@ -352,7 +357,7 @@ pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
 pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
     /// Nearly all records have no more extra fields than this: what most writers put there, and the filling to a multiple of 64.
     const EXTRA: u64 = 92;
-    let fixed = (zip::LOCAL_SIZE + member.raw_name.len()) as u64;
+    let fixed = (zip::LOCAL_SIZE + member.raw_name().len()) as u64;
     let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.limit);
     let record = place.read(member.offset..end(EXTRA))?;
     match zip::extra_len(&record) as u64 {
@@ -364,7 +369,7 @@ pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec
 /// What the record in front of a member has of extra fields, but those that are made anew.
 pub(super) fn own_fields(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
     let record = local_record(place, member)?;
-    Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name.len()..).unwrap_or_default()))
+    Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default()))
 }
 
 /// Who unpacks a member.

@@ -59,7 +59,9 @@ impl<W: Write> NpzWriter<W> {
         };
         let byte_len = elements.saturating_mul(size_of::<A>());
         let options = self.options.clone();
-        self.add(name.into(), &Pieces { byte_len, make: Cell::new(Some(make)) }, &options)
+        let item = A::dtype_for(&mut std::iter::empty(), options.get_write()).map(|dtype| dtype.item_size());
+        let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
+        self.add(name.into(), &Pieces { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
     }
 }
 
@@ -96,13 +98,18 @@ impl<W: Write> NpzWriter<W> {
         };
         let byte_len = usize::try_from(len).unwrap_or(usize::MAX);
         let options = self.options.clone();
-        self.add_member(name.into(), &Pieces { byte_len, make: Cell::new(Some(make)) }, &options)
+        self.add_member(
+            name.into(),
+            &Pieces { byte_len, payload_len: Some(len), make: Cell::new(Some(make)) },
+            &options,
+        )
     }
 }
 
 /// An array that comes into being while it is stored, once.
 struct Pieces<F> {
     byte_len: usize,
+    payload_len: Option<u64>,
     make: Cell<Option<F>>,
 }
 
@@ -111,6 +118,14 @@ impl<F> Sealed for Pieces<F> {}
 impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for Pieces<F> {
     fn byte_len(&self) -> usize {
         self.byte_len
+    }
+
+    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
+        self.payload_len
+    }
+
+    fn is_repeatable(&self) -> bool {
+        false
     }
 
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut Format<'_>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! [`NpzUpdate`]: another archive in the place of an old one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -39,6 +39,8 @@ pub struct NpzUpdate<'a> {
     /// What becomes of the members that do not stay, by their numbers.
     changes: HashMap<usize, Option<&'a (dyn WriteArray + Sync)>>,
     added: Vec<(String, &'a (dyn WriteArray + Sync))>,
+    /// Their names.
+    names: HashSet<String>,
 }
 
 impl<'a> NpzUpdate<'a> {
@@ -71,8 +73,9 @@ impl<'a> NpzUpdate<'a> {
             }
             let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
             let archive = Archive::load(&mut Place::File(&file))?;
-            let (changes, added) = Default::default();
-            Ok(Self { path: path.to_owned(), file, archive, options: options.clone(), changes, added })
+            let (changes, added, names) = Default::default();
+            let options = options.clone();
+            Ok(Self { path: path.to_owned(), file, archive, options, changes, added, names })
         };
         open().map_err(|error: crate::error::Error| error.at_path(path))
     }
@@ -85,7 +88,7 @@ impl<'a> NpzUpdate<'a> {
     pub fn add(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let member = format!("{name}.npy");
         let is_old = self.archive.named(&member).any(|index| self.stays(index));
-        if is_old || self.added.iter().any(|(added, _)| *added == name) {
+        if is_old || !self.names.insert(name.to_owned()) {
             return Err(ErrorKind::NameTaken { name: member }.into());
         }
         self.added.push((name.to_owned(), array));
@@ -140,7 +143,7 @@ impl<'a> NpzUpdate<'a> {
     /// [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays; a [conflict](crate::Error::is_conflict) if the existing
     /// file is locked or cannot be replaced.
     pub fn finish(self) -> Result<()> {
-        let Self { path, file: old, archive, options, changes, added } = self;
+        let Self { path, file: old, archive, options, changes, added, names: _ } = self;
         let write = |mut file: &File| {
             // What another program has put before the archive stays there.
             let mut before: &File = &old;

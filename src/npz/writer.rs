@@ -10,9 +10,9 @@ use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
 use crate::codec::Sum;
 use crate::error::{ErrorKind, Result};
 use crate::io::change;
-#[cfg(feature = "zstd")]
-use crate::transfer::Zstd;
 use crate::transfer::{Deflate, Deflaters, Sink, os};
+#[cfg(feature = "zstd")]
+use crate::transfer::{Zstd, ZstdEncoder};
 use crate::zip::{self, Member, Method};
 
 /// Up to this size, an array is made in memory and put in a row with others.
@@ -63,6 +63,8 @@ struct ArchiveState {
     members: Vec<(Member, bool)>,
     comment: Vec<u8>,
     deflaters: Option<Deflaters>,
+    #[cfg(feature = "zstd")]
+    zstd: Option<ZstdEncoder>,
 }
 
 impl<W: Write> NpzWriter<W> {
@@ -173,7 +175,7 @@ impl<W: Write> NpzWriter<W> {
         self.check_whole()?;
         self.is_broken = true;
         let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
-        let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, false);
+        let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, zip::Sizes::Here);
         self.write_row(&record)?;
         self.flush_row()?;
         from.seek(SeekFrom::Start(content))?;
@@ -233,7 +235,7 @@ impl<W: Write> NpzWriter<W> {
             content = packed;
         }
         (member.packed, member.offset) = (content.len() as u64, self.rows.len);
-        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, false);
+        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, zip::Sizes::Here);
         self.is_broken = true; // if the row cannot be written
         self.write_row(&record)?;
         self.write_row(&content)?;
@@ -247,11 +249,29 @@ impl<W: Write> NpzWriter<W> {
         array: &T,
         options: &NpzOptions,
     ) -> Result<bool> {
-        let follows = !self.rows.can_patch;
+        /// What packing can add to bytes that do not get shorter, and a header: the rest of 4 GiB is for the payload.
+        const SPARE: u64 = 64 << 20;
+        // What is stored with its sizes after it can be read by no stream, so that they are found before: in memory, where that
+        // costs little.
+        let is_known = !self.rows.can_patch && member.method == Method::Stored && array.is_repeatable();
+        if is_known {
+            let mut sum = Sum::default();
+            let mut see = |bytes: &[u8]| sum.add(bytes);
+            let options = options.get_write().without_progress();
+            store_npy_into(array, Sink::of(&mut std::io::sink()).seen_by(&mut see), &options)?;
+            (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
+        }
+        let sizes = match (self.rows.can_patch || is_known, array.payload_len(options.get_write())) {
+            (true, _) => zip::Sizes::Here,
+            (false, Some(len)) if len < u64::from(u32::MAX) - SPARE => zip::Sizes::FollowShort,
+            (false, _) => zip::Sizes::FollowLong,
+        };
+        let follows = sizes != zip::Sizes::Here;
         member.offset = self.rows.len;
-        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, follows);
+        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, sizes);
         self.write_row(&record)?;
         self.flush_row()?;
+        let known = is_known.then(|| (member.crc, member.size, member.packed));
         let mut sum = Sum::default();
         let mut see = |bytes: &[u8]| sum.add(bytes);
         let mut sink = Sink::of(&mut self.writer);
@@ -266,8 +286,19 @@ impl<W: Write> NpzWriter<W> {
         };
         (member.crc, member.size, member.packed) = (sum.get(), sum.len(), packed);
         self.rows.len += packed;
-        if follows {
-            self.write_row(&zip::descriptor(member))?;
+        if let Some(known) = known {
+            if known != (member.crc, member.size, member.packed) {
+                let reason = "the array has changed while it was written".into();
+                return Err(ErrorKind::ArrayChanged { reason }.into());
+            }
+        } else if follows {
+            if sizes == zip::Sizes::FollowShort && member.size.max(member.packed) >= u32::MAX.into() {
+                return Err(ErrorKind::Overflow {
+                    what: "a member that was to be shorter than 4 GiB".into(),
+                }
+                .into());
+            }
+            self.write_row(&zip::descriptor(member, sizes))?;
         } else if let Some(file) = os::as_file(&mut self.writer) {
             for (place, bytes) in zip::patch(member) {
                 os::write_all_at(file, &bytes, self.rows.start + member.offset + place)?;
@@ -328,7 +359,12 @@ impl ArchiveState {
             }
             #[cfg(feature = "zstd")]
             Compression::Zstd(level) => {
-                let mut zstd = Zstd::new(sink, level, options.get_write().get_threads())?;
+                let threads = options.get_write().get_threads();
+                let encoder = match self.zstd.take() {
+                    Some(encoder) if encoder.is_for(level, threads) => encoder,
+                    _ => ZstdEncoder::new(level, threads)?,
+                };
+                let mut zstd = Zstd::new(sink, self.zstd.insert(encoder))?;
                 write(&mut zstd)?;
                 zstd.finish()
             }
@@ -337,9 +373,10 @@ impl ArchiveState {
 
     /// What deflates with this level.
     fn deflaters(&mut self, level: u32, options: &NpzOptions) -> &Deflaters {
+        let threads = options.get_write().get_threads();
         match &mut self.deflaters {
-            Some(deflaters) if deflaters.level() == level => {}
-            other => *other = Some(Deflaters::new(level, options.get_write().get_threads())),
+            Some(deflaters) if deflaters.is_for(level, threads) => {}
+            other => *other = Some(Deflaters::new(level, threads)),
         }
         self.deflaters.as_ref().expect("it has just been put there")
     }
@@ -365,7 +402,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
     };
     Member {
         name: name.to_owned(),
-        raw_name: name.as_bytes().to_vec(),
+        other_name: None,
         flags: if name.is_ascii() { 0 } else { zip::UTF8 },
         method,
         crc: 0,

@@ -25,6 +25,10 @@ impl Deflaters {
         Self { level, threads, idle: Mutex::default() }
     }
 
+    pub(crate) fn is_for(&self, level: u32, threads: usize) -> bool {
+        (self.level, self.threads) == (level, threads)
+    }
+
     pub(crate) fn level(&self) -> u32 {
         self.level
     }

@@ -41,7 +41,7 @@ pub(crate) use source::{Anywhere, Source};
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};
 #[cfg(feature = "zstd")]
-pub(crate) use zstd::Zstd;
+pub(crate) use zstd::{Zstd, ZstdEncoder};
 
 use crate::error::{ErrorKind, Result};
 

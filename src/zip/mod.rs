@@ -12,7 +12,9 @@ mod write;
 use std::fmt;
 
 pub(crate) use parse::{End, LOCAL_SIZE, TAIL, check_local, directory, extra_len, find_end, own_fields};
-pub(crate) use write::{MADE_BY, VERSION, descriptor, directory_end, directory_record, local_record, patch};
+pub(crate) use write::{
+    MADE_BY, Sizes, VERSION, descriptor, directory_end, directory_record, local_record, patch,
+};
 
 /// The method by which a member of an archive is compressed.
 ///
@@ -95,8 +97,8 @@ impl fmt::Display for Method {
 pub(crate) struct Member {
     /// The whole name, with its suffix.
     pub(crate) name: String,
-    /// The name's bytes as they stand in the archive.
-    pub(crate) raw_name: Vec<u8>,
+    /// The name's bytes in the archive, if they are not those of the name.
+    pub(crate) other_name: Option<Box<[u8]>>,
     pub(crate) flags: u16,
     pub(crate) method: Method,
     pub(crate) crc: u32,
@@ -124,6 +126,11 @@ pub(crate) struct Member {
 }
 
 impl Member {
+    /// The name's bytes in the archive.
+    pub(crate) fn raw_name(&self) -> &[u8] {
+        self.other_name.as_deref().unwrap_or(self.name.as_bytes())
+    }
+
     pub(crate) fn is_encrypted(&self) -> bool {
         self.flags & ENCRYPTED != 0
     }

@@ -10,6 +10,9 @@ pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
     if raw.contains(&0) {
         return None;
     }
+    if raw.is_ascii() {
+        return String::from_utf8(raw.to_vec()).ok(); // what nearly all are, in either
+    }
     if flags & UTF8 != 0 {
         return String::from_utf8(raw.to_vec()).ok();
     }

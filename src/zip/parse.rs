@@ -12,6 +12,7 @@ pub(crate) const TAIL: u64 = 22 + 65_535 + 20 + 56;
 /// The fixed size of the record in front of a member.
 pub(crate) const LOCAL_SIZE: usize = 30;
 const CENTRAL_SIZE: usize = 46;
+const END_BYTES: [u8; 4] = END.to_le_bytes();
 
 /// Where the directory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,12 +62,14 @@ impl<'a> Numbers<'a> {
 /// Finds the directory by a file's last bytes, which begin at `tail_at`. A comment may look like an end record, so that
 /// there may be two that both fit: then nobody can know which is meant.
 pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
-    let places = tail.windows(22).enumerate().filter(|(at, record)| {
-        let comment = usize::from(u16::from_le_bytes([record[20], record[21]]));
-        record[..4] == END.to_le_bytes() && at + 22 + comment == tail.len()
-    });
+    let records = || {
+        let places = memchr::memmem::find_iter(tail, &END_BYTES);
+        places
+            .filter_map(|at| Some((at, tail.get(at..at + 22)?, at + 22 + usize::from(comment_len(tail, at)))))
+    };
+    let places = records().filter(|(.., end)| *end == tail.len());
     let mut found: Result<Option<End>> = Ok(None);
-    for (at, record) in places {
+    for (at, record, _) in places {
         match (end(tail, tail_at, at, record), &found) {
             (Ok(_), Ok(Some(_))) => {
                 return Err(bad("it has two end records, one within the other's comment"));
@@ -79,17 +82,18 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
     if let Some(end) = found? {
         return Ok(end);
     }
-    let last = tail.windows(22).rposition(|record| record[..4] == END.to_le_bytes());
-    Err(match last {
-        Some(at) => {
-            let comment = usize::from(u16::from_le_bytes([tail[at + 20], tail[at + 21]]));
-            match tail.len().checked_sub(at + 22 + comment) {
-                Some(more) => bad(format!("{more} bytes follow its end record")),
-                None => bad("the comment of its end record is cut"),
-            }
-        }
+    Err(match records().last() {
+        Some((.., end)) => match tail.len().checked_sub(end) {
+            Some(more) => bad(format!("{more} bytes follow its end record")),
+            None => bad("the comment of its end record is cut"),
+        },
         None => bad("there is no end record, so that this is no archive, or it is cut"),
     })
+}
+
+/// The length of the comment of the end record at a place, of which all is there.
+fn comment_len(tail: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([tail[at + 20], tail[at + 21]])
 }
 
 fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
@@ -175,7 +179,7 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     let mut limit = end.start;
     for &index in order.iter().rev() {
         let member = &mut members[index];
-        let least = LOCAL_SIZE as u64 + member.raw_name.len() as u64;
+        let least = LOCAL_SIZE as u64 + member.raw_name().len() as u64;
         let ends = member.offset.checked_add(least).and_then(|start| start.checked_add(member.packed));
         if ends.is_none_or(|ends| ends > limit) {
             let name = member.name.escape_debug();
@@ -197,11 +201,11 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
     let (name_len, extra_len, comment_len) = (numbers.u16()?, numbers.u16()?, numbers.u16()?);
     let (disk, internal, attributes, offset) =
         (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
-    let raw_name = numbers.take(name_len.into())?.to_vec();
+    let raw_name = numbers.take(name_len.into())?;
     let extra = numbers.take(extra_len.into())?;
     let comment = numbers.take(comment_len.into())?.to_vec();
 
-    let name = name::decode(&raw_name, flags)
+    let name = name::decode(raw_name, flags)
         .ok_or_else(|| bad(format!("the name \"{}\" is no text", raw_name.escape_ascii())))?;
     let mut large = Numbers(extra64(extra));
     let mut number = |short: u32| match short {
@@ -221,8 +225,8 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
         return Err(bad(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
     }
     Ok(Member {
+        other_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
         name,
-        raw_name,
         flags,
         method,
         crc,
@@ -304,7 +308,8 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
             ErrorKind::UnsupportedZip { reason: "the member is a patch of another file".into() }.into()
         );
     }
-    let same_name = usize::from(name_len) == member.raw_name.len() && numbers.0.starts_with(&member.raw_name);
+    let same_name =
+        usize::from(name_len) == member.raw_name().len() && numbers.0.starts_with(member.raw_name());
     if !same_name || Method::of(method) != member.method {
         return Err(bad("the record in front of it contradicts the directory"));
     }
@@ -315,7 +320,7 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
         return Err(bad("the record in front of it states another size or checksum than the directory"));
     }
     if is_there && (packed == u32::MAX || size == u32::MAX) {
-        let extra = numbers.0.get(member.raw_name.len()..).unwrap_or_default();
+        let extra = numbers.0.get(member.raw_name().len()..).unwrap_or_default();
         let mut large = Numbers(extra64(extra));
         for (short, wanted) in [(size, member.size), (packed, member.packed)] {
             if short == u32::MAX && large.u64().ok() != Some(wanted) {
@@ -323,7 +328,7 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
             }
         }
     }
-    let start = member.offset + (LOCAL_SIZE + member.raw_name.len()) as u64 + u64::from(extra_len);
+    let start = member.offset + (LOCAL_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {
         Some(end) if end <= member.limit => Ok(start),
         _ => Err(bad("it reaches into what follows it")),

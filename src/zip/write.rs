@@ -11,6 +11,17 @@ pub(crate) const VERSION: u16 = 45;
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
 /// Puts numbers behind one another.
+/// Where a member's sizes and checksum are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// In the record before the content.
+    Here,
+    /// After the content, in 32 bits each: programs that read streams expect that of all that is shorter than 4 GiB.
+    FollowShort,
+    /// After the content, in 64 bits each.
+    FollowLong,
+}
+
 #[derive(Default)]
 struct Record(Vec<u8>);
 
@@ -47,8 +58,10 @@ fn flags(member: &Member, follows: bool) -> u16 {
 
 /// The record in front of a member, which is going to stand at this place in the file. If its sizes and checksum are not
 /// known yet, they follow it, or the record is patched.
-pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, follows: bool) -> Vec<u8> {
-    let fixed = (super::LOCAL_SIZE + member.raw_name.len() + 20 + extra.len()) as u64;
+pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: Sizes) -> Vec<u8> {
+    let follows = sizes != Sizes::Here;
+    let large = if sizes == Sizes::FollowShort { 0 } else { 20 };
+    let fixed = (super::LOCAL_SIZE + member.raw_name().len() + large + extra.len()) as u64;
     let mut fill = (file_at + fixed).next_multiple_of(ALIGN) - file_at - fixed;
     if (1..4).contains(&fill) {
         fill += ALIGN; // the field's own head takes four
@@ -62,12 +75,14 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, follows:
         .u16(member.method.number())
         .u32(member.stamp)
         .u32(crc)
-        .u32(u32::MAX)
-        .u32(u32::MAX)
-        .u16(short(member.raw_name.len()))
-        .u16(short(20 + extra.len() + fill));
-    record.0.extend(&member.raw_name);
-    record = record.u16(EXTRA64).u16(16).u64(size).u64(packed);
+        .u32(if large > 0 { u32::MAX } else { 0 })
+        .u32(if large > 0 { u32::MAX } else { 0 })
+        .u16(short(member.raw_name().len()))
+        .u16(short(large + extra.len() + fill));
+    record.0.extend(member.raw_name());
+    if large > 0 {
+        record = record.u16(EXTRA64).u16(16).u64(size).u64(packed);
+    }
     record.0.extend(extra);
     if fill > 0 {
         record = record.u16(FILL).u16(short(fill - 4));
@@ -79,13 +94,17 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, follows:
 /// What stands in a member's local record when it is known: each with its place behind the record's beginning.
 pub(crate) fn patch(member: &Member) -> [(u64, Vec<u8>); 2] {
     let sizes = Record::default().u64(member.size).u64(member.packed).0;
-    let sizes_at = (super::LOCAL_SIZE + member.raw_name.len() + 4) as u64;
+    let sizes_at = (super::LOCAL_SIZE + member.raw_name().len() + 4) as u64;
     [(14, member.crc.to_le_bytes().to_vec()), (sizes_at, sizes)]
 }
 
 /// What follows a member whose local record could not know it.
-pub(crate) fn descriptor(member: &Member) -> Vec<u8> {
-    Record::default().u32(0x0807_4B50).u32(member.crc).u64(member.packed).u64(member.size).0
+pub(crate) fn descriptor(member: &Member, sizes: Sizes) -> Vec<u8> {
+    let record = Record::default().u32(0x0807_4B50).u32(member.crc);
+    match sizes {
+        Sizes::FollowShort => record.u32(saturated(member.packed)).u32(saturated(member.size)).0,
+        _ => record.u64(member.packed).u64(member.size).0,
+    }
 }
 
 /// A member's record in the directory.
@@ -107,14 +126,14 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
         .u32(member.crc)
         .u32(saturated(member.packed))
         .u32(saturated(member.size))
-        .u16(short(member.raw_name.len()))
+        .u16(short(member.raw_name().len()))
         .u16(short(large_len + member.extra.len()))
         .u16(short(member.comment.len()))
         .u16(0) // on the first disk
         .u16(member.internal)
         .u32(member.attributes)
         .u32(saturated(member.offset));
-    record.0.extend(&member.raw_name);
+    record.0.extend(member.raw_name());
     if large_len > 0 {
         record = record.u16(EXTRA64).u16(short(large.0.len()));
         record.0.extend(large.0);

@@ -708,3 +708,46 @@ fn more_than_4_gib() {
     assert_eq!(npz.read::<Array1<f64>>("behind").unwrap(), arr1(&[1.5]));
     assert_eq!(npz.members()[0].size(), (4 << 30) + 8000 + 128);
 }
+
+/// Of what cannot be changed once it is written, sizes follow the content, in 32 bits: Java's `ZipInputStream` reads no others
+/// below 4 GiB.
+#[test]
+fn sizes_that_follow_are_short() {
+    let array = Array1::from_iter(0..100_000u32);
+    // Stored, they come first: what is stored with its sizes after it can be read by no stream. So it is the same as in a file.
+    let mut stored = NpzWriter::new(Vec::new());
+    stored.add_array("a", &array).unwrap();
+    let mut file = tempfile::tempfile().unwrap();
+    let mut in_file = NpzWriter::new(&file);
+    in_file.add_array("a", &array).unwrap();
+    in_file.finish().unwrap();
+    file.rewind().unwrap();
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).unwrap();
+    assert_eq!(stored.finish().unwrap(), bytes);
+    for pieces in [false, true] {
+        let compression = if pieces { Compression::Stored } else { Compression::Deflated(1) };
+        let options = NpzOptions::new().compression(compression);
+        let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
+        match pieces {
+            false => npz.add_array("a", &array).unwrap(),
+            true => npz.add_pieces::<u32, _>("a", 100_000, |writer| writer.push(&array)).unwrap(),
+        }
+        let bytes = npz.finish().unwrap();
+        let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let u32_at = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+        assert_eq!((u16_at(6) & 8, u32_at(14), u32_at(18), u32_at(22)), (8, 0, 0, 0));
+        let (mut extra, content) = (30 + u16_at(26), 30 + u16_at(26) + u16_at(28));
+        assert_eq!(content % 64, 0);
+        while extra < content {
+            assert_ne!(u16_at(extra), 1, "there are numbers of 64 bits");
+            extra += 4 + u16_at(extra + 2);
+        }
+        let mut reader = NpzReader::new(Cursor::new(&bytes)).unwrap();
+        let member = &reader.members()[0];
+        let descriptor = content + member.packed_size() as usize;
+        let wanted = [0x0807_4B50, member.crc32(), member.packed_size() as u32, 400_128, 0x0201_4B50];
+        assert_eq!([0, 4, 8, 12, 16].map(|at| u32_at(descriptor + at)), wanted);
+        assert_eq!(reader.read::<Array1<u32>>("a").unwrap(), array);
+    }
+}
