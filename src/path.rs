@@ -71,7 +71,7 @@ where
     let path = path.as_ref();
     let read = || {
         let mut file = File::open(path)?;
-        let mut source = Source::of(&mut file);
+        let mut source = Source::of_opened(&mut file);
         io::read_file::<Npy, _>(&mut source, options)
     };
     read().map_err(|error| error.at_path(path))

@@ -98,11 +98,32 @@ fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u
     source.remaining()?.checked_sub(F::stored_len(found)?)
 }
 
+/// Reads a small file by one call of the system: if it is all there, and just one array, as nearly all are.
+fn read_small<F: ArrayFormat, T: FromPayload>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Option<Result<T>> {
+    /// A call costs as much as copying about so many bytes once more.
+    const MOST: u64 = 16 << 10;
+    let length = source.remaining().filter(|length| source.file().is_some() && *length <= MOST)?;
+    let mut bytes = vec![0; length as usize];
+    let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
+    let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options.get_limits()) else { return None };
+    if filled < bytes.len() || F::stored_len(&found) != Some(length - used as u64) {
+        return None; // what there is to say of it, the long way says
+    }
+    source.advance(length);
+    Some(read_last::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
+}
+
 /// Reads an array that is a whole file, or all of it that counts while another process appends to it.
 pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<T> {
+    if let Some(read) = read_small::<F, T>(source, options) {
+        return read;
+    }
     let (mut found, _) = read_header_of_file::<F>(source, options.get_limits())?;
     if !F::HAS_TRAILING
         && !options.get_allow_trailing()

@@ -271,7 +271,7 @@ impl<W: Write> NpzWriter<W> {
         let record = zip::local_record(member, &[], self.rows.start + self.rows.len, sizes);
         self.write_row(&record)?;
         self.flush_row()?;
-        let known = is_known.then(|| (member.crc, member.size, member.packed));
+        let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sum = Sum::default();
         let mut see = |bytes: &[u8]| sum.add(bytes);
         let mut sink = Sink::of(&mut self.writer);

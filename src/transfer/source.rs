@@ -89,6 +89,16 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// All of a file that has just been opened, whose position is its beginning.
+    pub(crate) fn of_opened(file: &'a mut File) -> Self {
+        match file.metadata() {
+            Ok(metadata) if metadata.is_file() => {
+                Self::from(Origin::File(FileSource { file, at: 0, end: metadata.len() }))
+            }
+            _ => Self::of(file),
+        }
+    }
+
     /// A part of a file.
     pub(crate) fn part_of_file(file: &'a File, part: std::ops::Range<u64>) -> Self {
         Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))

@@ -179,7 +179,7 @@ fn all_of_numpys_files_have_parts() {
         assert_eq!(whole, expected, "{}", case.id);
         seen += 1;
     }
-    assert!(seen > 200);
+    assert!(seen > if cfg!(feature = "py_literal") { 200 } else { 180 });
     let words = Array2::from_shape_fn((5, 3), |(row, column)| format!("{row}{column}"));
     let path = written(&words, &WriteOptions::new());
     let part: Array1<String> = NpyFile::open(&path).unwrap().slice(s![1..4, 2]).unwrap();
