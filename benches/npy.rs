@@ -28,6 +28,7 @@ fn main() {
     texts_and_halves(&folder, &numpy);
     small(&numpy);
     headers(&numpy);
+    many_files(&folder);
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -263,6 +264,46 @@ fn texts_and_halves(folder: &Path, numpy: &Python) {
         .runner("f16", || timed(|| ndarray_io::read_npy::<_, Array1<half::f16>>(halves).unwrap()))
         .runner("bf16", || timed(|| ndarray_io::read_npy::<_, Array1<half::bf16>>(brains).unwrap()))
         .run(ROUNDS);
+}
+
+/// 10,000 files of 1 KB, opened by their paths, read and closed.
+fn many_files(folder: &Path) {
+    let array = Array1::<f64>::ones(112);
+    let paths: Vec<_> = (0..10_000).map(|number| folder.join(format!("many-{number}.npy"))).collect();
+    paths.iter().for_each(|path| fs::write(path, file_of_array(&array)).unwrap());
+    let bare = |path: &Path| {
+        let mut file = File::open(path).unwrap();
+        let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+        file.read_exact(&mut bytes).unwrap();
+        bytes
+    };
+    Race::new("10,000 files of 1 KB")
+        .runner("ndarray-io", || {
+            timed(|| {
+                paths
+                    .iter()
+                    .map(|path| ndarray_io::read_npy::<_, Array1<f64>>(path).unwrap().len())
+                    .sum::<usize>()
+            })
+        })
+        .runner("ndarray-npy", || {
+            timed(|| {
+                paths
+                    .iter()
+                    .map(|path| ndarray_npy::read_npy::<_, Array1<f64>>(path).unwrap().len())
+                    .sum::<usize>()
+            })
+        })
+        .runner("open, statx, read, close", || {
+            timed(|| paths.iter().map(|path| bare(path).len()).sum::<usize>())
+        })
+        .run(ROUNDS);
+}
+
+fn file_of_array(array: &Array1<f64>) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    file
 }
 
 /// Files of three elements with the headers that other writers make.

@@ -191,6 +191,86 @@ fn many(folder: &Path, numpy: &Python) {
         });
     with_numpy(race, numpy, format!("[array for _, array in np.load(r'{}').items()]", own.display()), None)
         .run(5);
+
+    // The same members by names, as `ndarray-npy` and NumPy write them.
+    for (writer, path) in [("ndarray-npy", other), ("NumPy", third)] {
+        if !path.exists() {
+            continue;
+        }
+        let race = Race::new(format!("read 10,000 members of {writer} by name"))
+            .runner("ndarray-io", || {
+                timed(|| {
+                    let npz = NpzFile::open(path).unwrap();
+                    names.iter().map(|name| npz.read::<Array1<f64>>(name).unwrap()).collect::<Vec<_>>()
+                })
+            })
+            .runner("ndarray-npy", || {
+                timed(|| {
+                    let mut npz = ndarray_npy::NpzReader::new(File::open(path).unwrap()).unwrap();
+                    let mut read =
+                        |name: &str| npz.by_name::<ndarray::OwnedRepr<f64>, ndarray::Ix1>(name).unwrap();
+                    names.iter().map(|name| read(&format!("{name}.npy"))).collect::<Vec<_>>()
+                })
+            });
+        with_numpy(
+            race,
+            numpy,
+            format!("[array for _, array in np.load(r'{}').items()]", path.display()),
+            None,
+        )
+        .run(5);
+    }
+    opens(folder, own);
+}
+
+/// Directories, beside the crates that read nothing else.
+fn opens(folder: &Path, many: &Path) {
+    let few = &folder.join("few.npz");
+    write_npz(few, &[("a", &arr1(&[1.0])), ("b", &Array1::<f64>::zeros(100_000))]).unwrap();
+    let by_zip =
+        |path: &Path| zip::ZipArchive::new(std::io::BufReader::new(File::open(path).unwrap())).unwrap().len();
+    let by_rawzip = |path: &Path| {
+        let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
+        let archive = rawzip::ZipArchive::from_file(File::open(path).unwrap(), &mut buffer).unwrap();
+        let (mut entries, mut count) = (archive.entries(&mut buffer), 0);
+        while entries.next_entry().unwrap().is_some() {
+            count += 1;
+        }
+        count
+    };
+    Race::new("open an archive of 2 members, 800 KB")
+        .runner("ndarray-io", || timed_small(|| NpzFile::open(few).unwrap().len()))
+        .runner("zip", || timed_small(|| by_zip(few)))
+        .runner("rawzip, which keeps nothing", || timed_small(|| by_rawzip(few)))
+        .run(ROUNDS);
+    Race::new("open an archive of 10,000 members")
+        .runner("ndarray-io", || timed(|| NpzFile::open(many).unwrap().len()))
+        .runner("zip", || timed(|| by_zip(many)))
+        .runner("rawzip, which keeps nothing", || timed(|| by_rawzip(many)))
+        .run(ROUNDS);
+    Race::new("open and read one small member of 2")
+        .runner("ndarray-io", || {
+            timed_small(|| NpzFile::open(few).unwrap().read::<Array1<f64>>("a").unwrap())
+        })
+        .runner("ndarray-npy", || {
+            timed_small(|| {
+                let mut npz = ndarray_npy::NpzReader::new(File::open(few).unwrap()).unwrap();
+                npz.by_name::<ndarray::OwnedRepr<f64>, ndarray::Ix1>("a.npy").unwrap()
+            })
+        })
+        .run(ROUNDS);
+    let path = &folder.join("updated.npz");
+    write_npz(path, &[("first", &arr1(&[1.0]))]).unwrap();
+    let array = arr1(&[1.0]);
+    let names: Vec<String> = (0..20_000).map(|number| format!("array_{number}")).collect();
+    Race::new("prepare an update of 20,000 additions")
+        .runner("ndarray-io", || {
+            timed(|| {
+                let update = ndarray_io::npz::NpzUpdate::open(path).unwrap();
+                names.iter().fold(update, |update, name| update.add(name, &array).unwrap());
+            })
+        })
+        .run(5);
 }
 
 fn maps(folder: &Path) {

@@ -82,6 +82,7 @@
 //!
 //! # Features
 //!
+//! `py_literal` (default): headers of any spelling that Python takes; those of all known writers are read without it.
 //! `derive` (default): `#[derive(Record)]` and `#[derive(Element)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `zip-methods`: members that are encrypted (AES and the old encryption of ZIP) or compressed by
 //! bzip2, LZMA, XZ or deflate64, for reading. `lz4`: RA files whose data are packed. `object`: Python objects
