@@ -261,10 +261,13 @@ impl<W: Write> NpzWriter<W> {
             store_npy_into(array, Sink::of(&mut std::io::sink()).seen_by(&mut see), &options)?;
             (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
         }
-        let sizes = match (self.rows.can_patch || is_known, array.payload_len(options.get_write())) {
-            (true, _) => zip::Sizes::Here,
-            (false, Some(len)) if len < u64::from(u32::MAX) - SPARE => zip::Sizes::FollowShort,
-            (false, _) => zip::Sizes::FollowLong,
+        let is_short = |len: u64| len < u64::from(u32::MAX) - SPARE;
+        let sizes = if self.rows.can_patch || is_known {
+            zip::Sizes::Here
+        } else if array.payload_len(options.get_write()).is_some_and(is_short) {
+            zip::Sizes::FollowShort
+        } else {
+            zip::Sizes::FollowLong
         };
         let follows = sizes != zip::Sizes::Here;
         member.offset = self.rows.len;
