@@ -71,6 +71,9 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         let message = "a newtype needs `#[repr(transparent)]`, so that it is laid out as what it wraps";
         return Err(Error::new(input.ident.span(), message));
     }
+    // That a field is called so does not make it one: the compiler has to say so.
+    let markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
+    let markers: Vec<_> = markers.map(|(member, _)| member).collect();
     let (ident, type_) = (&input.ident, &field.ty);
     let private = quote!(#library::__private);
     let is_concrete = input.generics.params.is_empty();
@@ -116,6 +119,10 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         #[automatically_derived]
         unsafe impl #implemented #private::Newtype for #ident #arguments #clause {
             type Inner = #inner;
+
+            fn markers(&self) {
+                #(let _: &#private::core::marker::PhantomData<_> = &self.#markers;)*
+            }
         }
 
         #elements
@@ -142,6 +149,14 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         return Err(Error::new(ident.span(), "an enum without variants has no values"));
     }
     let reprs = reprs(&input.attrs)?;
+    // `align` would give it padding.
+    if let Some(other) =
+        reprs.iter().find(|repr| *repr != "C" && !NUMBERS.iter().any(|number| repr == number))
+    {
+        let message =
+            "an enum needs an integer that NumPy has as its `repr`, such as `#[repr(u8)]`, and no other";
+        return Err(Error::new(other.span(), message));
+    }
     let Some(number) = reprs.iter().find(|repr| NUMBERS.iter().any(|number| repr == number)) else {
         let message = "an enum needs an integer that NumPy has as its `repr`, such as `#[repr(u8)]`";
         let at = reprs.first().map_or(ident.span(), Ident::span);

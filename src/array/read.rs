@@ -87,6 +87,12 @@ where
     S: DataOwned<Elem = A>,
     D: Dimension,
 {
+    fn inner_ndim() -> usize {
+        let mut inner = Vec::new();
+        A::inner_axes(&mut inner);
+        inner.len()
+    }
+
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
         with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
             let dim: D = dimension(header.the_shape())?;

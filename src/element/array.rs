@@ -36,7 +36,8 @@ impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
     const FILE_LAYOUT: FileLayout = T::FILE_LAYOUT.repeated(N);
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
-        subarray(T::dtype_for(&mut items.flatten(), options)?, N)
+        let row = T::dtype_for(&mut items.flatten(), options);
+        subarray(row.map_err(|error| error.within(N))?, N)
     }
 
     fn emit(dtype: &DType) -> WritePlan<Self> {

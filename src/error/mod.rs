@@ -337,7 +337,7 @@ impl Error {
 
     /// The element is counted from one that has this number.
     pub(crate) fn behind(mut self, first: usize) -> Self {
-        self.0.element = self.0.element.map(|index| first + index);
+        self.0.element = self.0.element.map(|index| first.saturating_add(index));
         self
     }
 

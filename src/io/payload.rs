@@ -46,6 +46,12 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// # assert!(second::<ndarray::Array1<u8>>(b"").is_err());
 /// ```
 pub trait FromPayload: Sized {
+    /// How many of a file's axes belong to its elements.
+    #[doc(hidden)]
+    fn inner_ndim() -> usize {
+        0
+    }
+
     /// Reads all of the payload.
     #[doc(hidden)]
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self>;

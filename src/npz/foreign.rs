@@ -114,6 +114,14 @@ fn stream<T>(
 ) -> Result<(T, bool)> {
     let aes = member.aes_method();
     let method = aes.unwrap_or(member.method);
+    let is_known = match method {
+        Method::Stored | Method::Deflated => member.is_encrypted(),
+        Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz => true,
+        Method::Zstd | Method::Other(_) => false,
+    };
+    if !is_known {
+        return Err(unsupported(method));
+    }
     check_dictionary(place, (member, content), method, options)?;
     if member.is_encrypted() && options.the_password().is_none() {
         return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
@@ -125,9 +133,10 @@ fn stream<T>(
     let directory =
         [&record[..], &zip::directory_end(1, end - member.offset, record.len() as u64, b"")].concat();
     let one = OneMember { place, member, end, directory, at: 0, reached: &reached };
-    let mut archive = ZipArchive::new(one).map_err(|error| told(error, member))?;
+    let mut archive = ZipArchive::new(one).map_err(told)?;
     let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // which is checked here
-    let file = archive.by_index_with_options(0, options).map_err(|error| told(error, member))?;
+    let file = archive.by_index_with_options(0, options).map_err(told)?;
+    reached.set(0); // looking for the end record has read the last bytes as well
     let mut unpacked = Unpacked(Box::new(file));
     let taken = call(&mut unpacked)?;
     drop(unpacked);
@@ -156,7 +165,7 @@ fn malformed(error: &dyn std::fmt::Display) -> Error {
     ErrorKind::BadZip { reason: format!("its packed content is malformed: {error}") }.into()
 }
 
-fn told(error: ZipError, member: &Member) -> Error {
+fn told(error: ZipError) -> Error {
     match error {
         ZipError::Io(error) => match error.downcast::<Error>() {
             Ok(own) => own,
@@ -166,14 +175,12 @@ fn told(error: ZipError, member: &Member) -> Error {
         ZipError::InvalidPassword => {
             Error::from(ErrorKind::Encrypted { has_password: true }).with_help(Help::Password)
         }
-        ZipError::CompressionMethodNotSupported(_) => unsupported(member),
         error => malformed(&error),
     }
 }
 
-pub(super) fn unsupported(member: &Member) -> Error {
-    let method = member.aes_method().unwrap_or(member.method);
-    ErrorKind::UnsupportedZip { reason: format!("the member is compressed as {method}") }.into()
+fn unsupported(method: Method) -> Error {
+    ErrorKind::UnsupportedZip { reason: format!("the member is encrypted and compressed as {method}") }.into()
 }
 
 /// An error if a member asks for more memory to be unpacked than the limits allow for its content.

@@ -157,12 +157,7 @@ impl<W: Write> NpzWriter<W> {
         let mut member = new_member(&name, options.get_compression());
         let added = match array.byte_len() {
             len if len <= SMALL => self.add_small(&mut member, array, options),
-            _ => {
-                self.is_broken = true; // until it is complete
-                let added = self.add_large(&mut member, array, options);
-                self.is_broken = added.is_err();
-                added
-            }
+            _ => self.add_large(&mut member, array, options),
         };
         let follows = added.map_err(|error| error.at_member(&name))?;
         self.rows.members.push((member, follows));
@@ -173,6 +168,10 @@ impl<W: Write> NpzWriter<W> {
     /// Adds a member of another archive as it is, with all that its records say. `extra` is what its own record has of fields.
     pub(super) fn copy(&mut self, mut from: &File, old: &Member, extra: &[u8], content: u64) -> Result<()> {
         self.check_whole()?;
+        if !zip::fits(old, extra) {
+            let reason = "the member has so many extra fields that they cannot be written again".into();
+            return Err(ErrorKind::UnsupportedZip { reason }.into());
+        }
         self.is_broken = true;
         let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
         let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, zip::Sizes::Here);
@@ -270,6 +269,7 @@ impl<W: Write> NpzWriter<W> {
             zip::Sizes::FollowLong
         };
         let follows = sizes != zip::Sizes::Here;
+        self.is_broken = true; // until it is complete
         member.offset = self.rows.len;
         let record = zip::local_record(member, &[], self.rows.start + self.rows.len, sizes);
         self.write_row(&record)?;
@@ -307,6 +307,7 @@ impl<W: Write> NpzWriter<W> {
                 os::write_all_at(file, &bytes, self.rows.start + member.offset + place)?;
             }
         }
+        self.is_broken = false;
         Ok(follows)
     }
 

@@ -398,7 +398,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<T> {
-        let locate = || Selection::listed(self.header(), axis, indices);
+        let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
         let (header, picked) = locate().map_err(|error| self.at_path(error))?;
         self.with_picked(&header, &picked, T::from_payload)
     }
@@ -426,7 +426,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_where<T: FromPayload>(&self, axis: usize, mask: &[bool]) -> Result<T> {
-        if self.shape().get(axis).is_some_and(|length| *length != mask.len()) {
+        let in_file = self.axis_of::<T>(axis).map_err(|error| self.at_path(error))?;
+        if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
             let reason = format!(
                 "a mask of {} for axis {axis} of an array of shape {}",
                 mask.len(),
@@ -499,6 +500,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
             };
             rows.into_iter().chain(error)
         }))
+    }
+
+    /// Which of the file's axes is this one of an array: elements that are arrays have some of their own.
+    fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
+        let (shape, inner) = (self.header().the_shape(), T::inner_ndim());
+        if axis >= shape.ndim().saturating_sub(inner) {
+            let reason = format!("an array of shape {shape} has no axis {axis}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Ok(if self.options.is_innermost_first() { axis + inner } else { axis })
     }
 
     fn selection<A: ReadableElement>(&self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {

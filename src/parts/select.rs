@@ -158,8 +158,8 @@ impl Selection {
             Order::C => &dims[..axis],
             Order::Fortran => &dims[axis + 1..],
         };
+        wanted.in_memory()?; // what is taken, of which a run and the outer axes are a part
         let outer: usize = outer.iter().product();
-        wanted.in_memory()?; // what is taken, of which a run is a part
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
         let picked = ByteRuns::listed((outer, bytes.saturating_mul(length as u64)), places, run);

@@ -4,6 +4,7 @@ use super::each::make_blocks;
 use super::share::share_out;
 use super::source::{Positioned, Source};
 use super::{BLOCK, aligned, os};
+use crate::dtype::DType;
 use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
 use crate::element::{Decode, DecodeOpaque, ReadPlan};
 use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
@@ -130,8 +131,8 @@ impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
 
 /// The length of the payload that is about to be read, which is checked, and whose bytes are counted from here on.
 fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
-    let bytes = check_length(source, header, options)?;
     let (_, in_memory) = header.in_memory()?;
+    let bytes = check_length(source, header, options)?;
     source.tell(options.the_progress(), bytes);
     Ok(in_memory)
 }
@@ -279,7 +280,13 @@ fn each_block(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
-        limits::check(LimitKind::EmptyItems, header.len(), Limits::EMPTY_ITEMS as u64)?;
+        // Those within an element that is an array itself take memory as well.
+        let within = match header.dtype() {
+            DType::Subarray(subarray) => subarray.the_shape().len().unwrap_or(u64::MAX),
+            _ => 1,
+        };
+        let items = header.len().saturating_mul(within);
+        limits::check(LimitKind::EmptyItems, items, Limits::EMPTY_ITEMS as u64)?;
         return take(&mut [], header.count());
     }
     let (_, bytes) = header.in_memory()?;

@@ -13,7 +13,7 @@ use std::fmt;
 
 pub(crate) use parse::{End, LOCAL_SIZE, TAIL, check_local, directory, extra_len, find_end, own_fields};
 pub(crate) use write::{
-    MADE_BY, Sizes, VERSION, descriptor, directory_end, directory_record, local_record, patch,
+    MADE_BY, Sizes, VERSION, descriptor, directory_end, directory_record, fits, local_record, patch,
 };
 
 /// The method by which a member of an archive is compressed.

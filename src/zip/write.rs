@@ -11,6 +11,12 @@ pub(crate) const VERSION: u16 = 45;
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
 /// Puts numbers behind one another.
+/// Whether a member's fields can be written again, with those for numbers of 64 bits.
+pub(crate) fn fits(member: &Member, extra: &[u8]) -> bool {
+    const LARGE: usize = 4 + 3 * 8;
+    extra.len().max(member.extra.len()) + LARGE <= usize::from(u16::MAX)
+}
+
 /// Where a member's sizes and checksum are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sizes {
@@ -66,7 +72,8 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: S
     if (1..4).contains(&fill) {
         fill += ALIGN; // the field's own head takes four
     }
-    let fill = fill as usize;
+    // Of fields that another program has made so long, nothing is moved; that they fit, `fits` has looked at.
+    let fill = if large + extra.len() + fill as usize <= usize::from(u16::MAX) { fill as usize } else { 0 };
     let (crc, packed, size) = if follows { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
     let mut record = Record::default()
         .u32(LOCAL)

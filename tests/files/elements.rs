@@ -67,6 +67,16 @@ fn arrays_are_the_innermost_axis() {
     }
 }
 
+/// What takes no bytes takes memory: of elements within elements as well.
+#[test]
+fn empty_texts_within_elements_are_counted() {
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let text = "{'descr': '<U0', 'fortran_order': False, 'shape': (1048576, 4096), }";
+    file.extend(format!("{text:<117}\n").bytes());
+    let error = Array1::<[String; 4096]>::read_npy(&file[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+}
+
 #[test]
 fn other_axes_are_errors() {
     let file = saved(&Array2::<f32>::zeros((5, 4)));
@@ -197,6 +207,12 @@ fn in_ra_the_innermost_axis_is_the_first() {
     let ra = RaFile::open(&path).unwrap();
     assert_eq!(ra.shape(), [3, 4, 2]);
     assert_eq!(ra.slice::<[i32; 3], _>(s![1.., 1]).unwrap(), groups.slice(s![1.., 1]));
+    // An axis is the array's, and not the file's.
+    let taken: Array2<[i32; 3]> = ra.take(0, &[3, 1]).unwrap();
+    assert_eq!(taken, groups.select(ndarray::Axis(0), &[3, 1]));
+    let taken: Array2<[i32; 3]> = ra.take_where(1, &[false, true]).unwrap();
+    assert_eq!(taken, groups.select(ndarray::Axis(1), &[1]));
+    assert!(ra.take::<Array2<[i32; 3]>>(2, &[0]).unwrap_err().is_usage());
     let chunks: Vec<_> = ra.chunks::<[i32; 3], Ix2>(1, 1).unwrap().map(Result::unwrap).collect();
     assert_eq!(chunks[1], groups.slice(s![.., 1..]));
 }

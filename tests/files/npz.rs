@@ -751,3 +751,37 @@ fn sizes_that_follow_are_short() {
         assert_eq!(reader.read::<Array1<u32>>("a").unwrap(), array);
     }
 }
+
+/// Fields of another program's that are so long that ours do not fit beside them are an error, and the archive stays as it is.
+#[test]
+fn fields_that_cannot_be_written_again_stop_an_update() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    write_npz(&path, &[("a", &arr1(&[1.5, 2.5]))]).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let (name, extra) = (usize::from(u16_at(26)), usize::from(u16_at(28)));
+    // The same member with a field of 65,520 bytes in the record before it.
+    let mut field = vec![0x1E, 0xA1];
+    field.extend(65_520u16.to_le_bytes());
+    field.resize(4 + 65_520, 0);
+    let rest = &bytes[30 + name + extra..];
+    let more = field.len() - extra;
+    let mut long = bytes[..28].to_vec();
+    long.extend((field.len() as u16).to_le_bytes());
+    long.extend(&bytes[30..30 + name]);
+    long.extend(&field);
+    long.extend(rest);
+    // Its sizes are in the record itself, and the directory is farther away.
+    let size = 128 + 16u32;
+    long[18..22].copy_from_slice(&size.to_le_bytes());
+    long[22..26].copy_from_slice(&size.to_le_bytes());
+    let end = long.len() - 6;
+    let directory = u32::from_le_bytes(*long[end..].first_chunk().unwrap()) + more as u32;
+    long[end..end + 4].copy_from_slice(&directory.to_le_bytes());
+    fs::write(&path, &long).unwrap();
+    assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("a").unwrap(), arr1(&[1.5, 2.5]));
+    let one = arr1(&[1u8]);
+    let updated = NpzUpdate::open(&path).unwrap().add("b", &one).unwrap().finish();
+    assert!(updated.is_err());
+    assert_eq!(fs::read(&path).unwrap(), long);
+}

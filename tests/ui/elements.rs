@@ -50,6 +50,20 @@ enum Renamed {
 #[repr(transparent)]
 struct Name(String);
 
+#[derive(Element)]
+#[repr(u8, align(4))]
+enum Aligned {
+    One,
+}
+
+mod named {
+    pub type PhantomData = std::num::NonZeroU32;
+}
+
+#[derive(Element)]
+#[repr(transparent)]
+struct NoMarker([u8; 0], named::PhantomData);
+
 #[derive(Record)]
 struct Newtype(f64);
 

@@ -19,6 +19,9 @@ use crate::error::{Error, ErrorKind, Result};
 pub unsafe trait Newtype: Sized + Send + Sync + 'static {
     /// What it wraps.
     type Inner: ReadableElement + WritableElement + 'static;
+
+    /// Compiles if the other fields are markers.
+    fn markers(&self);
 }
 
 /// An enum without fields.
@@ -48,6 +51,7 @@ impl<N: Pod + Into<i128> + ReadableElement + WritableElement> Number for N {}
 impl<T> Bitwise<T> {
     /// The proof for a newtype of such elements.
     pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> Bitwise<O> {
+        const { assert!(has_same_layout::<T, O>()) };
         // By the contract of Newtype, the bytes are those of the inner element.
         Bitwise { fix: self.fix, is_full: self.is_full, type_: std::marker::PhantomData }
     }
@@ -57,6 +61,7 @@ impl<T> Bitwise<T> {
     where
         T: Number,
     {
+        const { assert!(has_same_layout::<T, E>()) };
         let fix = self
             .fix
             .with_check(first_invalid::<E>, |item| no_variant::<E>(bytemuck::pod_read_unaligned(item)));
@@ -68,13 +73,20 @@ impl<T> Bitwise<T> {
 impl<T> BitwiseOut<T> {
     /// The proof for a newtype of such elements.
     pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> BitwiseOut<O> {
+        const { assert!(has_same_layout::<T, O>()) };
         BitwiseOut { fix: self.fix, type_: std::marker::PhantomData }
     }
 
     /// The proof for an enum of such numbers.
     pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
+        const { assert!(has_same_layout::<T, E>()) };
         BitwiseOut { fix: self.fix, type_: std::marker::PhantomData }
     }
+}
+
+/// What the contracts promise, as far as it can be looked at.
+const fn has_same_layout<A, B>() -> bool {
+    size_of::<A>() == size_of::<B>() && align_of::<A>() == align_of::<B>()
 }
 
 /// Which number is the first that no variant has.
@@ -126,7 +138,7 @@ pub(in crate::element) fn variants<E: Enumeration>(numbers: Vec<E::Number>) -> R
 ///
 /// The types have the same layout, and each item is a valid one of the other type.
 unsafe fn transmuted<A, B>(items: Vec<A>) -> Vec<B> {
-    assert_eq!((size_of::<A>(), align_of::<A>()), (size_of::<B>(), align_of::<B>()));
+    const { assert!(has_same_layout::<A, B>()) };
     let mut items = ManuallyDrop::new(items);
     // SAFETY: pointer, length and capacity are those of a Vec of the same layout, which is forgotten; that the items are
     // valid, the caller promises.

@@ -195,7 +195,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        let is_in_one_sector = check_room(&mut file, &found, head, &row, options.get_sync())?;
+        let is_in_one_sector =
+            check_room(&mut file, (&header, found.version), head, &row, options.get_sync())?;
 
         let need = header.payload_len().unwrap_or_default();
         let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0);
@@ -239,14 +240,20 @@ fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
 
 /// An error if the header has no room for every length that there may be, or if a loss of power could tear the new one and
 /// the file is to be safe from that. Says whether its shape is kept within a sector.
-fn check_room(file: &mut File, found: &NpyHeader, head: usize, row: &Shape, is_synced: bool) -> Result<bool> {
+fn check_room(
+    file: &mut File,
+    (header, version): (&Header, npy::Version),
+    head: usize,
+    row: &Shape,
+    is_synced: bool,
+) -> Result<bool> {
     let mut old = vec![0; head];
     file.seek(SeekFrom::Start(0))?;
     file.read_exact(&mut old)?;
-    let (order, rows) = (found.header.order(), growing_axis(found.header.order(), found.header.the_shape()));
+    let (order, rows) = (header.order(), growing_axis(header.order(), header.the_shape()));
     let of = |rows, is_in_one_sector| {
-        let header = Header::new(found.header.dtype().clone(), order, grown(row, order, rows))?;
-        Ok::<_, Error>(npy::format_in_place(&header, found.version, head, is_in_one_sector))
+        let header = Header::new(header.dtype().clone(), order, grown(row, order, rows))?;
+        Ok::<_, Error>(npy::format_in_place(&header, version, head, is_in_one_sector))
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
     let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::NoRoom { header: head as u64 })?;
