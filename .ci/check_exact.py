@@ -8,6 +8,9 @@ import sys
 KEYS = ["name", "member", "method", "version", "descr", "fortran_order", "shape", "n", "start", "data_start", "itemsize",
         "dtype", "sha256", "values", "object_values"]
 
+# What Python's `zipfile` cannot read and the feature `zip-methods` can.
+READ_BY_US = ["badzip-method-deflate64"]
+
 
 def ask(program, path, *options):
     done = subprocess.run([program, "json", "--exact", *options, str(path)], capture_output=True, text=True)
@@ -56,6 +59,10 @@ def main(program, folder):
     failed = passed = 0
     for line in (folder / "manifest.jsonl").read_text().splitlines():
         case = json.loads(line)
+        if case["id"] in READ_BY_US:
+            case["expect"] = "ok"
+            for array in case["arrays"]:
+                array["expect"] = "ok"
         offset = case["arrays"][0].get("start", 0) if case["arrays"] and case["kind"] == "npy" else 0
         runs = [((), case["expect"], case["also"])]
         if case.get("allow_pickle"):

@@ -201,7 +201,7 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::BadBool { .. } => "bad_bool",
         ErrorKind::BadUnicode { .. } => "bad_unicode",
         ErrorKind::BadZip { .. } => "bad_zip",
-        ErrorKind::UnsupportedZip { .. } => "unsupported_zip",
+        ErrorKind::UnsupportedZip { .. } | ErrorKind::Encrypted { .. } => "unsupported_zip",
         ErrorKind::BadCrc { .. } => "crc_mismatch",
         ErrorKind::BadDeflate { .. } => "bad_deflate",
         ErrorKind::Objects { .. } => "object_needs_opt_in",
