@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use crc32fast::Hasher;
 
 /// The checksum of bytes that come one after another.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sum {
     hasher: Hasher,
     len: u64,
@@ -15,6 +15,17 @@ impl Sum {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.len += bytes.len() as u64;
+    }
+
+    /// The sum of bytes that are not here, of which this is known.
+    pub(crate) fn of(crc: u32, len: u64) -> Self {
+        Self { hasher: Hasher::new_with_initial_len(crc, len), len }
+    }
+
+    /// Adds the bytes that another sum is of.
+    pub(crate) fn append(&mut self, next: &Self) {
+        self.hasher.combine(&next.hasher);
+        self.len += next.len;
     }
 
     pub(crate) fn get(&self) -> u32 {
@@ -65,8 +76,7 @@ impl Pieces {
             if start > all.len() {
                 missing(all.len()..start, &mut |bytes| all.add(bytes))?;
             }
-            all.hasher.combine(&sum.hasher);
-            all.len = end;
+            all.append(&sum);
         }
         if all.len() < len {
             missing(all.len()..len, &mut |bytes| all.add(bytes))?;

@@ -2,20 +2,26 @@
 
 pub(crate) mod bits;
 #[cfg(feature = "npz")]
-mod crc;
+mod blocks;
 #[cfg(feature = "npz")]
-mod deflate;
+mod crc;
 pub(crate) mod leb128;
 #[cfg(feature = "lz4")]
 pub(crate) mod lz4;
 #[cfg(feature = "npz")]
+mod pack;
+#[cfg(feature = "npz")]
 mod unpack;
 #[cfg(feature = "zip-methods")]
 pub(crate) mod xz;
+#[cfg(feature = "zstd")]
+mod zstd_blocks;
 
+#[cfg(feature = "npz")]
+pub(crate) use blocks::{BlockIndex, STEP};
 #[cfg(feature = "npz")]
 pub(crate) use crc::{Pieces, Sum};
 #[cfg(feature = "npz")]
-pub(crate) use deflate::{Deflater, WINDOW};
+pub(crate) use pack::{Packer, Packing, Turn};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::{End, Unpacker};

@@ -2,6 +2,9 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
+use super::pack::Turn;
+#[cfg(feature = "zstd")]
+use super::zstd_blocks;
 use crate::error::{ErrorKind, Result};
 
 /// What a step of unpacking did.
@@ -58,6 +61,128 @@ impl Unpacker {
                 })?;
                 let end = if status.remaining == 0 { End::Frame } else { End::Nothing };
                 Ok(Unpacked { taken: status.bytes_read, made: status.bytes_written, end })
+            }
+        }
+    }
+
+    /// Unpacks a block of a stream that is made so that it can be unpacked alone. Returns whether the block unpacks to just these
+    /// bytes, and ends where another can follow.
+    pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
+        if self.restart().is_err() {
+            return false;
+        }
+        let (head, tail) = self.frame();
+        let head = if turn.is_first { &[] } else { head };
+        let tail = if turn.is_last { &[] } else { tail };
+        let (mut made, mut end) = (0, End::Nothing);
+        for mut packed in [head, packed, tail] {
+            while !packed.is_empty() {
+                // One byte more than there should be shows that there are more.
+                let mut more = [0];
+                let room = if made < into.len() { &mut into[made..] } else { &mut more[..] };
+                match self.unpack(packed, room) {
+                    Ok(step) if end == End::Nothing && step.taken + step.made > 0 => {
+                        packed = &packed[step.taken..];
+                        (made, end) = (made + step.made, step.end);
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        made == into.len() && end != End::Nothing
+    }
+
+    /// Begins anew.
+    fn restart(&mut self) -> Result<()> {
+        match self {
+            Self::Deflate(stream) => stream.reset(false),
+            #[cfg(feature = "zstd")]
+            Self::Zstd(stream) => zstd::stream::raw::Operation::reinit(&mut **stream)?,
+        }
+        Ok(())
+    }
+
+    /// What makes a stream of some blocks out of the middle of one: what comes before them, and after.
+    fn frame(&self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Deflate(_) => (&[], &[1, 0, 0, 0xFF, 0xFF]), // an empty stored block, the last
+            #[cfg(feature = "zstd")]
+            Self::Zstd(_) => (&zstd_blocks::HEAD, &zstd_blocks::TAIL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Packer, Packing, STEP};
+
+    fn packings() -> Vec<Packing> {
+        #[cfg(feature = "zstd")]
+        return vec![
+            Packing::Deflate(0),
+            Packing::Deflate(1),
+            Packing::Deflate(6),
+            Packing::Zstd(1),
+            Packing::Zstd(3),
+        ];
+        #[cfg(not(feature = "zstd"))]
+        vec![Packing::Deflate(0), Packing::Deflate(1), Packing::Deflate(6)]
+    }
+
+    fn unpacker(packing: Packing) -> Unpacker {
+        match packing {
+            Packing::Deflate(_) => Unpacker::deflate(),
+            #[cfg(feature = "zstd")]
+            Packing::Zstd(_) => Unpacker::zstd().unwrap(),
+        }
+    }
+
+    /// Contents of several kinds: noise, numbers that repeat with gaps, zeros, text.
+    fn contents(len: usize) -> Vec<Vec<u8>> {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32
+        };
+        let noise = (0..len).map(|_| random() as u8).collect();
+        let steps = (0..len).map(|index| if index % 4 == 0 { (index / 40) as u8 } else { 0 }).collect();
+        let few = (0..len).map(|_| (random() % 5) as u8).collect();
+        let text = (0..len).map(|index| b"a name and a number, "[(index + index / 1000) % 21]).collect();
+        vec![noise, steps, few, vec![0; len], text]
+    }
+
+    #[test]
+    fn each_block_is_unpacked_alone_and_all_are_one_stream() {
+        for packing in packings() {
+            let (mut packer, mut unpacker) = (Packer::new(packing).unwrap(), unpacker(packing));
+            for content in contents(2 * STEP + 777) {
+                let mut blocks = Vec::new();
+                for (index, block) in content.chunks(STEP).enumerate() {
+                    let turn = Turn { is_first: index == 0, is_last: index == 2 };
+                    let mut packed = Vec::new();
+                    packer.block(block, turn, &mut packed).unwrap();
+                    blocks.push((turn, block, packed));
+                }
+                for (turn, block, packed) in blocks.iter().rev() {
+                    let mut into = vec![0; block.len()];
+                    assert!(unpacker.block(packed, *turn, &mut into) && into == *block, "{packing:?}");
+                    // Neither more nor less, and nothing that does not end where the block does.
+                    assert!(!unpacker.block(packed, *turn, &mut into[1..]), "{packing:?}");
+                    assert!(!unpacker.block(packed, *turn, &mut vec![0; block.len() + 1]), "{packing:?}");
+                    for cut in [1, 2, 3, 4, packed.len() / 2] {
+                        assert!(
+                            !unpacker.block(&packed[..packed.len() - cut], *turn, &mut into),
+                            "{packing:?} less {cut}"
+                        );
+                    }
+                    let longer = [&packed[..], &[0; 5]].concat();
+                    assert!(!unpacker.block(&longer, *turn, &mut into), "{packing:?}");
+                }
+                let stream: Vec<u8> = blocks.iter().flat_map(|(.., packed)| packed.clone()).collect();
+                let mut into = vec![0; content.len()];
+                let only = Turn { is_first: true, is_last: true };
+                assert!(unpacker.block(&stream, only, &mut into) && into == content, "{packing:?}");
             }
         }
     }

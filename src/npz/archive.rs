@@ -9,14 +9,16 @@ use std::sync::OnceLock;
 use super::foreign;
 use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::Npy;
+use crate::io::change::unnamed;
 use crate::io::{self, FromPayload};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, Observer, Source, Unpack};
+pub(super) use crate::transfer::cut;
+use crate::transfer::{self, Home, Observer, PackedBlocks, Source, Unpack};
 use crate::zip::{self, Member, Method};
 
 /// Anything that reads and seeks.
@@ -75,7 +77,6 @@ impl Place<'_> {
         }
     }
 
-    /// Reads just these bytes, of which there may be as many as an archive's own length.
     /// Fills a buffer with what is at a place, as far as there is something.
     #[cfg(feature = "zip-methods")]
     pub(super) fn fill_at(&mut self, at: u64, into: &mut [u8]) -> Result<usize> {
@@ -85,6 +86,7 @@ impl Place<'_> {
         self.with(at.min(end)..end, |mut source| source.fill(into))
     }
 
+    /// Reads just these bytes, of which there may be as many as an archive's own length.
     fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -95,10 +97,6 @@ impl Place<'_> {
             _ => Ok(bytes),
         }
     }
-}
-
-pub(super) fn cut() -> Error {
-    ErrorKind::BadZip { reason: "it is shorter than when it was opened".into() }.into()
 }
 
 /// What an archive says of one of its members.
@@ -276,8 +274,9 @@ pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions)
 /// The same of the bytes before a place.
 fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
     let content = any_content(&mut place, member)?;
-    let unpacker = match unpacker(member)? {
-        Way::Own(unpacker) => unpacker,
+    let unpacker = match way(member)? {
+        Way::Stored => None,
+        Way::Own(make) => Some(make()?),
         #[cfg(feature = "zip-methods")]
         Way::Crate => {
             let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
@@ -317,20 +316,21 @@ pub(super) fn copy_raw(
     writer: &mut dyn Write,
 ) -> Result<u64> {
     options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
+    let mut written = 0;
     open(place, member, options, |source| {
+        source.skip(written)?; // by an earlier call
         let mut block = vec![0; transfer::BLOCK];
-        let mut left = member.size;
-        while left > 0 {
+        while written < member.size {
             // No more than the archive says, whatever the content unpacks to: that is found out by who opened it.
-            let most = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
+            let most = usize::try_from(member.size - written).unwrap_or(usize::MAX).min(block.len());
             let count = source.fill(&mut block[..most])?;
             if count == 0 {
                 break;
             }
             writer.write_all(&block[..count])?;
-            left -= count as u64;
+            written += count as u64;
         }
-        Ok(member.size - left)
+        Ok(written)
     })
 }
 
@@ -374,22 +374,24 @@ pub(super) fn own_fields(place: &mut Place<'_>, member: &Member) -> Result<Vec<u
 
 /// Who unpacks a member.
 enum Way {
-    /// This library; a stored member needs nobody.
-    Own(Option<Unpacker>),
+    /// Nobody: it is stored as it is.
+    Stored,
+    /// This library, by what this makes.
+    Own(fn() -> Result<Unpacker>),
     /// The crate `zip`.
     #[cfg(feature = "zip-methods")]
     Crate,
 }
 
-fn unpacker(member: &Member) -> Result<Way> {
+fn way(member: &Member) -> Result<Way> {
     if member.is_encrypted() {
         return other_way("the member is encrypted");
     }
-    Ok(Way::Own(match member.method {
-        Method::Stored => None,
-        Method::Deflated => Some(Unpacker::deflate()),
+    Ok(match member.method {
+        Method::Stored => Way::Stored,
+        Method::Deflated => Way::Own(|| Ok(Unpacker::deflate())),
         #[cfg(feature = "zstd")]
-        Method::Zstd => Some(Unpacker::zstd()?),
+        Method::Zstd => Way::Own(Unpacker::zstd),
         Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz => {
             return other_way(&format!("the member is compressed as {}", member.method));
         }
@@ -397,7 +399,46 @@ fn unpacker(member: &Member) -> Result<Way> {
             let reason = format!("the member is compressed as {method}");
             return Err(ErrorKind::UnsupportedZip { reason }.into());
         }
-    }))
+    })
+}
+
+/// The blocks of a member that has an index of them, if the archive can be read anywhere.
+fn blocks<'a>(
+    place: &Place<'a>,
+    member: &Member,
+    content: u64,
+    make: fn() -> Result<Unpacker>,
+    options: &ReadOptions,
+) -> Option<PackedBlocks<'a>> {
+    let home = match place {
+        Place::File(file) => Home::Shared(file),
+        Place::Bytes(bytes, at) => Home::Bytes(bytes, *at),
+        Place::Stream(_) => return None,
+    };
+    let index = zip::block_index(member)?;
+    Some(PackedBlocks::new(home, content, index, make, options.get_threads()))
+}
+
+/// The blocks of a member in a file, for reading parts of it; `None` if it has no index of them.
+pub(super) fn blocks_of_file(
+    file: &File,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<Option<PackedBlocks<'static>>> {
+    let Some(index) = zip::block_index(member) else { return Ok(None) };
+    let Way::Own(make) = way(member)? else { return Ok(None) };
+    let content = any_content(&mut Place::File(file), member)?;
+    let (archive, of_fallback) = (file.try_clone()?, file.try_clone()?);
+    let (member, options, threads) = (member.clone(), options.clone(), options.get_threads());
+    let blocks = PackedBlocks::new(Home::Own(archive), content, index, make, threads);
+    Ok(Some(blocks.with_fallback(Box::new(move || Ok(unpacked(&of_fallback, &member, &options)?.0)))))
+}
+
+/// A file without a name with all that a member unpacks to, and how much that is.
+pub(super) fn unpacked(file: &File, member: &Member, options: &ReadOptions) -> Result<(File, u64)> {
+    let unpacked = unnamed(&std::env::temp_dir())?;
+    let len = copy_raw(Place::File(file), member, options, &mut &unpacked)?;
+    Ok((unpacked, len))
 }
 
 #[cfg(feature = "zip-methods")]
@@ -443,11 +484,13 @@ impl Observer for Pieces {
 }
 
 /// Opens a member, calls with its unpacked bytes, and compares size and checksum.
+///
+/// It may call twice, if it finds out only afterwards that what came was wrong.
 fn open<T>(
     mut place: Place<'_>,
     member: &Member,
     options: &ReadOptions,
-    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+    call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     /// Up to this size, a member is read at once with the record in front of it.
     const SMALL: u64 = 64 << 10;
@@ -467,14 +510,27 @@ fn open_at<T>(
     mut place: Place<'_>,
     member: &Member,
     options: &ReadOptions,
-    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
+    mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = any_content(&mut place, member)?;
-    let unpacker = match unpacker(member)? {
-        Way::Own(unpacker) => unpacker,
+    let make = match way(member)? {
+        Way::Stored => None,
+        Way::Own(make) => Some(make),
         #[cfg(feature = "zip-methods")]
         Way::Crate => return foreign::open(&mut place, (member, content), options, call),
     };
+    if let Some(blocks) = make.and_then(|make| blocks(&place, member, content, make, options)) {
+        let taken = call(&mut Source::of_blocks(&blocks));
+        let checked = match &taken {
+            Ok(_) => blocks.check_rest(options.get_threads()),
+            Err(_) => Ok(()),
+        };
+        if !blocks.is_wrong() {
+            return checked.and(taken);
+        }
+        // The index is not one of this content, whoever made it: the content itself is what counts.
+    }
+    let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
     let seen = Pieces::default();
     let taken = match unpacker {

@@ -11,10 +11,9 @@ use super::archive::{self, Archive, NpzMember, Place};
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
 use crate::io::FromPayload;
-use crate::io::change::unnamed;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
-use crate::parts::NpyFile;
+use crate::parts::{MemberBytes, NpyFile};
 use crate::transfer;
 
 /// An archive in a file, which is read by position: as many threads as like can read from it at once.
@@ -162,9 +161,11 @@ impl NpzFile {
 
     /// Opens an array as [`NpyFile::open`] opens a file: for slices, chunks and walks in bounded memory.
     ///
-    /// A stored member is read where it is in the archive. One that is compressed is unpacked once, into a file without a name in
-    /// the system's folder for temporary files, which takes as much room there as the array. Its checksum is compared then; that of
-    /// a stored member is not, since not all of it may be read: [`NpzFile::verify`] does that.
+    /// A stored member is read where it is in the archive, and so is a large one that this library has compressed: it has an index of
+    /// blocks of 1 MiB, of which those that a part needs are unpacked, and each compared with its own checksum. Any other compressed
+    /// member is unpacked once, into a file without a name in the system's folder for temporary files, which takes as much room there
+    /// as the array; its checksum is compared then. That of a stored member is not, since not all of it may be read:
+    /// [`NpzFile::verify`] does that.
     ///
     /// # Errors
     ///
@@ -206,24 +207,27 @@ impl NpzFile {
     }
 
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
-        let mut place = Place::File(&self.file);
-        let (file, range) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content =
-                archive::content(&mut place, member).map_err(|error| error.at_member(&member.name))?;
-            (self.file.try_clone()?, content..content + member.packed)
+        let place = || Place::File(&self.file);
+        let named = |error: Error| error.at_member(&member.name);
+        let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
+            let content = archive::content(&mut place(), member).map_err(named)?;
+            (self.file.try_clone()?, MemberBytes::Range(content..content + member.packed))
         } else {
             // What the header promises and the member has not is found out before there is a file.
-            let found = archive::peek(place.again(), member, &self.options)?.header;
+            let found = archive::peek(place(), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
-                let error = transfer::truncated(&found, member.size);
-                return Err(error.at_member(&member.name));
+                return Err(named(transfer::truncated(&found, member.size)));
             }
-            let file = unnamed(&std::env::temp_dir())?;
-            let len = archive::copy_raw(place, member, &self.options, &mut &file)?;
-            (file, 0..len)
+            match archive::blocks_of_file(&self.file, member, &self.options).map_err(named)? {
+                Some(blocks) => (self.file.try_clone()?, MemberBytes::Blocks(blocks)),
+                None => {
+                    let (file, len) = archive::unpacked(&self.file, member, &self.options)?;
+                    (file, MemberBytes::Range(0..len))
+                }
+            }
         };
-        NpyFile::member(file, self.path.as_deref(), (&member.name, range), &self.options)
+        NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
     }
 
     /// Reads a member, be it an array or not, and compares its size and checksum.

@@ -7,12 +7,10 @@ use std::path::Path;
 
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
-use crate::codec::Sum;
+use crate::codec::{BlockIndex, Packing, Sum};
 use crate::error::{ErrorKind, Result};
 use crate::io::change;
-use crate::transfer::{Deflate, Deflaters, Sink, os};
-#[cfg(feature = "zstd")]
-use crate::transfer::{Zstd, ZstdEncoder};
+use crate::transfer::{Pack, Packers, Sink, os};
 use crate::zip::{self, Member, Method};
 
 /// Up to this size, an array is made in memory and put in a row with others.
@@ -62,9 +60,7 @@ struct ArchiveState {
     /// With each, whether size and checksum follow it.
     members: Vec<(Member, bool)>,
     comment: Vec<u8>,
-    deflaters: Option<Deflaters>,
-    #[cfg(feature = "zstd")]
-    zstd: Option<ZstdEncoder>,
+    packers: Option<Packers>,
 }
 
 impl<W: Write> NpzWriter<W> {
@@ -225,15 +221,17 @@ impl<W: Write> NpzWriter<W> {
     ) -> Result<bool> {
         let mut content = Vec::new();
         store_npy_into(array, Sink::of(&mut content), options.get_write())?;
-        let mut sum = Sum::default();
-        sum.add(&content);
-        (member.crc, member.size) = (sum.get(), sum.len());
-        if member.method != Method::Stored {
+        if let Some(packing) = packing(options) {
             let mut packed = Vec::new();
-            self.rows.pack(&mut Sink::of(&mut packed), options, |packer| Ok(packer.write_all(&content)?))?;
+            let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
+            set_packed(member, &self.rows.pack(&mut Sink::of(&mut packed), packing, options, write)?);
             content = packed;
+        } else {
+            let mut sum = Sum::default();
+            sum.add(&content);
+            set_stored(member, &sum);
         }
-        (member.packed, member.offset) = (content.len() as u64, self.rows.len);
+        member.offset = self.rows.len;
         let record = zip::local_record(member, &[], self.rows.start + self.rows.len, zip::Sizes::Here);
         self.is_broken = true; // if the row cannot be written
         self.write_row(&record)?;
@@ -258,7 +256,7 @@ impl<W: Write> NpzWriter<W> {
             let mut see = |bytes: &[u8]| sum.add(bytes);
             let options = options.get_write().without_progress();
             store_npy_into(array, Sink::of(&mut std::io::sink()).seen_by(&mut see), &options)?;
-            (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
+            set_stored(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - SPARE;
         let sizes = if self.rows.can_patch || is_known {
@@ -275,20 +273,19 @@ impl<W: Write> NpzWriter<W> {
         self.write_row(&record)?;
         self.flush_row()?;
         let known = is_known.then_some((member.crc, member.size, member.packed));
-        let mut sum = Sum::default();
-        let mut see = |bytes: &[u8]| sum.add(bytes);
         let mut sink = Sink::of(&mut self.writer);
-        let packed = match member.method {
-            Method::Stored => {
-                store_npy_into(array, sink.seen_by(&mut see), options.get_write())?;
-                sum.len()
-            }
-            _ => self.rows.pack(&mut sink, options, |mut packer| {
-                store_npy_into(array, Sink::of(&mut packer).seen_by(&mut see), options.get_write())
-            })?,
-        };
-        (member.crc, member.size, member.packed) = (sum.get(), sum.len(), packed);
-        self.rows.len += packed;
+        if let Some(packing) = packing(options) {
+            let write = |mut packer: &mut dyn Write| {
+                store_npy_into(array, Sink::of(&mut packer), options.get_write())
+            };
+            set_packed(member, &self.rows.pack(&mut sink, packing, options, write)?);
+        } else {
+            let mut sum = Sum::default();
+            let mut see = |bytes: &[u8]| sum.add(bytes);
+            store_npy_into(array, sink.seen_by(&mut see), options.get_write())?;
+            set_stored(member, &sum);
+        }
+        self.rows.len += member.packed;
         if let Some(known) = known {
             if known != (member.crc, member.size, member.packed) {
                 let reason = "the array has changed while it was written".into();
@@ -347,49 +344,43 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl ArchiveState {
-    /// Packs what `write` writes; says how many bytes it takes then.
+    /// Compresses what `write` writes.
     fn pack(
         &mut self,
         sink: &mut Sink<'_>,
+        packing: Packing,
         options: &NpzOptions,
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
-    ) -> Result<u64> {
-        match options.get_compression() {
-            Compression::Stored => unreachable!("the caller stores it"),
-            Compression::Deflated(level) => {
-                let mut deflate = Deflate::new(sink, self.deflaters(level, options));
-                write(&mut deflate)?;
-                deflate.finish()
-            }
-            #[cfg(feature = "zstd")]
-            Compression::Zstd(level) => {
-                let threads = options.get_write().get_threads();
-                let encoder = match self.zstd.take() {
-                    Some(encoder) if encoder.is_for(level, threads) => encoder,
-                    _ => ZstdEncoder::new(level, threads)?,
-                };
-                let mut zstd = Zstd::new(sink, self.zstd.insert(encoder))?;
-                write(&mut zstd)?;
-                zstd.finish()
-            }
-        }
-    }
-
-    /// What deflates with this level.
-    fn deflaters(&mut self, level: u32, options: &NpzOptions) -> &Deflaters {
-        let threads = options.get_write().get_threads();
-        match &mut self.deflaters {
-            Some(deflaters) if deflaters.is_for(level, threads) => {}
-            other => *other = Some(Deflaters::new(level, threads)),
-        }
-        self.deflaters.as_ref().expect("it has just been put there")
+    ) -> Result<BlockIndex> {
+        let packers = match self.packers.take() {
+            Some(packers) if packers.packing() == packing => packers,
+            _ => Packers::new(packing),
+        };
+        let mut pack = Pack::new(sink, self.packers.insert(packers), options.get_write().get_threads());
+        write(&mut pack)?;
+        pack.finish()
     }
 }
 
-impl std::fmt::Debug for Deflaters {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Deflaters of level {}", self.level())
+/// How the options want members compressed.
+fn packing(options: &NpzOptions) -> Option<Packing> {
+    match options.get_compression() {
+        Compression::Stored => None,
+        Compression::Deflated(level) => Some(Packing::Deflate(level)),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(level) => Some(Packing::Zstd(level)),
     }
+}
+
+/// Notes what has been stored as it is.
+fn set_stored(member: &mut Member, sum: &Sum) {
+    (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
+}
+
+/// Notes what has been compressed, and where its blocks are.
+fn set_packed(member: &mut Member, index: &BlockIndex) {
+    (member.crc, member.size, member.packed) = (index.sum().get(), index.sum().len(), index.packed());
+    member.extra = zip::index_field(index);
 }
 
 /// A member that is about to be written.

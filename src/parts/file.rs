@@ -80,13 +80,34 @@ pub type RaFile = ArrayFile<Ra>;
 pub struct ArrayFile<F: ArrayFormat> {
     pub(super) file: File,
     path: Option<PathBuf>,
-    /// Of a member of an archive, its name and the bytes of the file that it is in.
-    member: Option<(String, Range<u64>)>,
+    /// Of a member of an archive, its name and where its bytes are.
+    member: Option<(String, MemberBytes)>,
     /// Holds the lock of who changes some elements, if the file was opened for that.
     pub(super) locked: Option<Locked>,
     found: F::Found,
     data_offset: usize,
     pub(super) options: ReadOptions,
+}
+
+/// Where the bytes of a member are.
+#[derive(Debug)]
+pub(crate) enum MemberBytes {
+    /// In these bytes of the file.
+    #[cfg_attr(not(feature = "npz"), expect(dead_code, reason = "only an archive has members"))]
+    Range(Range<u64>),
+    /// In the blocks of a compressed member.
+    #[cfg(feature = "npz")]
+    Blocks(transfer::PackedBlocks<'static>),
+}
+
+impl MemberBytes {
+    fn source<'a>(&'a self, file: &'a File) -> Source<'a> {
+        match self {
+            Self::Range(range) => Source::part_of_file(file, range.clone()),
+            #[cfg(feature = "npz")]
+            Self::Blocks(blocks) => Source::of_blocks(blocks),
+        }
+    }
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -149,7 +170,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     fn of(
         file: File,
-        member: Option<(String, Range<u64>)>,
+        member: Option<(String, MemberBytes)>,
         (found, data_offset): (F::Found, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
@@ -169,7 +190,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// The bytes of the array, wherever they are.
     pub(crate) fn anywhere(&self) -> Anywhere<'_> {
-        Anywhere::File(&self.file, self.start() + self.data_offset as u64)
+        let at = self.data_offset as u64;
+        match &self.member {
+            None => Anywhere::File(&self.file, at),
+            Some((_, MemberBytes::Range(range))) => Anywhere::File(&self.file, range.start + at),
+            #[cfg(feature = "npz")]
+            Some((_, MemberBytes::Blocks(blocks))) => Anywhere::Blocks(blocks, at),
+        }
     }
 
     /// An error if the file is shorter than its array.
@@ -182,15 +209,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Self { locked: Some(locked), path: Some(path.to_owned()), ..self }
     }
 
-    /// Where in the file its first byte is.
-    fn start(&self) -> u64 {
-        self.member.as_ref().map_or(0, |(_, range)| range.start)
-    }
-
     /// How many bytes there are, header included.
     fn file_len(&self) -> Result<u64> {
-        let len = self.file.metadata().map_err(|error| self.at_path(error.into()))?.len();
-        Ok(self.member.as_ref().map_or(len, |(_, range)| range.end.min(len).saturating_sub(range.start)))
+        let len = || Ok(self.file.metadata().map_err(|error| self.at_path(error.into()))?.len());
+        match &self.member {
+            None => len(),
+            Some((_, MemberBytes::Range(range))) => Ok(range.end.min(len()?).saturating_sub(range.start)),
+            #[cfg(feature = "npz")]
+            Some((_, MemberBytes::Blocks(blocks))) => Ok(blocks.len()),
+        }
     }
 
     fn check_length(&self, need: u64) -> Result<()> {
@@ -230,11 +257,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn refresh(&mut self) -> Result<bool> {
         let read = || {
             let mut file = &self.file;
-            if let Some((_, range)) = &self.member {
-                return io::read_header::<F>(
-                    &mut Source::part_of_file(file, range.clone()),
-                    self.options.get_limits(),
-                );
+            if let Some((_, bytes)) = &self.member {
+                return io::read_header::<F>(&mut bytes.source(file), self.options.get_limits());
             }
             file.rewind()?;
             io::read_header_of_file::<F>(&mut Source::of(&mut file), self.options.get_limits())
@@ -553,12 +577,11 @@ impl NpyFile {
     pub(crate) fn member(
         file: File,
         path: Option<&Path>,
-        (name, range): (&str, Range<u64>),
+        (name, bytes): (&str, MemberBytes),
         options: &ReadOptions,
     ) -> Result<Self> {
-        let found =
-            io::read_header::<Npy>(&mut Source::part_of_file(&file, range.clone()), options.get_limits());
-        let made = found.and_then(|found| Self::of(file, Some((name.to_owned(), range)), found, options));
+        let found = io::read_header::<Npy>(&mut bytes.source(&file), options.get_limits());
+        let made = found.and_then(|found| Self::of(file, Some((name.to_owned(), bytes)), found, options));
         Ok(Self { path: path.map(Path::to_owned), ..made.map_err(|error| error.at_member(name))? })
     }
 

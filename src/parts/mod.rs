@@ -9,5 +9,7 @@ mod select;
 mod write;
 
 pub use chunks::Chunks;
+#[cfg(feature = "npz")]
+pub(crate) use file::MemberBytes;
 pub use file::{ArrayFile, NpyFile, RaFile};
 pub(crate) use select::Selection;

@@ -6,10 +6,12 @@
 
 mod block;
 #[cfg(feature = "npz")]
-mod deflate;
+mod blocks;
 mod each;
 mod gather;
 pub(crate) mod os;
+#[cfg(feature = "npz")]
+mod pack;
 mod pick;
 mod pipeline;
 mod read;
@@ -20,15 +22,15 @@ pub(crate) mod tiles;
 #[cfg(feature = "npz")]
 mod unpack;
 mod write;
-#[cfg(feature = "zstd")]
-mod zstd;
 
 pub(crate) use block::Block;
 #[cfg(feature = "npz")]
-pub(crate) use deflate::{Deflate, Deflaters};
+pub(crate) use blocks::{Home, PackedBlocks, cut};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use gather::turn;
+#[cfg(feature = "npz")]
+pub(crate) use pack::{Pack, Packers};
 pub(crate) use pick::ByteRuns;
 pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
@@ -40,8 +42,6 @@ pub(crate) use source::{Anywhere, Source};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};
-#[cfg(feature = "zstd")]
-pub(crate) use zstd::{Zstd, ZstdEncoder};
 
 use crate::error::{ErrorKind, Result};
 

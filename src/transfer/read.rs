@@ -219,7 +219,12 @@ fn load_all(
         Some(positioned) => {
             let most = if source.is_scattered() { PIECE / 16 } else { PIECE };
             let piece = if bytes < 2 * most { usize::MAX } else { most };
-            load_parts(positioned, header, part.split(piece), touches, options)?;
+            // What is unpacked in blocks comes in blocks that are in the cache anyway.
+            let (first, piece, most) = match source.seams() {
+                Some((first, step)) => (first, step, usize::MAX),
+                None => (piece, piece, if touches { BLOCK } else { usize::MAX }),
+            };
+            load_parts(positioned, header, part.split(first, piece), most, options)?;
             source.advance(bytes as u64);
             Ok(())
         }
@@ -233,18 +238,17 @@ fn load_stream(
     mut part: MemoryPart<'_>,
     touches: bool,
 ) -> Result<()> {
-    let touches = touches || source.is_seen();
-    load_part(&mut part, header, touches, |block, _| source.fill(block))
+    let most = if touches || source.is_seen() { BLOCK } else { usize::MAX };
+    load_part(&mut part, header, most, |block, _| source.fill(block))
 }
 
-/// Loads one part; `fill` gets each block and where in the payload it belongs, and says how many bytes came.
+/// Loads one part, about `most` bytes at a time; `fill` gets each block and where in the payload it belongs, and says how many bytes came.
 fn load_part(
     part: &mut MemoryPart<'_>,
     header: &Header,
-    touches: bool,
+    most: usize,
     mut fill: impl FnMut(&mut [u8], usize) -> Result<usize>,
 ) -> Result<()> {
-    let most = if touches { BLOCK } else { usize::MAX };
     while !part.is_done() {
         let at = part.at();
         part.load(most, |block| match fill(block, at)? {
@@ -260,13 +264,13 @@ fn load_parts(
     source: Positioned<'_>,
     header: &Header,
     parts: Vec<MemoryPart<'_>>,
-    touches: bool,
+    most: usize,
     options: &ReadOptions,
 ) -> Result<()> {
     // Asking how many threads there may be takes longer than reading a small array.
     let threads = if parts.len() > 1 && os::READS_ANYWHERE { options.get_threads() } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
-        load_part(&mut part, header, touches, |block, at| source.fill_at(block, at))
+        load_part(&mut part, header, most, |block, at| source.fill_at(block, at))
     };
     let threads = threads.min(parts.len());
     share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))

@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::ByteRuns;
+#[cfg(feature = "npz")]
+use super::blocks::PackedBlocks;
 use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, ProgressCounter};
@@ -21,6 +23,9 @@ pub(crate) struct Source<'a> {
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
+    /// A compressed member, from a position on.
+    #[cfg(feature = "npz")]
+    Blocks(&'a PackedBlocks<'a>, u64),
     /// Runs of bytes of an array.
     ByteRuns {
         array: Anywhere<'a>,
@@ -36,10 +41,13 @@ pub(crate) enum Anywhere<'a> {
     Bytes(&'a [u8]),
     /// In a file, at this place.
     File(&'a File, u64),
+    /// In a compressed member, at this place.
+    #[cfg(feature = "npz")]
+    Blocks(&'a PackedBlocks<'a>, u64),
 }
 
 impl Anywhere<'_> {
-    fn fill_at(self, into: &mut [u8], from: u64) -> Result<usize> {
+    pub(super) fn fill_at(self, into: &mut [u8], from: u64) -> Result<usize> {
         match self {
             Self::Bytes(bytes) => {
                 let bytes = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
@@ -50,7 +58,19 @@ impl Anywhere<'_> {
             Self::File(file, place) => {
                 fill(into, |rest, at| os::read_at(file, rest, place + from + at as u64))
             }
+            #[cfg(feature = "npz")]
+            Self::Blocks(blocks, place) => blocks.fill_at(into, place + from),
         }
+    }
+
+    /// How many bytes there are.
+    pub(super) fn len(self) -> Result<u64> {
+        Ok(match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File(file, place) => file.metadata()?.len().saturating_sub(place),
+            #[cfg(feature = "npz")]
+            Self::Blocks(blocks, place) => blocks.len().saturating_sub(place),
+        })
     }
 
     /// Fills `into` with picked bytes from one of them on; says how many came.
@@ -104,6 +124,12 @@ impl<'a> Source<'a> {
         Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))
     }
 
+    /// All of a compressed member.
+    #[cfg(feature = "npz")]
+    pub(crate) fn of_blocks(blocks: &'a PackedBlocks<'a>) -> Self {
+        Self::from(Origin::Blocks(blocks, 0))
+    }
+
     /// A stream of which so many bytes are there to be read.
     pub(crate) fn part_of_stream(stream: &'a mut dyn Read, len: u64) -> Self {
         Self::from(Origin::Stream(stream, Some(len)))
@@ -119,6 +145,25 @@ impl<'a> Source<'a> {
         /// From this on, it is the bytes that take the time, and not the calls.
         const LONG: usize = 64 << 10;
         matches!(self.origin, Origin::ByteRuns { runs, .. } if runs.run() < LONG)
+    }
+
+    /// Where it is best cut for several threads: so many bytes after the place of the source, and each time so many later. `None`
+    /// where it does not matter.
+    pub(super) fn seams(&self) -> Option<(usize, usize)> {
+        #[cfg(feature = "npz")]
+        {
+            let (blocks, at) = match self.origin {
+                Origin::Blocks(blocks, at) => (blocks, at),
+                Origin::ByteRuns { array: Anywhere::Blocks(blocks, place), runs } => {
+                    (blocks, place + runs.find(self.passed).0)
+                }
+                _ => return None,
+            };
+            let step = blocks.step();
+            return Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?));
+        }
+        #[cfg(not(feature = "npz"))]
+        None
     }
 
     fn from(origin: Origin<'a>) -> Self {
@@ -151,6 +196,8 @@ impl<'a> Source<'a> {
         match &self.origin {
             Origin::Bytes(slice) => Some(slice.get().len() as u64),
             Origin::File(file) => Some(file.end.saturating_sub(file.at)),
+            #[cfg(feature = "npz")]
+            Origin::Blocks(blocks, at) => Some(blocks.len().saturating_sub(*at)),
             Origin::ByteRuns { runs, .. } => Some(runs.len().saturating_sub(self.passed)),
             Origin::Stream(_, left) => *left,
         }
@@ -189,6 +236,8 @@ impl<'a> Source<'a> {
         let origin = match &self.origin {
             Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
             Origin::File(file) => Fixed::File(*file),
+            #[cfg(feature = "npz")]
+            Origin::Blocks(blocks, at) => Fixed::Blocks(blocks, *at),
             Origin::ByteRuns { array, runs } => Fixed::ByteRuns { array: *array, runs },
             Origin::Stream(..) => return None,
         };
@@ -222,6 +271,8 @@ impl<'a> Source<'a> {
         match &mut self.origin {
             Origin::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
             Origin::File(file) => file.at += bytes,
+            #[cfg(feature = "npz")]
+            Origin::Blocks(_, at) => *at += bytes,
             Origin::ByteRuns { .. } => {}
             Origin::Stream(_, left) => *left = left.map(|left| left.saturating_sub(bytes)),
         }
@@ -278,7 +329,12 @@ pub(crate) struct Positioned<'a> {
 enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
-    ByteRuns { array: Anywhere<'a>, runs: &'a ByteRuns },
+    #[cfg(feature = "npz")]
+    Blocks(&'a PackedBlocks<'a>, u64),
+    ByteRuns {
+        array: Anywhere<'a>,
+        runs: &'a ByteRuns,
+    },
 }
 
 impl<'a> Positioned<'a> {
@@ -286,7 +342,7 @@ impl<'a> Positioned<'a> {
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self.origin {
             Fixed::Bytes(bytes) => Some(bytes),
-            Fixed::File(_) | Fixed::ByteRuns { .. } => None,
+            _ => None,
         }
     }
 
@@ -299,6 +355,8 @@ impl<'a> Positioned<'a> {
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 Anywhere::File(file.file, file.at).fill_at(&mut into[..most], from as u64)?
             }
+            #[cfg(feature = "npz")]
+            Fixed::Blocks(blocks, at) => Anywhere::Blocks(blocks, at).fill_at(into, from as u64)?,
             Fixed::ByteRuns { array, runs } => {
                 let at = self.passed + from as u64;
                 let left = runs.len().saturating_sub(at);
@@ -327,7 +385,7 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
     if let (Anywhere::File(file, start), true) = (array, runs.is_listed()) {
         return fill_listed((file, start), runs, into, from);
     }
-    let is_file = matches!(array, Anywhere::File(..)); // of memory, each run costs no more than itself
+    let is_memory = matches!(array, Anywhere::Bytes(..)); // where each run costs no more than itself
     let mut scratch = Vec::new();
     let mut filled = 0;
     while filled < into.len() {
@@ -336,7 +394,7 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
         let (stride, neighbours) = runs.neighbours(at);
         let rest = &mut into[filled..];
         let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
-        let together = match is_file && is_whole && stride.saturating_sub(left as u64) <= GAP {
+        let together = match !is_memory && is_whole && stride.saturating_sub(left as u64) <= GAP {
             true => neighbours.min(rest.len() / left).min((SPAN / stride) as usize),
             false => 1,
         };

@@ -11,9 +11,12 @@ mod write;
 
 use std::fmt;
 
-pub(crate) use parse::{End, LOCAL_SIZE, TAIL, check_local, directory, extra_len, find_end, own_fields};
+pub(crate) use parse::{
+    End, LOCAL_SIZE, TAIL, block_index, check_local, directory, extra_len, find_end, own_fields,
+};
 pub(crate) use write::{
-    MADE_BY, Sizes, VERSION, descriptor, directory_end, directory_record, fits, local_record, patch,
+    MADE_BY, Sizes, VERSION, descriptor, directory_end, directory_record, fits, index_field, local_record,
+    patch,
 };
 
 /// The method by which a member of an archive is compressed.
@@ -146,15 +149,10 @@ impl Member {
         if self.method.number() != AES {
             return None;
         }
-        let mut extra = &self.extra[..];
-        while let Some((head, rest)) = extra.split_first_chunk::<4>() {
-            let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
-            if let ([0x01, 0x99], [_, _, b'A', b'E', _, method @ ..]) = (&head[..2], &rest[..len]) {
-                return method.first_chunk().map(|method| Method::of(u16::from_le_bytes(*method)));
-            }
-            extra = &rest[len..];
+        match parse::field(&self.extra, AES_FIELD)? {
+            [_, _, b'A', b'E', _, low, high, ..] => Some(Method::of(u16::from_le_bytes([*low, *high]))),
+            _ => None,
         }
-        None
     }
 }
 
@@ -180,6 +178,7 @@ impl Member {
 const ENCRYPTED: u16 = 1;
 /// The method of members that are encrypted by AES: the true one is in an extra field.
 const AES: u16 = 99;
+const AES_FIELD: u16 = 0x9901;
 /// Sizes and checksum follow the content.
 const DESCRIPTOR: u16 = 1 << 3;
 const PATCH: u16 = 1 << 5;
@@ -193,5 +192,7 @@ const END64: u32 = 0x0606_4B50;
 const LOCATOR64: u32 = 0x0706_4B50;
 /// The extra field that holds numbers of 64 bits.
 const EXTRA64: u16 = 1;
+/// The extra field that says where the blocks of a member are. `docs/format.md` describes it.
+const INDEX: u16 = u16::from_le_bytes(*b"nd");
 /// The extra field that only fills up: the one that Android's tools have for it.
 const FILL: u16 = 0xD935;

@@ -1,9 +1,10 @@
 //! Reading an archive's records.
 
 use super::{
-    CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, FILL, LOCAL, LOCATOR64, Member, Method, PATCH,
-    STRONGLY_ENCRYPTED, name,
+    CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member, Method,
+    PATCH, STRONGLY_ENCRYPTED, name,
 };
+use crate::codec::BlockIndex;
 use crate::error::{ErrorKind, Result};
 
 /// How many of a file's last bytes [`find_end`] wants: the end record with the longest comment, and the two records for
@@ -246,15 +247,25 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
 }
 
 /// The content of the extra field for numbers of 64 bits; empty if there is none.
-fn extra64(mut extra: &[u8]) -> &[u8] {
+fn extra64(extra: &[u8]) -> &[u8] {
+    field(extra, EXTRA64).unwrap_or_default()
+}
+
+/// The content of the first extra field of a kind.
+pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
     while let Some((head, rest)) = extra.split_first_chunk::<4>() {
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
-        if [head[0], head[1]] == EXTRA64.to_le_bytes() {
-            return &rest[..len];
+        if [head[0], head[1]] == id.to_le_bytes() {
+            return Some(&rest[..len]);
         }
         extra = &rest[len..];
     }
-    &[]
+    None
+}
+
+/// Where the blocks of a compressed member are, if the directory says it of just this content.
+pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
+    BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed)
 }
 
 /// The extra fields of a record but those that are made anew when it is written again.

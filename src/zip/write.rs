@@ -1,7 +1,8 @@
 //! Writing an archive's records. Every member has room for sizes of 64 bits in front of it, as NumPy's have, so that
 //! nothing has to be known before it is written.
 
-use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, FILL, LOCAL, LOCATOR64, Member};
+use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member};
+use crate::codec::BlockIndex;
 
 /// Members begin at multiples of this, so that they can be mapped.
 const ALIGN: u64 = 64;
@@ -10,7 +11,6 @@ pub(crate) const VERSION: u16 = 45;
 /// The same, on Unix, whose permissions the attributes hold.
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
-/// Puts numbers behind one another.
 /// Whether a member's fields can be written again, with those for numbers of 64 bits.
 pub(crate) fn fits(member: &Member, extra: &[u8]) -> bool {
     const LARGE: usize = 4 + 3 * 8;
@@ -28,6 +28,7 @@ pub(crate) enum Sizes {
     FollowLong,
 }
 
+/// Numbers one after another.
 #[derive(Default)]
 struct Record(Vec<u8>);
 
@@ -46,6 +47,14 @@ impl Record {
         self.0.extend(number.to_le_bytes());
         self
     }
+}
+
+/// The extra field with the index of a member's blocks; nothing of a member that needs none.
+pub(crate) fn index_field(index: &BlockIndex) -> Vec<u8> {
+    let Some(field) = index.to_field() else { return Vec::new() };
+    let mut record = Record::default().u16(INDEX).u16(short(field.len()));
+    record.0.extend(field);
+    record.0
 }
 
 fn saturated(number: u64) -> u32 {

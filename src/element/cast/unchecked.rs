@@ -122,13 +122,20 @@ impl<'a> Part<'a> {
         self
     }
 
-    /// The same memory in pieces of about so many bytes, which can be loaded at the same time.
-    pub(crate) fn split(self, piece: usize) -> Vec<Self> {
+    /// The same memory in pieces that can be loaded at the same time: a first one, and others, of about so many bytes.
+    pub(crate) fn split(self, first: usize, piece: usize) -> Vec<Self> {
         let item = self.fix.item().max(1);
-        let piece = (piece / item).max(1).saturating_mul(item);
-        let Self { rest, at, fix, good } = self;
-        let pieces = rest.chunks_mut(piece).enumerate();
-        pieces.map(|(index, rest)| Part { rest, at: at + index * piece, fix, good }).collect()
+        let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
+        let Self { mut rest, mut at, fix, good } = self;
+        let mut parts = Vec::new();
+        let mut end = first;
+        while !rest.is_empty() {
+            let taken = whole(end.saturating_sub(at)).min(rest.len());
+            let (part, others) = rest.split_at_mut(taken);
+            parts.push(Part { rest: part, at, fix, good });
+            (rest, at, end) = (others, at + taken, end.saturating_add(piece));
+        }
+        parts
     }
 
     /// Where the memory is, for advice to the system.

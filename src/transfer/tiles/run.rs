@@ -64,10 +64,9 @@ impl Move<'_> {
                 pick(source, tile.from as usize, &axes.collect::<Vec<_>>(), from, bytes);
                 order.sort_unstable(); // it is as the target wants it
             }
-            Anywhere::File(file, start) => {
-                if self.source.fill_picked(&picked, bytes, 0)? < bytes.len() {
-                    let have = file.metadata()?.len().saturating_sub(start);
-                    return Err(truncated(self.header, have));
+            source => {
+                if source.fill_picked(&picked, bytes, 0)? < bytes.len() {
+                    return Err(truncated(self.header, source.len()?));
                 }
             }
         }

@@ -1,0 +1,197 @@
+//! The blocks of a compressed member, each of which can be unpacked alone: how long they are, and what they contain.
+//!
+//! An archive that we write has this index as an extra field of the member's record in the directory. `docs/format.md` describes it.
+
+use super::Sum;
+
+/// How many bytes a block has before it is compressed: all but the last.
+pub(crate) const STEP: usize = 1 << 20;
+/// With this many, the field and those for large members fit into the 65,535 bytes that a record has for them.
+const MOST: usize = 8120;
+const VERSION: u8 = 1;
+/// What the field has before the blocks.
+const HEAD: usize = 22;
+
+/// Where the blocks of a compressed stream begin, and their checksums.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockIndex {
+    /// How many bytes each block has before it is compressed. The last may be shorter.
+    step: u64,
+    blocks: Vec<Block>,
+    sum: Sum,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// Where the block begins in the compressed stream, and how long it is there.
+    at: u64,
+    packed: u64,
+    sum: Sum,
+}
+
+impl Default for BlockIndex {
+    fn default() -> Self {
+        Self { step: STEP as u64, blocks: Vec::new(), sum: Sum::default() }
+    }
+}
+
+impl BlockIndex {
+    /// Adds the next block, with its length in the stream. All blocks but the last have [`STEP`] bytes.
+    pub(crate) fn push(&mut self, packed: u64, sum: Sum) {
+        self.sum.append(&sum);
+        match self.blocks.last_mut() {
+            Some(last) if last.sum.len() < self.step => {
+                last.packed += packed;
+                last.sum.append(&sum);
+            }
+            _ => self.blocks.push(Block { at: self.packed(), packed, sum }),
+        }
+        // A full index goes on with blocks of twice the length, so that it fits whatever the member's size.
+        if self.blocks.len() > MOST {
+            self.step *= 2;
+            let mut joined: Vec<Block> = Vec::with_capacity(MOST);
+            for block in self.blocks.drain(..) {
+                match joined.last_mut() {
+                    Some(last) if last.sum.len() < self.step => {
+                        last.packed += block.packed;
+                        last.sum.append(&block.sum);
+                    }
+                    _ => joined.push(block),
+                }
+            }
+            self.blocks = joined;
+        }
+    }
+
+    /// The checksum and length of everything.
+    pub(crate) fn sum(&self) -> &Sum {
+        &self.sum
+    }
+
+    /// How long the compressed blocks are together.
+    pub(crate) fn packed(&self) -> u64 {
+        self.blocks.last().map_or(0, |last| last.at + last.packed)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The bytes of a block in the compressed stream.
+    pub(crate) fn packed_range(&self, index: usize) -> std::ops::Range<u64> {
+        let block = &self.blocks[index];
+        block.at..block.at + block.packed
+    }
+
+    /// How many bytes a block unpacks to, and their checksum.
+    pub(crate) fn content(&self, index: usize) -> &Sum {
+        &self.blocks[index].sum
+    }
+
+    pub(crate) fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The content of the extra field; `None` if there is only one block, or one that is longer than the field can say.
+    pub(crate) fn to_field(&self) -> Option<Vec<u8>> {
+        if self.blocks.len() < 2 {
+            return None;
+        }
+        let mut field = vec![VERSION, self.step.ilog2() as u8];
+        field.extend(self.sum.get().to_le_bytes());
+        field.extend(self.sum.len().to_le_bytes());
+        field.extend(self.packed().to_le_bytes());
+        for block in &self.blocks {
+            field.extend(u32::try_from(block.packed).ok()?.to_le_bytes());
+            field.extend(block.sum.get().to_le_bytes());
+        }
+        Some(field)
+    }
+
+    /// The index that a field holds, if it is one of the member with this checksum, and these lengths unpacked and packed. Another
+    /// program that replaces a member and keeps its fields makes an index of what is no longer there.
+    pub(crate) fn of_field(field: &[u8], crc: u32, size: u64, packed: u64) -> Option<Self> {
+        let (head, mut rest) = field.split_at_checked(HEAD)?;
+        let mut stated = vec![VERSION, *head.get(1)?];
+        stated.extend(crc.to_le_bytes());
+        stated.extend(size.to_le_bytes());
+        stated.extend(packed.to_le_bytes());
+        let step = 1u64.checked_shl(head[1].into()).filter(|step| *step >= STEP as u64)?;
+        let count = size.div_ceil(step);
+        if head != stated || count < 2 || rest.len() as u64 != count.checked_mul(8)? {
+            return None;
+        }
+        let mut index = Self { step, ..Self::default() };
+        let mut at = 0;
+        while let Some((block, more)) = rest.split_first_chunk::<8>() {
+            let [packed, crc] =
+                [0, 4].map(|from| u32::from_le_bytes([0, 1, 2, 3].map(|byte| block[from + byte])));
+            let sum = Sum::of(crc, (size - index.sum.len()).min(step));
+            index.sum.append(&sum);
+            index.blocks.push(Block { at, packed: packed.into(), sum });
+            at += u64::from(packed);
+            rest = more;
+        }
+        (index.sum.get() == crc && at == packed).then_some(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum_of(bytes: &[u8]) -> Sum {
+        let mut sum = Sum::default();
+        sum.add(bytes);
+        sum
+    }
+
+    #[test]
+    fn a_field_is_only_that_of_its_member() {
+        let content: Vec<u8> = (0..3 * STEP + 5).map(|index| (index % 251) as u8).collect();
+        let mut index = BlockIndex::default();
+        for block in content.chunks(STEP) {
+            index.push(block.len() as u64 / 7, sum_of(block));
+        }
+        let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed());
+        assert_eq!(index.sum().get(), crc);
+        let field = index.to_field().unwrap();
+        assert_eq!(field.len(), HEAD + 4 * 8);
+        let found = BlockIndex::of_field(&field, crc, size, packed).unwrap();
+        assert_eq!((found.len(), found.step()), (4, STEP as u64));
+        assert_eq!(found.packed_range(3), 3 * (STEP as u64 / 7)..packed);
+        assert_eq!(found.content(3).len(), 5);
+
+        let is_refused =
+            |field: &[u8], crc, size, packed| BlockIndex::of_field(field, crc, size, packed).is_none();
+        assert!(is_refused(&field, crc ^ 1, size, packed));
+        assert!(is_refused(&field, crc, size + 1, packed));
+        assert!(is_refused(&field, crc, size, packed - 1));
+        for length in 0..field.len() {
+            assert!(is_refused(&field[..length], crc, size, packed));
+        }
+        for at in 0..field.len() {
+            let mut other = field.clone();
+            other[at] ^= 1;
+            // Of a length that is longer by as much as another is shorter, the content tells.
+            assert!(is_refused(&other, crc, size, packed), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn the_step_grows_so_that_the_field_fits() {
+        let mut index = BlockIndex::default();
+        let block = Sum::of(0x1234_5678, STEP as u64);
+        let count = 5 * MOST as u64 + 1;
+        (0..count).for_each(|_| index.push(1000, block.clone()));
+        assert_eq!(index.step(), 8 * STEP as u64);
+        assert_eq!(index.len() as u64, count.div_ceil(8));
+        let size = count * STEP as u64;
+        assert_eq!((index.sum().len(), index.packed()), (size, count * 1000));
+        let field = index.to_field().unwrap();
+        assert!(field.len() + 4 + 28 <= usize::from(u16::MAX), "{}", field.len());
+        let found = BlockIndex::of_field(&field, index.sum().get(), size, index.packed()).unwrap();
+        assert_eq!(found.content(found.len() - 1).len(), STEP as u64);
+        assert_eq!(found.packed_range(1), 8000..16_000);
+    }
+}

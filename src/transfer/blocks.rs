@@ -1,0 +1,262 @@
+//! A compressed member of which any part can be read: its blocks are unpacked alone, by as many threads as read.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::Anywhere;
+use super::share::share_out;
+use crate::codec::{BlockIndex, Sum, Turn, Unpacker};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The bytes of a member whose blocks are known. Each block is compared with its checksum when it is unpacked.
+pub(crate) struct PackedBlocks<'a> {
+    archive: Home<'a>,
+    /// Where in the archive the compressed bytes begin.
+    start: u64,
+    index: BlockIndex,
+    make: fn() -> Result<Unpacker>,
+    idle: Mutex<Vec<Machine>>,
+    /// Blocks of which a part has been read: those used last, the newest at the end.
+    kept: Mutex<VecDeque<(usize, Arc<Mutex<Unpacked>>)>>,
+    most_kept: usize,
+    /// Which blocks have been compared.
+    is_checked: Vec<AtomicBool>,
+    /// A block is not what the index says.
+    is_wrong: AtomicBool,
+    /// Unpacks the member from its beginning, if a block is not what the index says, and the file with the result.
+    fallback: Option<Fallback<'a>>,
+    plain: OnceLock<File>,
+    unpacking: Mutex<()>,
+}
+
+/// Unpacks a whole member into a file.
+type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
+
+/// A file or memory with an archive in it.
+pub(crate) enum Home<'a> {
+    Shared(&'a File),
+    Own(File),
+    /// The bytes from this place in the archive on.
+    Bytes(&'a [u8], u64),
+}
+
+/// What unpacks a block, and room for its compressed bytes.
+struct Machine {
+    unpacker: Unpacker,
+    packed: Vec<u8>,
+}
+
+/// The content of a block, once it has been unpacked.
+#[derive(Default)]
+struct Unpacked {
+    bytes: Vec<u8>,
+    is_there: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> PackedBlocks<'a> {
+    /// The blocks of a member whose compressed bytes begin at this place. As many threads are going to read.
+    pub(crate) fn new(
+        archive: Home<'a>,
+        start: u64,
+        index: BlockIndex,
+        make: fn() -> Result<Unpacker>,
+        threads: usize,
+    ) -> Self {
+        let is_checked = (0..index.len()).map(|_| AtomicBool::new(false)).collect();
+        Self {
+            archive,
+            start,
+            index,
+            make,
+            is_checked,
+            most_kept: threads + 1, // a block that each thread is within, and the one that two of them share
+            idle: Mutex::default(),
+            kept: Mutex::default(),
+            is_wrong: AtomicBool::new(false),
+            fallback: None,
+            plain: OnceLock::new(),
+            unpacking: Mutex::default(),
+        }
+    }
+
+    /// The same with what unpacks the member from its beginning, which is what counts if the index is wrong.
+    pub(crate) fn with_fallback(self, fallback: Fallback<'a>) -> Self {
+        Self { fallback: Some(fallback), ..self }
+    }
+
+    /// How many bytes the member has.
+    pub(crate) fn len(&self) -> u64 {
+        self.index.sum().len()
+    }
+
+    pub(crate) fn step(&self) -> u64 {
+        self.index.step()
+    }
+
+    /// Whether a block was not what the index says.
+    pub(crate) fn is_wrong(&self) -> bool {
+        self.is_wrong.load(Ordering::Relaxed)
+    }
+
+    /// Compares the blocks that have not been read.
+    pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
+        let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
+        let rest: Vec<usize> = rest.collect();
+        let threads = threads.min(rest.len());
+        let check = |bytes: &mut Vec<u8>, index: usize| {
+            let Range { start, end } = self.range(index);
+            bytes.resize((end - start) as usize, 0);
+            self.unpack(index, bytes)
+        };
+        share_out(rest.into_iter(), threads, &Vec::new, &check, &mut || Ok(()))
+    }
+
+    /// Reads until `into` is full or the member ends. Returns how many bytes came.
+    pub(super) fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
+        let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
+        let wanted = into.len().min(have);
+        let mut filled = 0;
+        while filled < wanted {
+            if let Some(plain) = self.plain.get() {
+                let rest = &mut into[filled..wanted];
+                return Ok(filled + Anywhere::File(plain, 0).fill_at(rest, from + filled as u64)?);
+            }
+            let at = from + filled as u64;
+            let index = (at / self.step()) as usize;
+            let Range { start, end } = self.range(index);
+            let rest = &mut into[filled..wanted];
+            let done = if start == at && rest.len() as u64 >= end - start {
+                let part = &mut rest[..(end - start) as usize];
+                self.unpack(index, part).map(|()| part.len())
+            } else {
+                self.copy_part(index, (at - start) as usize, rest)
+            };
+            match done {
+                Ok(count) => filled += count,
+                Err(_) if self.is_wrong() && self.fallback.is_some() => self.unpack_all()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// The bytes of the member that are in a block.
+    fn range(&self, index: usize) -> Range<u64> {
+        let start = index as u64 * self.step();
+        start..start + self.index.content(index).len()
+    }
+
+    /// Copies what a block has from one of its bytes on, as far as there is room. The block is kept for the next part.
+    fn copy_part(&self, index: usize, from: usize, into: &mut [u8]) -> Result<usize> {
+        let block = self.kept(index);
+        let mut block = lock(&block);
+        if !block.is_there {
+            let len = (self.range(index).end - self.range(index).start) as usize;
+            let missing = len.saturating_sub(block.bytes.len());
+            let no_memory = |_| ErrorKind::OutOfMemory { bytes: len as u64 };
+            block.bytes.try_reserve_exact(missing).map_err(no_memory)?;
+            block.bytes.resize(len, 0);
+            self.unpack(index, &mut block.bytes)?;
+            block.is_there = true;
+        }
+        let part = &block.bytes[from..];
+        let count = part.len().min(into.len());
+        into[..count].copy_from_slice(&part[..count]);
+        Ok(count)
+    }
+
+    /// A block that is kept: who comes first unpacks it, and others wait for that.
+    fn kept(&self, index: usize) -> Arc<Mutex<Unpacked>> {
+        let mut kept = lock(&self.kept);
+        let place = kept.iter().position(|(number, _)| *number == index);
+        let block = match place.and_then(|place| kept.remove(place)) {
+            Some((_, block)) => block,
+            None if kept.len() < self.most_kept => Arc::default(),
+            // The memory of the oldest, if nobody reads from it.
+            None => match kept.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
+                Some(oldest) => {
+                    let oldest = oldest.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    Arc::new(Mutex::new(Unpacked { is_there: false, ..oldest }))
+                }
+                None => Arc::default(),
+            },
+        };
+        kept.push_back((index, Arc::clone(&block)));
+        block
+    }
+
+    /// Unpacks a block to all of `into`, and compares its checksum.
+    fn unpack(&self, index: usize, into: &mut [u8]) -> Result<()> {
+        let idle = lock(&self.idle).pop();
+        let mut machine = match idle {
+            Some(machine) => machine,
+            None => Machine { unpacker: (self.make)()?, packed: Vec::new() },
+        };
+        let Range { start, end } = self.index.packed_range(index);
+        let packed = self.archive.read(self.start + start..self.start + end, &mut machine.packed)?;
+        let turn = Turn { is_first: index == 0, is_last: index + 1 == self.index.len() };
+        let mut is_right = machine.unpacker.block(packed, turn, into);
+        if is_right {
+            let mut sum = Sum::default();
+            sum.add(into);
+            is_right = sum.get() == self.index.content(index).get();
+        }
+        lock(&self.idle).push(machine);
+        if !is_right {
+            self.is_wrong.store(true, Ordering::Relaxed);
+            let reason = format!("block {index} of the member is not what the index of its blocks says");
+            return Err(ErrorKind::BadZip { reason }.into());
+        }
+        self.is_checked[index].store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Unpacks the member from its beginning, once.
+    fn unpack_all(&self) -> Result<()> {
+        let _one = lock(&self.unpacking);
+        if let (None, Some(fallback)) = (self.plain.get(), &self.fallback) {
+            let _ = self.plain.set(fallback()?);
+        }
+        Ok(())
+    }
+}
+
+impl Home<'_> {
+    /// Some of the archive's bytes, which may be read into `room`.
+    fn read<'r>(&'r self, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
+        let file = match self {
+            Self::Bytes(bytes, at) => {
+                let place = |offset: u64| usize::try_from(offset - at).unwrap_or(usize::MAX);
+                return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
+            }
+            Self::Shared(file) => file,
+            Self::Own(file) => file,
+        };
+        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let missing = len.saturating_sub(room.len());
+        room.try_reserve(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
+        room.resize(len, 0);
+        match Anywhere::File(file, range.start).fill_at(room, 0)? {
+            filled if filled < len => Err(cut()),
+            _ => Ok(room),
+        }
+    }
+}
+
+/// The error for an archive whose records say that there is more.
+pub(crate) fn cut() -> Error {
+    ErrorKind::BadZip { reason: "it is shorter than when it was opened".into() }.into()
+}
+
+impl std::fmt::Debug for PackedBlocks<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} blocks of {} bytes", self.index.len(), self.step())
+    }
+}

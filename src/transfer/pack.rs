@@ -1,0 +1,121 @@
+//! A writer that compresses on all cores, in blocks that can be unpacked on all cores and one at a time. One after another they are
+//! one stream that any program reads, whose bytes do not depend on the number of threads or on how the content arrives.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Sink, pipeline};
+use crate::codec::{BlockIndex, Packer, Packing, STEP, Sum, Turn};
+use crate::error::Result;
+
+/// How many blocks are collected, for each thread, of content that comes in small pieces.
+const COLLECTED: usize = 2;
+
+/// The machines for one way of compressing, which can be used again.
+#[derive(Debug)]
+pub(crate) struct Packers {
+    packing: Packing,
+    idle: Mutex<Vec<Packer>>,
+}
+
+impl Packers {
+    pub(crate) fn new(packing: Packing) -> Self {
+        Self { packing, idle: Mutex::default() }
+    }
+
+    pub(crate) fn packing(&self) -> Packing {
+        self.packing
+    }
+
+    /// Makes a block, and puts its checksum after it.
+    fn block(&self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
+        let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = lock().pop();
+        let mut packer = idle.map_or_else(|| Packer::new(self.packing), Ok)?;
+        out.clear();
+        packer.block(bytes, turn, out)?;
+        lock().push(packer);
+        let mut sum = Sum::default();
+        sum.add(bytes);
+        out.extend(sum.get().to_le_bytes());
+        Ok(())
+    }
+}
+
+/// Compresses what is written to it. The stream is whole only after `finish`.
+pub(crate) struct Pack<'a, 's> {
+    sink: &'a mut Sink<'s>,
+    packers: &'a Packers,
+    threads: usize,
+    /// What has not been compressed yet.
+    pending: Vec<u8>,
+    index: BlockIndex,
+}
+
+impl<'a, 's> Pack<'a, 's> {
+    pub(crate) fn new(sink: &'a mut Sink<'s>, packers: &'a Packers, threads: usize) -> Self {
+        Self { sink, packers, threads, pending: Vec::new(), index: BlockIndex::default() }
+    }
+
+    /// Compresses what is left and ends the stream. Returns where its blocks are, and the checksum of the content.
+    pub(crate) fn finish(mut self) -> Result<BlockIndex> {
+        let pending = std::mem::take(&mut self.pending);
+        self.pack(&pending, true)?;
+        Ok(self.index)
+    }
+
+    fn pack(&mut self, bytes: &[u8], is_last: bool) -> Result<()> {
+        let blocks = bytes.len().div_ceil(STEP).max(usize::from(is_last));
+        let content = |index: usize| &bytes[index * STEP..((index + 1) * STEP).min(bytes.len())];
+        let (packers, is_first) = (self.packers, self.index.len() == 0);
+        let make = |index: usize, out: &mut Vec<u8>| {
+            let turn = Turn { is_first: is_first && index == 0, is_last: is_last && index + 1 == blocks };
+            packers.block(content(index), turn, out)
+        };
+        let mut done = 0;
+        pipeline::ordered(blocks, self.threads, &make, &mut |made| {
+            let (packed, crc) = made.split_last_chunk().expect("a checksum follows each block");
+            let sum = Sum::of(u32::from_le_bytes(*crc), content(done).len() as u64);
+            self.index.push(packed.len() as u64, sum);
+            done += 1;
+            self.sink.write(packed)
+        })
+    }
+
+    /// Compresses whole blocks, but not what may be the last, which `finish` has to mark.
+    fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
+        let most = COLLECTED * STEP * self.threads;
+        if self.pending.len() + bytes.len() > most && !self.pending.is_empty() {
+            // The blocks begin at the same places however the content arrives.
+            let missing = (self.pending.len().next_multiple_of(STEP) - self.pending.len()).min(bytes.len());
+            let (first, rest) = bytes.split_at(missing);
+            self.pending.extend_from_slice(first);
+            bytes = rest;
+            if !bytes.is_empty() {
+                let pending = std::mem::take(&mut self.pending);
+                self.pack(&pending, false)?;
+                self.pending = pending;
+                self.pending.clear();
+            }
+        }
+        // Much at once is compressed where it is.
+        if bytes.len() > most {
+            let whole = (bytes.len() - 1) / STEP * STEP;
+            self.pack(&bytes[..whole], false)?;
+            bytes = &bytes[whole..];
+        }
+        self.pending.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl Write for Pack<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.take(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(()) // the member is not at its end
+    }
+}
