@@ -420,7 +420,7 @@ fn casts_take_their_result() {
 #[cfg(feature = "npz")]
 fn archives_take_little() {
     use ndarray_io::npz::{Compression, NpzOptions};
-    use ndarray_io::{DynArray, NpzReader, NpzWriter, WriteOptions};
+    use ndarray_io::{DynArray, NpzFile, NpzReader, NpzWriter, WriteOptions};
     use std::io::Cursor;
 
     let array = Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64); // 32 MiB
@@ -440,6 +440,21 @@ fn archives_take_little() {
     let (peak, _, read) = measured(|| NpzReader::new(bytes).unwrap().read::<Array1<f64>>("a").unwrap());
     assert!(read.len() == 4 << 20 && peak <= 42 * MIB, "inflating 32 MiB took {peak} bytes");
     drop(read);
+
+    // Block by block, on two threads: the result and a few blocks. Of a part, some blocks and the part.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut npz = NpzWriter::new_with_options(file.as_file(), &deflated);
+    npz.add_array("a", &Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64)).unwrap();
+    npz.finish().unwrap();
+    let options = ReadOptions::new().threads(2);
+    let npz = NpzFile::open_with(file.path(), &options).unwrap();
+    let (peak, _, read) = measured(|| npz.read::<Array1<f64>>("a").unwrap());
+    assert!(read.len() == 4 << 20 && peak <= 38 * MIB, "inflating 32 MiB block by block took {peak} bytes");
+    drop(read);
+    let (peak, _, part) = measured(|| {
+        npz.open_member("a").unwrap().slice::<f64, _>(ndarray::s![1_000_000..3_000_000;1000]).unwrap()
+    });
+    assert!(part.len() == 2000 && peak <= 6 * MIB, "a part of 16 MiB took {peak} bytes");
 
     // A member of zeros that goes on behind its array: no more is inflated than the array and a byte.
     let mut npz = NpzWriter::new_compressed(Cursor::new(Vec::new()));

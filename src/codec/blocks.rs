@@ -63,6 +63,14 @@ impl BlockIndex {
         }
     }
 
+    /// The index of a member that is a single block.
+    #[cfg(feature = "libdeflate")]
+    pub(crate) fn of_one(crc: u32, size: u64, packed: u64) -> Self {
+        let sum = Sum::of(crc, size);
+        let block = Block { at: 0, packed, sum: sum.clone() };
+        Self { step: size.max(1).next_power_of_two(), blocks: vec![block], sum }
+    }
+
     /// The checksum and length of everything.
     pub(crate) fn sum(&self) -> &Sum {
         &self.sum

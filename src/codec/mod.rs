@@ -6,6 +6,8 @@ mod blocks;
 #[cfg(feature = "npz")]
 mod crc;
 pub(crate) mod leb128;
+#[cfg(feature = "libdeflate")]
+mod libdeflate;
 #[cfg(feature = "lz4")]
 pub(crate) mod lz4;
 #[cfg(feature = "npz")]

@@ -68,12 +68,24 @@ impl Unpacker {
     /// Unpacks a block of a stream that is made so that it can be unpacked alone. Returns whether the block unpacks to just these
     /// bytes, and ends where another can follow.
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
-        if self.restart().is_err() {
-            return false;
+        #[cfg(feature = "libdeflate")]
+        if let Self::Deflate(_) = self {
+            return match turn.is_last {
+                true => super::libdeflate::unpack(packed, into),
+                false => super::libdeflate::unpack(&[packed, self.frame().1].concat(), into),
+            };
         }
+        self.block_as_stream(packed, turn, into)
+    }
+
+    /// The same by what unpacks streams.
+    fn block_as_stream(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
         let (head, tail) = self.frame();
         let head = if turn.is_first { &[] } else { head };
         let tail = if turn.is_last { &[] } else { tail };
+        if self.restart().is_err() {
+            return false;
+        }
         let (mut made, mut end) = (0, End::Nothing);
         for mut packed in [head, packed, tail] {
             while !packed.is_empty() {
@@ -164,20 +176,22 @@ mod tests {
                     packer.block(block, turn, &mut packed).unwrap();
                     blocks.push((turn, block, packed));
                 }
-                for (turn, block, packed) in blocks.iter().rev() {
-                    let mut into = vec![0; block.len()];
-                    assert!(unpacker.block(packed, *turn, &mut into) && into == *block, "{packing:?}");
-                    // Neither more nor less, and nothing that does not end where the block does.
-                    assert!(!unpacker.block(packed, *turn, &mut into[1..]), "{packing:?}");
-                    assert!(!unpacker.block(packed, *turn, &mut vec![0; block.len() + 1]), "{packing:?}");
-                    for cut in [1, 2, 3, 4, packed.len() / 2] {
-                        assert!(
-                            !unpacker.block(&packed[..packed.len() - cut], *turn, &mut into),
-                            "{packing:?} less {cut}"
-                        );
+                for way in [Unpacker::block, Unpacker::block_as_stream] {
+                    let mut is_right =
+                        |packed: &[u8], turn: Turn, into: &mut [u8]| way(&mut unpacker, packed, turn, into);
+                    for (turn, block, packed) in blocks.iter().rev() {
+                        let mut into = vec![0; block.len()];
+                        assert!(is_right(packed, *turn, &mut into) && into == *block, "{packing:?}");
+                        // Neither more nor less, and nothing that does not end where the block does.
+                        assert!(!is_right(packed, *turn, &mut into[1..]), "{packing:?}");
+                        assert!(!is_right(packed, *turn, &mut vec![0; block.len() + 1]), "{packing:?}");
+                        for cut in [1, 2, 3, 4, packed.len() / 2] {
+                            let cut = &packed[..packed.len() - cut];
+                            assert!(!is_right(cut, *turn, &mut into), "{packing:?}: {} bytes", cut.len());
+                        }
+                        let longer = [&packed[..], &[0; 5]].concat();
+                        assert!(!is_right(&longer, *turn, &mut into), "{packing:?}");
                     }
-                    let longer = [&packed[..], &[0; 5]].concat();
-                    assert!(!unpacker.block(&longer, *turn, &mut into), "{packing:?}");
                 }
                 let stream: Vec<u8> = blocks.iter().flat_map(|(.., packed)| packed.clone()).collect();
                 let mut into = vec![0; content.len()];

@@ -257,8 +257,17 @@ pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &
     open(place, member, options, |source| io::read_whole(source, options))
 }
 
-/// Reads a member's header, and nothing behind it but what comes with it.
-pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+/// Reads a member's header, and nothing after it but what comes with it.
+pub(super) fn peek(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+    peek_with_len(place, member, options).map(|(found, _)| found)
+}
+
+/// The same with the length of the header.
+pub(super) fn peek_with_len(
+    mut place: Place<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<(NpyHeader, usize)> {
     /// In so many bytes nearly every header ends, with the record in front of it: one read and not several.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
@@ -272,7 +281,12 @@ pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions)
 }
 
 /// The same of the bytes before a place.
-fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+fn peek_before(
+    end: u64,
+    mut place: Place<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<(NpyHeader, usize)> {
     let content = any_content(&mut place, member)?;
     let unpacker = match way(member)? {
         Way::Stored => None,
@@ -280,21 +294,20 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
         #[cfg(feature = "zip-methods")]
         Way::Crate => {
             let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
-            return foreign::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
+            return foreign::peek(&mut place, (member, content), options, head);
         }
     };
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
         return Err(cut()); // of what has been read: the caller reads more
     }
-    let found = place.with(packed, |mut source| match unpacker {
+    place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
             let mut unpack = Unpack::new(source, unpacker);
             io::read_header::<Npy>(&mut Source::of(&mut unpack), options.get_limits())
         }
         None => io::read_header::<Npy>(&mut source, options.get_limits()),
-    });
-    found.map(|(found, _)| found)
+    })
 }
 
 /// Reads all bytes of a member, whatever they are.
@@ -415,8 +428,23 @@ fn blocks<'a>(
         Place::Bytes(bytes, at) => Home::Bytes(bytes, *at),
         Place::Stream(_) => return None,
     };
-    let index = zip::block_index(member)?;
+    let index = zip::block_index(member).or_else(|| at_once(member))?;
     Some(PackedBlocks::new(home, content, index, make, options.get_threads()))
+}
+
+/// A member that is small enough to be unpacked in memory, by what can do it only there.
+#[cfg(feature = "libdeflate")]
+fn at_once(member: &Member) -> Option<crate::codec::BlockIndex> {
+    /// Compressed and unpacked, it takes memory beside the array.
+    const MOST: u64 = 8 << 20;
+    let takes = member.size.saturating_add(member.packed);
+    let fits = member.method == Method::Deflated && member.size > 0 && takes <= MOST;
+    fits.then(|| crate::codec::BlockIndex::of_one(member.crc, member.size, member.packed))
+}
+
+#[cfg(not(feature = "libdeflate"))]
+fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
+    None
 }
 
 /// The blocks of a member in a file, for reading parts of it; `None` if it has no index of them.
@@ -448,7 +476,7 @@ fn other_way(_: &str) -> Result<Way> {
 
 #[cfg(not(feature = "zip-methods"))]
 fn other_way(reason: &str) -> Result<Way> {
-    let error = Error::from(ErrorKind::UnsupportedZip { reason: reason.to_owned() });
+    let error = crate::error::Error::from(ErrorKind::UnsupportedZip { reason: reason.to_owned() });
     Err(error.with_help(crate::error::Help::Feature { name: "zip-methods" }))
 }
 

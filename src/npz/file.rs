@@ -207,27 +207,26 @@ impl NpzFile {
     }
 
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
-        let place = || Place::File(&self.file);
         let named = |error: Error| error.at_member(&member.name);
+        let found = archive::peek_with_len(Place::File(&self.file), member, &self.options)?;
         let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content = archive::content(&mut place(), member).map_err(named)?;
+            let content = archive::content(&mut Place::File(&self.file), member).map_err(named)?;
             (self.file.try_clone()?, MemberBytes::Range(content..content + member.packed))
         } else {
             // What the header promises and the member has not is found out before there is a file.
-            let found = archive::peek(place(), member, &self.options)?.header;
-            let payload = found.payload_len().unwrap_or_default();
+            let payload = found.0.header.payload_len().unwrap_or_default();
             if payload > member.size {
-                return Err(named(transfer::truncated(&found, member.size)));
+                return Err(named(transfer::truncated(&found.0.header, member.size)));
             }
             match archive::blocks_of_file(&self.file, member, &self.options).map_err(named)? {
-                Some(blocks) => (self.file.try_clone()?, MemberBytes::Blocks(blocks)),
+                Some(blocks) => (self.file.try_clone()?, MemberBytes::Blocks(Box::new(blocks))),
                 None => {
                     let (file, len) = archive::unpacked(&self.file, member, &self.options)?;
                     (file, MemberBytes::Range(0..len))
                 }
             }
         };
-        NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
+        NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), found, &self.options)
     }
 
     /// Reads a member, be it an array or not, and compares its size and checksum.

@@ -149,20 +149,21 @@ impl<'a> Source<'a> {
 
     /// Where it is best cut for several threads: so many bytes after the place of the source, and each time so many later. `None`
     /// where it does not matter.
+    #[cfg(feature = "npz")]
     pub(super) fn seams(&self) -> Option<(usize, usize)> {
-        #[cfg(feature = "npz")]
-        {
-            let (blocks, at) = match self.origin {
-                Origin::Blocks(blocks, at) => (blocks, at),
-                Origin::ByteRuns { array: Anywhere::Blocks(blocks, place), runs } => {
-                    (blocks, place + runs.find(self.passed).0)
-                }
-                _ => return None,
-            };
-            let step = blocks.step();
-            return Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?));
-        }
-        #[cfg(not(feature = "npz"))]
+        let (blocks, at) = match self.origin {
+            Origin::Blocks(blocks, at) => (blocks, at),
+            Origin::ByteRuns { array: Anywhere::Blocks(blocks, place), runs } => {
+                (blocks, place + runs.find(self.passed).0)
+            }
+            _ => return None,
+        };
+        let step = blocks.step();
+        Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?))
+    }
+
+    #[cfg(not(feature = "npz"))]
+    pub(super) fn seams(&self) -> Option<(usize, usize)> {
         None
     }
 

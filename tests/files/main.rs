@@ -4,6 +4,8 @@
 #[path = "../it/support/mod.rs"]
 mod support;
 
+#[cfg(feature = "npz")]
+mod blocks;
 mod changes;
 mod convert;
 #[cfg(all(feature = "derive", feature = "mmap"))]

@@ -366,6 +366,7 @@ fn zstandard_is_a_method_as_well() {
             NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
             ndarray_io::npz::Method::Zstd
         );
+        keep(&format!("zstd-{level}.npz"), &bytes);
         check_all(bytes);
     }
 }

@@ -1,0 +1,359 @@
+//! Compressed members with an index of their blocks: parts are read alone, and the content counts, not the index.
+
+use std::fs::{self, File};
+use std::io::{Cursor, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use ndarray::{Array1, Array2, Ix2, s};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
+use ndarray_io::{DynArray, NpzFile, NpzReader, NpzWriter, ReadOptions, WriteOptions};
+
+use crate::support::random::Random;
+
+const STEP: usize = 1 << 20;
+const ROWS: usize = 5000;
+
+fn compressions() -> Vec<Compression> {
+    #[cfg(feature = "zstd")]
+    return vec![Compression::Deflated(1), Compression::Deflated(6), Compression::Zstd(3)];
+    #[cfg(not(feature = "zstd"))]
+    vec![Compression::Deflated(1), Compression::Deflated(6)]
+}
+
+fn options(compression: Compression, threads: usize) -> NpzOptions {
+    NpzOptions::new().compression(compression).write(WriteOptions::new().threads(threads))
+}
+
+/// 5 MB in six blocks: numbers that repeat and are not the same in any two rows.
+fn array() -> Array2<u32> {
+    Array2::from_shape_fn((ROWS, 250), |(row, column)| (row * row) as u32 / 7 + column as u32 % 5)
+}
+
+fn packed(compression: Compression) -> Vec<u8> {
+    let mut npz = NpzWriter::new_with_options(Vec::new(), &options(compression, 2));
+    npz.add_array("a", &array()).unwrap();
+    npz.finish().unwrap()
+}
+
+fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
+    let path = folder.path().join("a.npz");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Where in an archive of one member the entries of its index are, and the compressed blocks that they say.
+struct Index {
+    entries: Vec<Range<usize>>,
+    blocks: Vec<Range<usize>>,
+}
+
+/// Found as `docs/format.md` describes it.
+fn index(bytes: &[u8]) -> Index {
+    let central = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+    let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut at = central + 46 + u16_at(central + 28);
+    while &bytes[at..at + 2] != b"nd" {
+        at += 4 + u16_at(at + 2);
+    }
+    let (field, len) = (at + 4, u16_at(at + 2));
+    assert_eq!(&bytes[field..field + 2], [1, 20]);
+    assert_eq!(u32_at(field + 2), u32_at(central + 16), "the checksum of all");
+    let entries: Vec<_> = (field + 22..field + len).step_by(8).map(|at| at..at + 8).collect();
+    let mut start = 30 + u16_at(26) + u16_at(28);
+    let blocks = entries.iter().map(|entry| {
+        let block = start..start + u32_at(entry.start) as usize;
+        start = block.end;
+        block
+    });
+    let blocks = blocks.collect();
+    assert_eq!(start, 30 + u16_at(26) + u16_at(28) + u32_at(central + 20) as usize);
+    Index { entries, blocks }
+}
+
+#[test]
+fn a_part_needs_only_its_blocks() {
+    for compression in compressions() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bytes = packed(compression);
+        let index = index(&bytes);
+        assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(STEP));
+        // All blocks but the third are destroyed: a part within it is as it was.
+        for (_, block) in index.blocks.iter().enumerate().filter(|(number, _)| *number != 2) {
+            bytes[block.start + block.len() / 2..block.end - 10].fill(0xA5);
+        }
+        let path = file(&folder, &bytes);
+        let member = NpzFile::open(&path).unwrap().open_member("a").unwrap();
+        let rows = 2 * STEP / 1000 + 1..3 * STEP / 1000 - 1;
+        let part: Array2<u32> = member.slice(s![rows.clone(), ..]).unwrap();
+        assert_eq!(part, array().slice(s![rows, ..]));
+        let column: Array1<u32> = member.slice(s![2200..3000;100, 7]).unwrap();
+        assert_eq!(column, array().slice(s![2200..3000;100, 7]));
+        // A part of what was destroyed is an error that says so.
+        let error = member.slice::<u32, _>(s![0..10, ..]).map(|_: Array2<u32>| ()).unwrap_err();
+        let is_damage = |kind: &ErrorKind| {
+            matches!(kind, ErrorKind::BadCrc { .. } | ErrorKind::BadDeflate { .. } | ErrorKind::BadZip { .. })
+        };
+        assert!(is_damage(error.kind()), "{error:?}");
+        let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
+        assert!(is_damage(error.kind()), "{error:?}");
+        assert!(NpzFile::open(&path).unwrap().verify().is_err());
+    }
+}
+
+#[test]
+fn all_ways_in_give_the_same() {
+    let array = array();
+    for compression in compressions() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = packed(compression);
+        let path = file(&folder, &bytes);
+        for threads in [1, 2, 5] {
+            let options = ReadOptions::new().threads(threads);
+            let npz = NpzFile::open_with(&path, &options).unwrap();
+            npz.verify().unwrap();
+            assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array);
+            assert_eq!(npz.read::<DynArray>("a").unwrap().view::<u32, Ix2>().unwrap(), array);
+            let raw = npz.read_raw("a.npy").unwrap();
+            let mut copy = Vec::new();
+            npz.copy_raw("a.npy", &mut copy).unwrap();
+            assert!(raw == copy && raw[128..] == *bytemuck::cast_slice::<u32, u8>(array.as_slice().unwrap()));
+            let mut reader = NpzReader::new_with(Cursor::new(&bytes), &options).unwrap();
+            assert_eq!(reader.read::<Array2<u32>>("a").unwrap(), array);
+
+            let member = npz.open_member("a").unwrap();
+            assert_eq!(member.read::<Array2<u32>>().unwrap(), array);
+            let wide: Array2<f64> =
+                NpzFile::open_with(&path, &options.clone().casting(ndarray_io::Casting::Safe))
+                    .unwrap()
+                    .read("a")
+                    .unwrap();
+            assert_eq!(wide, array.mapv(f64::from));
+            let mut random = Random::new(threads as u64);
+            for _ in 0..50 {
+                let (from, to) = (random.below(ROWS), random.below(ROWS));
+                let (from, to) = (from.min(to), from.max(to));
+                let step = 1 + random.below(4) as isize;
+                let slice = s![from..to;step, 3..;50];
+                assert_eq!(member.slice::<u32, _>(slice).unwrap(), array.slice(slice));
+            }
+            let rows: Vec<usize> = (0..200).map(|_| random.below(ROWS)).collect();
+            assert_eq!(member.take::<Array2<u32>>(0, &rows).unwrap(), array.select(ndarray::Axis(0), &rows));
+            let chunks: Vec<Array2<u32>> =
+                member.chunks::<u32, Ix2>(0, 777).unwrap().map(|chunk| chunk.unwrap()).collect();
+            let views: Vec<_> = chunks.iter().map(|chunk| chunk.view()).collect();
+            assert_eq!(ndarray::concatenate(ndarray::Axis(0), &views).unwrap(), array);
+        }
+    }
+}
+
+/// Elements that are checked, turned or made one by one come over the seams of blocks as well.
+#[test]
+fn any_elements_cross_the_seams() {
+    let bools = Array1::from_shape_fn(3 * STEP + 17, |index| index % 3 == 0);
+    let texts = Array1::from_shape_fn(200_000, |index| format!("text {index}"));
+    let large = Array1::from_shape_fn(400_000, |index| index as f64 / 3.0);
+    for compression in compressions() {
+        let big = WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big);
+        let options = NpzOptions::new().compression(compression);
+        let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
+        npz.add_array("bools", &bools).unwrap();
+        npz.add_array("texts", &texts).unwrap();
+        npz.add_array_with_options("large", &large, &options.clone().write(big)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(&folder, &npz.finish().unwrap());
+        for threads in [1, 3] {
+            let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(threads)).unwrap();
+            assert_eq!(npz.read::<Array1<bool>>("bools").unwrap(), bools);
+            assert_eq!(npz.read::<Array1<String>>("texts").unwrap(), texts);
+            assert_eq!(npz.read::<Array1<f64>>("large").unwrap(), large);
+            let member = npz.open_member("texts").unwrap();
+            assert_eq!(member.slice::<String, _>(s![..;-7]).unwrap(), texts.slice(s![..;-7]));
+        }
+    }
+}
+
+/// Of an index that is not one of its content, nothing is believed.
+#[test]
+fn an_index_that_lies_is_found_out() {
+    let array = array();
+    for compression in compressions() {
+        let sound = packed(compression);
+        let Index { entries, blocks } = index(&sound);
+        let mut lies: Vec<(&str, Vec<u8>)> = Vec::new();
+        let mut lie = |name, change: &dyn Fn(&mut [u8])| {
+            let mut bytes = sound.clone();
+            change(&mut bytes);
+            lies.push((name, bytes));
+        };
+        let length = |bytes: &mut [u8], entry: usize, more: i64| {
+            let at = entries[entry].start;
+            let length = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            bytes[at..at + 4].copy_from_slice(&((i64::from(length) + more) as u32).to_le_bytes());
+        };
+        for more in [1, -1, 5, 1000] {
+            lie("a boundary is elsewhere, and all lengths fit", &|bytes| {
+                length(bytes, 1, more);
+                length(bytes, 2, -more);
+            });
+        }
+        lie("the blocks are longer than the member", &|bytes| length(bytes, 3, 1));
+        lie("a block has no bytes", &|bytes| {
+            let all = blocks[0].len() as i64;
+            length(bytes, 0, -all);
+            length(bytes, 1, all);
+        });
+        lie("a checksum is another", &|bytes| bytes[entries[2].start + 4] ^= 1);
+        lie("two checksums are exchanged", &|bytes| {
+            let (one, two) = (entries[1].start + 4, entries[2].start + 4);
+            (0..4).for_each(|byte| bytes.swap(one + byte, two + byte));
+        });
+        lie("it is of a later version", &|bytes| bytes[entries[0].start - 22] = 2);
+        lie("its step is another", &|bytes| bytes[entries[0].start - 21] = 21);
+        lie("its step is none", &|bytes| bytes[entries[0].start - 21] = 200);
+        lie("it is of another member", &|bytes| bytes[entries[0].start - 20] ^= 1);
+        for (name, bytes) in lies {
+            let folder = tempfile::tempdir().unwrap();
+            let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
+            npz.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array, "{name}");
+            let mut copy = Vec::new();
+            npz.copy_raw("a.npy", &mut copy).unwrap();
+            assert_eq!(copy.len(), ROWS * 1000 + 128, "{name}");
+            assert_eq!(copy[128..], *bytemuck::cast_slice::<u32, u8>(array.as_slice().unwrap()), "{name}");
+            let member = npz.open_member("a").unwrap();
+            for rows in [0..10, 1000..3000, 4990..5000] {
+                let part: Array2<u32> = member.slice(s![rows.clone(), ..]).unwrap();
+                assert_eq!(part, array.slice(s![rows, ..]), "{name}");
+            }
+        }
+    }
+}
+
+/// The bytes of an archive are the same on any number of cores, and however the content arrives.
+#[test]
+fn the_bytes_depend_on_the_content_alone() {
+    let array = array();
+    for compression in compressions() {
+        let wanted = packed(compression);
+        for threads in [1, 3, 8] {
+            let options = options(compression, threads);
+            let mut at_once = NpzWriter::new_with_options(Vec::new(), &options);
+            at_once.add_array("a", &array).unwrap();
+            assert!(at_once.finish().unwrap() == wanted, "{compression:?}, {threads} threads");
+            for rows in [1, 37, 600, 4999] {
+                let mut pieces = NpzWriter::new_with_options(Vec::new(), &options);
+                let write = |writer: &mut ndarray_io::NpyWriter<u32, &mut dyn Write>| {
+                    array.axis_chunks_iter(ndarray::Axis(0), rows).try_for_each(|chunk| writer.push(&chunk))
+                };
+                pieces.add_pieces("a", array.raw_dim(), write).unwrap();
+                assert!(
+                    pieces.finish().unwrap() == wanted,
+                    "{compression:?}, {threads} threads, {rows} rows"
+                );
+            }
+        }
+    }
+}
+
+/// One block, whole blocks, and one byte more.
+#[test]
+fn lengths_around_whole_blocks() {
+    for compression in compressions() {
+        for len in [0, 1, STEP - 129, STEP - 128, STEP - 127, 2 * STEP - 128, 2 * STEP - 127, 7 * STEP - 128]
+        {
+            let array = Array1::from_shape_fn(len, |index| (index / 3) as u8);
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a.npz");
+            write_npz_with(&path, &[("a", &array)], &options(compression, 2)).unwrap();
+            let has_index = fs::read(&path)
+                .unwrap()
+                .windows(4)
+                .any(|four| four[..2] == *b"nd" && four[2..] == [22 + 8 * 2, 0]);
+            assert_eq!(has_index, (STEP + 1..=2 * STEP).contains(&(len + 128)), "{len}");
+            let npz = NpzFile::open(&path).unwrap();
+            npz.verify().unwrap();
+            assert_eq!(npz.read::<Array1<u8>>("a").unwrap(), array, "{len}");
+            assert_eq!(npz.open_member("a").unwrap().read::<Array1<u8>>().unwrap(), array, "{len}");
+        }
+    }
+}
+
+/// An update keeps the index of what it copies, and gives one to what it writes.
+#[test]
+fn an_update_keeps_the_index() {
+    for compression in compressions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        write_npz_with(&path, &[("a", &array())], &options(compression, 2)).unwrap();
+        let before = fs::read(&path).unwrap();
+        let small = ndarray::arr1(&[1u8]);
+        NpzUpdate::open(&path).unwrap().add("b", &small).unwrap().finish().unwrap();
+        NpzUpdate::open(&path).unwrap().remove("b").unwrap().finish().unwrap();
+        assert!(fs::read(&path).unwrap() == before);
+        let other = &array() + 1;
+        let options = options(compression, 1);
+        NpzUpdate::open_with(&path, &options).unwrap().replace("a", &other).unwrap().finish().unwrap();
+        assert_eq!(index(&fs::read(&path).unwrap()).blocks.len(), 5);
+        assert_eq!(NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap(), other);
+    }
+}
+
+/// What follows the array in its member is treated as in a member without an index.
+#[test]
+fn bytes_after_the_array_are_seen() {
+    for compression in compressions() {
+        let mut content = Vec::new();
+        ndarray_io::WriteNpyExt::write_npy(&array(), &mut content).unwrap();
+        content.extend([7; 3]);
+        let mut npz = NpzWriter::new_with_options(Vec::new(), &options(compression, 2));
+        npz.add_raw("a.npy", &content[..], content.len() as u64).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(&folder, &npz.finish().unwrap());
+        let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 3, .. }), "{error}");
+        let lax = ReadOptions::new().allow_trailing(true);
+        assert_eq!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").unwrap(), array());
+        // Those bytes belong to what the checksum is of, though nobody reads them.
+        let mut bytes = fs::read(&path).unwrap();
+        let last = index(&bytes).blocks.last().unwrap().clone();
+        bytes[last.end - 6] ^= 0x10;
+        fs::write(&path, &bytes).unwrap();
+        assert!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").is_err());
+    }
+}
+
+#[test]
+fn several_threads_share_a_member() {
+    let array = array();
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, &packed(Compression::Deflated(1)));
+    let npz = NpzFile::open(&path).unwrap();
+    let member = npz.open_member("a").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let (member, array) = (&member, &array);
+            scope.spawn(move || {
+                for row in (thread..ROWS).step_by(61) {
+                    assert_eq!(member.slice::<u32, _>(s![row, ..]).unwrap(), array.row(row));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn an_archive_that_becomes_shorter_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = packed(Compression::Deflated(1));
+    let path = file(&folder, &bytes);
+    let npz = NpzFile::open(&path).unwrap();
+    let member = npz.open_member("a").unwrap();
+    let blocks = index(&bytes).blocks;
+    File::options().write(true).open(&path).unwrap().set_len(blocks[3].start as u64 + 10).unwrap();
+    assert_eq!(member.slice::<u32, _>(s![10, ..]).unwrap(), array().row(10));
+    assert!(member.slice::<u32, _>(s![ROWS - 1, ..]).map(|_: Array1<u32>| ()).is_err());
+    assert!(npz.read::<Array2<u32>>("a").is_err());
+}
