@@ -85,7 +85,7 @@
 //! `py_literal` (default): headers of any spelling that Python takes; those of all known writers are read without it.
 //! `derive` (default): `#[derive(Record)]` and `#[derive(Element)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `zip-methods`: members that are encrypted (AES and the old encryption of ZIP) or compressed by
-//! bzip2, LZMA, XZ or deflate64, for reading. `lz4`: RA files whose data are packed. `object`: Python objects
+//! bzip2, LZMA, XZ or deflate64, for reading. `libdeflate`: a C library that inflates faster. `lz4`: RA files whose data are packed. `object`: Python objects
 //! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. `serde-1`: objects as `serde` knows values.
 //! `num-bigint-0_4`: Python's integers to and from that crate's. `half-2`: `f16` and `bf16` (`half` is another name for it). `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
@@ -217,3 +217,7 @@ pub type ViewNpyError = Error;
 pub type ReadNpzError = Error;
 /// The name that `ndarray-npy` has for [`Error`].
 pub type WriteNpzError = Error;
+
+#[cfg(all(fuzzing, feature = "py_literal"))]
+#[doc(hidden)]
+pub use npy_format::compare_header_paths;

@@ -118,7 +118,10 @@ impl BlockIndex {
 
     /// The index that a field holds, if it is one of the member with this checksum, and these lengths unpacked and packed. Another
     /// program that replaces a member and keeps its fields makes an index of what is no longer there.
-    pub(crate) fn of_field(field: &[u8], crc: u32, size: u64, packed: u64) -> Option<Self> {
+    ///
+    /// One byte of the stream unpacks to `ratio` bytes at most: a block that would have to be more is refused, so that room for a
+    /// block is in proportion to the archive.
+    pub(crate) fn of_field(field: &[u8], crc: u32, size: u64, packed: u64, ratio: u64) -> Option<Self> {
         let (head, mut rest) = field.split_at_checked(HEAD)?;
         let mut stated = vec![VERSION, *head.get(1)?];
         stated.extend(crc.to_le_bytes());
@@ -126,7 +129,9 @@ impl BlockIndex {
         stated.extend(packed.to_le_bytes());
         let step = 1u64.checked_shl(head[1].into()).filter(|step| *step >= STEP as u64)?;
         let count = size.div_ceil(step);
-        if head != stated || count < 2 || rest.len() as u64 != count.checked_mul(8)? {
+        let is_least = step == STEP as u64 || size.div_ceil(step / 2) > MOST as u64;
+        let fits_memory = isize::try_from(step).is_ok();
+        if head != stated || count < 2 || !is_least || !fits_memory || rest.len() as u64 != count * 8 {
             return None;
         }
         let mut index = Self { step, ..Self::default() };
@@ -135,6 +140,9 @@ impl BlockIndex {
             let [packed, crc] =
                 [0, 4].map(|from| u32::from_le_bytes([0, 1, 2, 3].map(|byte| block[from + byte])));
             let sum = Sum::of(crc, (size - index.sum.len()).min(step));
+            if sum.len() > u64::from(packed).saturating_mul(ratio) {
+                return None;
+            }
             index.sum.append(&sum);
             index.blocks.push(Block { at, packed: packed.into(), sum });
             at += u64::from(packed);
@@ -159,29 +167,29 @@ mod tests {
         let content: Vec<u8> = (0..3 * STEP + 5).map(|index| (index % 251) as u8).collect();
         let mut index = BlockIndex::default();
         for block in content.chunks(STEP) {
-            index.push(block.len() as u64 / 7, sum_of(block));
+            index.push((block.len() as u64).div_ceil(7), sum_of(block));
         }
         let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed());
         assert_eq!(index.sum().get(), crc);
         let field = index.to_field().unwrap();
         assert_eq!(field.len(), HEAD + 4 * 8);
-        let found = BlockIndex::of_field(&field, crc, size, packed).unwrap();
+        let found = BlockIndex::of_field(&field, crc, size, packed, 8).unwrap();
         assert_eq!((found.len(), found.step()), (4, STEP as u64));
-        assert_eq!(found.packed_range(3), 3 * (STEP as u64 / 7)..packed);
+        assert_eq!(found.packed_range(3), 3 * (STEP as u64).div_ceil(7)..packed);
         assert_eq!(found.content(3).len(), 5);
 
         let is_refused =
-            |field: &[u8], crc, size, packed| BlockIndex::of_field(field, crc, size, packed).is_none();
+            |field: &[u8], crc, size, packed| BlockIndex::of_field(field, crc, size, packed, 8).is_none();
         assert!(is_refused(&field, crc ^ 1, size, packed));
         assert!(is_refused(&field, crc, size + 1, packed));
         assert!(is_refused(&field, crc, size, packed - 1));
+        assert!(BlockIndex::of_field(&field, crc, size, packed, 6).is_none()); // it would be more than it can be
         for length in 0..field.len() {
             assert!(is_refused(&field[..length], crc, size, packed));
         }
         for at in 0..field.len() {
             let mut other = field.clone();
             other[at] ^= 1;
-            // Of a length that is longer by as much as another is shorter, the content tells.
             assert!(is_refused(&other, crc, size, packed), "byte {at}");
         }
     }
@@ -198,8 +206,23 @@ mod tests {
         assert_eq!((index.sum().len(), index.packed()), (size, count * 1000));
         let field = index.to_field().unwrap();
         assert!(field.len() + 4 + 28 <= usize::from(u16::MAX), "{}", field.len());
-        let found = BlockIndex::of_field(&field, index.sum().get(), size, index.packed()).unwrap();
+        let found = BlockIndex::of_field(&field, index.sum().get(), size, index.packed(), 1100).unwrap();
         assert_eq!(found.content(found.len() - 1).len(), STEP as u64);
         assert_eq!(found.packed_range(1), 8000..16_000);
+
+        // Nobody needs longer blocks than that.
+        let mut longer = index.clone();
+        longer.step *= 2;
+        longer.blocks = Vec::new();
+        for pair in index.blocks.chunks(2) {
+            let mut block = pair[0].clone();
+            pair[1..].iter().for_each(|next| {
+                block.packed += next.packed;
+                block.sum.append(&next.sum);
+            });
+            longer.blocks.push(block);
+        }
+        let field = longer.to_field().unwrap();
+        assert!(BlockIndex::of_field(&field, index.sum().get(), size, index.packed(), 1100).is_none());
     }
 }

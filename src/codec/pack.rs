@@ -58,6 +58,9 @@ impl Packer {
 fn deflate(compress: &mut Compress, bytes: &[u8], is_last: bool, out: &mut Vec<u8>) -> Result<()> {
     let broken = |what: &dyn std::fmt::Display| std::io::Error::other(format!("deflate failed: {what}"));
     compress.reset();
+    // Room for the longest that it can become: a flush that is called again adds an empty block, so that the bytes would depend on
+    // how much room there was.
+    out.reserve(bytes.len() + bytes.len() / 1000 + 1024);
     let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
     loop {
         let taken = compress.total_in() as usize;

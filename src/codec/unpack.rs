@@ -68,6 +68,10 @@ impl Unpacker {
     /// Unpacks a block of a stream that is made so that it can be unpacked alone. Returns whether the block unpacks to just these
     /// bytes, and ends where another can follow.
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
+        const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // with which each but the last ends
+        if matches!(self, Self::Deflate(_)) && !turn.is_last && !packed.ends_with(&FLUSH) {
+            return false;
+        }
         #[cfg(feature = "libdeflate")]
         if let Self::Deflate(_) = self {
             return match turn.is_last {

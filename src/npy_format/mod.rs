@@ -190,7 +190,11 @@ impl std::str::FromStr for DType {
         let is_literal = text.starts_with(['\'', '"', '[', '(', '{']);
         let reason = "it is no name of a type, and nothing that a header says".to_owned();
         match is_literal {
-            true => parse_text(header.as_bytes(), Version::V3, 0).map(|found| found.header.dtype().clone()),
+            // Not a text that goes on with keys of its own.
+            true => match parse_text(header.as_bytes(), Version::V3, 0)? {
+                found if found.descr == text => Ok(found.header.dtype().clone()),
+                _ => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
+            },
             false => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
         }
     }
@@ -233,6 +237,28 @@ fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
         }
         .into()),
         _ => Ok(Cow::Owned(text.iter().copied().map(char::from).collect())),
+    }
+}
+
+/// Both paths on one text: what the direct one accepts, the general one understands in the same way. Returns whether it accepts it.
+#[cfg(all(any(test, fuzzing), feature = "py_literal"))]
+fn compare_paths(text: &[u8], version: Version) -> bool {
+    let Some(direct) = direct::parse(text, version) else { return false };
+    let general = parse_general(text, version, 10);
+    match direct.into_header(version) {
+        Ok(header) => assert_eq!(header, general.unwrap()),
+        Err(error) => assert_eq!(error.to_string(), general.unwrap_err().to_string()),
+    }
+    true
+}
+
+/// The same for the fuzz target.
+#[cfg(all(fuzzing, feature = "py_literal"))]
+#[doc(hidden)]
+pub fn compare_header_paths(text: &[u8], version: u8) {
+    let version = [Version::V1, Version::V2, Version::V3][usize::from(version % 3)];
+    if !compare_paths(text, version) {
+        let _ = parse_general(text, version, 10);
     }
 }
 

@@ -4,18 +4,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
+use super::compare_paths as check;
 use super::*;
-
-/// Both paths on one text: what the direct one accepts, the general one understands in the same way.
-fn check(text: &[u8], version: Version) -> bool {
-    let Some(direct) = direct::parse(text, version) else { return false };
-    let general = parse_general(text, version, 10);
-    match direct.into_header(version) {
-        Ok(header) => assert_eq!(header, general.unwrap()),
-        Err(error) => assert_eq!(error.to_string(), general.unwrap_err().to_string()),
-    }
-    true
-}
 
 /// Texts as the sources of these writers make them.
 const WRITTEN: &[(&str, &str)] = &[
@@ -133,7 +123,9 @@ fn blank() -> impl Strategy<Value = String> {
 }
 
 fn quoted(inner: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
-    (inner, prop_oneof![Just('\''), Just('"')]).prop_map(|(inner, quote)| format!("{quote}{inner}{quote}"))
+    let prefix = prop_oneof![20 => Just(""), 1 => Just("u"), 1 => Just("U"), 1 => Just("b")];
+    (inner, prop_oneof![Just('\''), Just('"')], prefix)
+        .prop_map(|(inner, quote, prefix)| format!("{prefix}{quote}{inner}{quote}"))
 }
 
 fn code() -> impl Strategy<Value = String> {
@@ -167,8 +159,13 @@ fn descr() -> impl Strategy<Value = String> {
                 None => format!("({name}, {descr}{blank})"),
             }
         });
+        let field = field.boxed();
+        let fields = prop_oneof![
+            9 => proptest::collection::vec(field.clone(), 0..4),
+            1 => proptest::collection::vec(field, 14..20),
+        ];
         prop_oneof![
-            4 => (proptest::collection::vec(field, 0..4), blank(), "|,")
+            4 => (fields, blank(), "|,")
                 .prop_map(|(fields, blank, comma)| format!("[{}{blank}{comma}]", fields.join(","))),
             1 => (inner, dims()).prop_map(|(base, dims)| format!("({base}, {dims})")),
         ]
@@ -201,7 +198,7 @@ proptest! {
     /// Whatever the direct path accepts, it understands as the general path does.
     #[test]
     fn direct_and_general_path_agree(text in header()) {
-        for version in [Version::V1, Version::V3] {
+        for version in [Version::V1, Version::V2, Version::V3] {
             check(text.as_bytes(), version);
         }
     }
@@ -213,7 +210,7 @@ proptest! {
         let at = at.index(text.len());
         text.splice(at..(at + cut).min(text.len()), with.chars());
         let text: String = text.into_iter().collect();
-        for version in [Version::V1, Version::V3] {
+        for version in [Version::V1, Version::V2, Version::V3] {
             check(text.as_bytes(), version);
         }
     }
@@ -239,9 +236,39 @@ proptest! {
     #[test]
     fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
         for version in [Version::V1, Version::V3] {
+            check(text.as_bytes(), version);
             let _ = parse_general(text.as_bytes(), version, 10);
         }
     }
+}
+
+/// From 16 fields on, names are looked up in another way.
+#[test]
+fn records_of_many_fields_are_direct_and_their_names_differ() {
+    for count in [15, 16, 17, 40] {
+        let record = |last: usize| {
+            let names = (0..count - 1).chain([last]).map(|number| format!("('f{number}', '<f4')"));
+            let fields = names.collect::<Vec<_>>().join(", ");
+            format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (), }}\n")
+        };
+        assert!(check(record(count).as_bytes(), Version::V1), "{count}");
+        for twice in [0, count / 2, count - 2] {
+            let text = record(twice);
+            assert!(
+                !check(text.as_bytes(), Version::V1)
+                    && parse_general(text.as_bytes(), Version::V1, 10).is_err()
+            );
+        }
+    }
+}
+
+/// A dtype is a literal, and not the beginning of a header.
+#[test]
+fn a_dtype_has_nothing_after_it() {
+    for text in ["'<f4', 'fortran_order': False, 'shape': ()} #", "'<f4' #", "'<f4',", "'<f4'}"] {
+        assert!(text.parse::<DType>().is_err(), "{text}");
+    }
+    assert_eq!(" [('x', '<f4')] ".parse::<DType>().unwrap().to_string(), "[('x', '<f4')]");
 }
 
 /// The texts above are not all refused.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "zip-methods")]
 use super::foreign;
@@ -258,16 +258,7 @@ pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &
 }
 
 /// Reads a member's header, and nothing after it but what comes with it.
-pub(super) fn peek(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
-    peek_with_len(place, member, options).map(|(found, _)| found)
-}
-
-/// The same with the length of the header.
-pub(super) fn peek_with_len(
-    mut place: Place<'_>,
-    member: &Member,
-    options: &ReadOptions,
-) -> Result<(NpyHeader, usize)> {
+pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
     /// In so many bytes nearly every header ends, with the record in front of it: one read and not several.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
@@ -281,12 +272,7 @@ pub(super) fn peek_with_len(
 }
 
 /// The same of the bytes before a place.
-fn peek_before(
-    end: u64,
-    mut place: Place<'_>,
-    member: &Member,
-    options: &ReadOptions,
-) -> Result<(NpyHeader, usize)> {
+fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
     let content = any_content(&mut place, member)?;
     let unpacker = match way(member)? {
         Way::Stored => None,
@@ -294,20 +280,21 @@ fn peek_before(
         #[cfg(feature = "zip-methods")]
         Way::Crate => {
             let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
-            return foreign::peek(&mut place, (member, content), options, head);
+            return foreign::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
         }
     };
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
         return Err(cut()); // of what has been read: the caller reads more
     }
-    place.with(packed, |mut source| match unpacker {
+    let found = place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
             let mut unpack = Unpack::new(source, unpacker);
             io::read_header::<Npy>(&mut Source::of(&mut unpack), options.get_limits())
         }
         None => io::read_header::<Npy>(&mut source, options.get_limits()),
-    })
+    });
+    found.map(|(found, _)| found)
 }
 
 /// Reads all bytes of a member, whatever they are.
@@ -456,10 +443,13 @@ pub(super) fn blocks_of_file(
     let Some(index) = zip::block_index(member) else { return Ok(None) };
     let Way::Own(make) = way(member)? else { return Ok(None) };
     let content = any_content(&mut Place::File(file), member)?;
-    let (archive, of_fallback) = (file.try_clone()?, file.try_clone()?);
-    let (member, options, threads) = (member.clone(), options.clone(), options.get_threads());
-    let blocks = PackedBlocks::new(Home::Own(archive), content, index, make, threads);
-    Ok(Some(blocks.with_fallback(Box::new(move || Ok(unpacked(&of_fallback, &member, &options)?.0)))))
+    let archive = Arc::new(file.try_clone()?);
+    let blocks =
+        PackedBlocks::new(Home::Own(Arc::clone(&archive)), content, index, make, options.get_threads());
+    // The limit is for what is read of the member, and not for the file that it may be unpacked to.
+    let limits = options.get_limits().payload(u64::MAX);
+    let (member, options) = (member.clone(), options.without_progress().limits(limits));
+    Ok(Some(blocks.with_fallback(Box::new(move || Ok(unpacked(&archive, &member, &options)?.0)))))
 }
 
 /// A file without a name with all that a member unpacks to, and how much that is.
@@ -553,7 +543,8 @@ fn open_at<T>(
             Ok(_) => blocks.check_rest(options.get_threads()),
             Err(_) => Ok(()),
         };
-        if !blocks.is_wrong() {
+        let is_cancelled = taken.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Cancelled));
+        if !blocks.is_wrong() || is_cancelled {
             return checked.and(taken);
         }
         // The index is not one of this content, whoever made it: the content itself is what counts.

@@ -208,25 +208,24 @@ impl NpzFile {
 
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
-        let found = archive::peek_with_len(Place::File(&self.file), member, &self.options)?;
         let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
             let content = archive::content(&mut Place::File(&self.file), member).map_err(named)?;
             (self.file.try_clone()?, MemberBytes::Range(content..content + member.packed))
+        } else if let Some(blocks) =
+            archive::blocks_of_file(&self.file, member, &self.options).map_err(named)?
+        {
+            (self.file.try_clone()?, MemberBytes::Blocks(Box::new(blocks)))
         } else {
             // What the header promises and the member has not is found out before there is a file.
-            let payload = found.0.header.payload_len().unwrap_or_default();
+            let found = archive::peek(Place::File(&self.file), member, &self.options)?.header;
+            let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
-                return Err(named(transfer::truncated(&found.0.header, member.size)));
+                return Err(named(transfer::truncated(&found, member.size)));
             }
-            match archive::blocks_of_file(&self.file, member, &self.options).map_err(named)? {
-                Some(blocks) => (self.file.try_clone()?, MemberBytes::Blocks(Box::new(blocks))),
-                None => {
-                    let (file, len) = archive::unpacked(&self.file, member, &self.options)?;
-                    (file, MemberBytes::Range(0..len))
-                }
-            }
+            let (file, len) = archive::unpacked(&self.file, member, &self.options)?;
+            (file, MemberBytes::Range(0..len))
         };
-        NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), found, &self.options)
+        NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
     }
 
     /// Reads a member, be it an array or not, and compares its size and checksum.

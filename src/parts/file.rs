@@ -578,10 +578,10 @@ impl NpyFile {
         file: File,
         path: Option<&Path>,
         (name, bytes): (&str, MemberBytes),
-        found: (crate::npy_format::NpyHeader, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
-        let made = Self::of(file, Some((name.to_owned(), bytes)), found, options);
+        let found = io::read_header::<Npy>(&mut bytes.source(&file), options.get_limits());
+        let made = found.and_then(|found| Self::of(file, Some((name.to_owned(), bytes)), found, options));
         Ok(Self { path: path.map(Path::to_owned), ..made.map_err(|error| error.at_member(name))? })
     }
 

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::Anywhere;
 use super::share::share_out;
+use super::{Anywhere, os};
 use crate::codec::{BlockIndex, Sum, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -26,9 +26,12 @@ pub(crate) struct PackedBlocks<'a> {
     is_checked: Vec<AtomicBool>,
     /// A block is not what the index says.
     is_wrong: AtomicBool,
-    /// Unpacks the member from its beginning, if a block is not what the index says, and the file with the result.
+    /// How many blocks have been unpacked, some of them several times.
+    unpacked: AtomicU64,
+    /// Unpacks the member from its beginning, if a block is not what the index says, or if reading goes to and fro.
     fallback: Option<Fallback<'a>>,
-    plain: OnceLock<File>,
+    /// The file with the result; nothing if that failed.
+    plain: OnceLock<Option<File>>,
     unpacking: Mutex<()>,
 }
 
@@ -38,7 +41,7 @@ type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
 /// A file or memory with an archive in it.
 pub(crate) enum Home<'a> {
     Shared(&'a File),
-    Own(File),
+    Own(Arc<File>),
     /// The bytes from this place in the archive on.
     Bytes(&'a [u8], u64),
 }
@@ -76,10 +79,11 @@ impl<'a> PackedBlocks<'a> {
             index,
             make,
             is_checked,
-            most_kept: threads + 1, // a block that each thread is within, and the one that two of them share
+            most_kept: threads.clamp(1, 64) + 1, // a block that each thread is within, and the one that two of them share
             idle: Mutex::default(),
             kept: Mutex::default(),
             is_wrong: AtomicBool::new(false),
+            unpacked: AtomicU64::new(0),
             fallback: None,
             plain: OnceLock::new(),
             unpacking: Mutex::default(),
@@ -109,10 +113,9 @@ impl<'a> PackedBlocks<'a> {
     pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
         let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
         let rest: Vec<usize> = rest.collect();
-        let threads = threads.min(rest.len());
+        let threads = if os::READS_ANYWHERE { threads.min(rest.len()) } else { 1 };
         let check = |bytes: &mut Vec<u8>, index: usize| {
-            let Range { start, end } = self.range(index);
-            bytes.resize((end - start) as usize, 0);
+            self.make_room(index, bytes)?;
             self.unpack(index, bytes)
         };
         share_out(rest.into_iter(), threads, &Vec::new, &check, &mut || Ok(()))
@@ -124,7 +127,7 @@ impl<'a> PackedBlocks<'a> {
         let wanted = into.len().min(have);
         let mut filled = 0;
         while filled < wanted {
-            if let Some(plain) = self.plain.get() {
+            if let Some(Some(plain)) = self.plain.get() {
                 let rest = &mut into[filled..wanted];
                 return Ok(filled + Anywhere::File(plain, 0).fill_at(rest, from + filled as u64)?);
             }
@@ -139,9 +142,16 @@ impl<'a> PackedBlocks<'a> {
                 self.copy_part(index, (at - start) as usize, rest)
             };
             match done {
+                Ok(0) => return Err(cut()), // no block is empty
                 Ok(count) => filled += count,
-                Err(_) if self.is_wrong() && self.fallback.is_some() => self.unpack_all()?,
+                Err(error) if self.is_wrong() => self.unpack_all(error)?,
                 Err(error) => return Err(error),
+            }
+            // Who reads some of every block, again and again, is better served by a file.
+            if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
+                && self.fallback.is_some()
+            {
+                let _ = self.unpack_all(cut());
             }
         }
         Ok(filled)
@@ -153,16 +163,22 @@ impl<'a> PackedBlocks<'a> {
         start..start + self.index.content(index).len()
     }
 
+    /// Makes a buffer just as long as a block.
+    fn make_room(&self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        let Range { start, end } = self.range(index);
+        let len = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let missing = len.saturating_sub(bytes.len());
+        bytes.try_reserve_exact(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: end - start })?;
+        bytes.resize(len, 0);
+        Ok(())
+    }
+
     /// Copies what a block has from one of its bytes on, as far as there is room. The block is kept for the next part.
     fn copy_part(&self, index: usize, from: usize, into: &mut [u8]) -> Result<usize> {
         let block = self.kept(index);
         let mut block = lock(&block);
         if !block.is_there {
-            let len = (self.range(index).end - self.range(index).start) as usize;
-            let missing = len.saturating_sub(block.bytes.len());
-            let no_memory = |_| ErrorKind::OutOfMemory { bytes: len as u64 };
-            block.bytes.try_reserve_exact(missing).map_err(no_memory)?;
-            block.bytes.resize(len, 0);
+            self.make_room(index, &mut block.bytes)?;
             self.unpack(index, &mut block.bytes)?;
             block.is_there = true;
         }
@@ -194,6 +210,7 @@ impl<'a> PackedBlocks<'a> {
 
     /// Unpacks a block to all of `into`, and compares its checksum.
     fn unpack(&self, index: usize, into: &mut [u8]) -> Result<()> {
+        self.unpacked.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.idle).pop();
         let mut machine = match idle {
             Some(machine) => machine,
@@ -218,13 +235,22 @@ impl<'a> PackedBlocks<'a> {
         Ok(())
     }
 
-    /// Unpacks the member from its beginning, once.
-    fn unpack_all(&self) -> Result<()> {
+    /// Unpacks the member from its beginning, once. Where that is not possible, or has failed before, `otherwise` is the error.
+    fn unpack_all(&self, otherwise: Error) -> Result<()> {
         let _one = lock(&self.unpacking);
-        if let (None, Some(fallback)) = (self.plain.get(), &self.fallback) {
-            let _ = self.plain.set(fallback()?);
+        match (self.plain.get(), &self.fallback) {
+            (Some(Some(_)), _) => Ok(()),
+            (None, Some(fallback)) => {
+                let made = fallback();
+                let (file, result) = match made {
+                    Ok(file) => (Some(file), Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                let _ = self.plain.set(file);
+                result
+            }
+            _ => Err(otherwise),
         }
-        Ok(())
     }
 }
 
@@ -236,8 +262,8 @@ impl Home<'_> {
                 let place = |offset: u64| usize::try_from(offset - at).unwrap_or(usize::MAX);
                 return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
             }
-            Self::Shared(file) => file,
-            Self::Own(file) => file,
+            Self::Shared(file) => *file,
+            Self::Own(file) => &**file,
         };
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let missing = len.saturating_sub(room.len());

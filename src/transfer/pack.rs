@@ -10,6 +10,8 @@ use crate::error::Result;
 
 /// How many blocks are collected, for each thread, of content that comes in small pieces.
 const COLLECTED: usize = 2;
+/// And for how many threads at most.
+const MOST_THREADS: usize = 64;
 
 /// The machines for one way of compressing, which can be used again.
 #[derive(Debug)]
@@ -54,6 +56,7 @@ pub(crate) struct Pack<'a, 's> {
 
 impl<'a, 's> Pack<'a, 's> {
     pub(crate) fn new(sink: &'a mut Sink<'s>, packers: &'a Packers, threads: usize) -> Self {
+        let threads = threads.clamp(1, MOST_THREADS);
         Self { sink, packers, threads, pending: Vec::new(), index: BlockIndex::default() }
     }
 

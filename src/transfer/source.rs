@@ -383,10 +383,10 @@ const SPAN: u64 = 128 << 10;
 /// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
 /// with what lies between them, because a call costs as much as a few pages.
 fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
-    if let (Anywhere::File(file, start), true) = (array, runs.is_listed()) {
-        return fill_listed((file, start), runs, into, from);
-    }
     let is_memory = matches!(array, Anywhere::Bytes(..)); // where each run costs no more than itself
+    if !is_memory && runs.is_listed() {
+        return fill_listed(array, runs, into, from);
+    }
     let mut scratch = Vec::new();
     let mut filled = 0;
     while filled < into.len() {
@@ -426,7 +426,7 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
 
 /// The same of runs that are anywhere. They are read in the order of the file, and what the system does not have in memory is asked
 /// for all at once, so that a disk has many requests to choose from.
-fn fill_listed((file, start): (&File, u64), runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
+fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let wanted = into.len();
     let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
     let (mut rest, mut at) = (into, from);
@@ -434,10 +434,19 @@ fn fill_listed((file, start): (&File, u64), runs: &ByteRuns, into: &mut [u8], fr
         let (place, left) = runs.find(at);
         let (part, behind) = rest.split_at_mut(left.min(rest.len()));
         at += part.len() as u64;
-        parts.push((start + place, part));
+        parts.push((place, part));
         rest = behind;
     }
     parts.sort_unstable_by_key(|(place, _)| *place);
+    let Anywhere::File(file, start) = array else {
+        for (place, part) in parts {
+            if array.fill_at(part, place)? < part.len() {
+                return Ok(0);
+            }
+        }
+        return Ok(wanted);
+    };
+    parts.iter_mut().for_each(|(place, _)| *place += start);
     let mut scratch = Vec::new();
     let mut missing: Vec<&mut [(u64, &mut [u8])]> = Vec::new();
     let mut rest = &mut parts[..];

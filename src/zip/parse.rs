@@ -265,7 +265,9 @@ pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 
 /// Where the blocks of a compressed member are, if the directory says it of just this content.
 pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
-    BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed)
+    // What a byte of each method can be at most: a match of 258 bytes in two bits; a block of 128 KiB in four bytes.
+    let ratio = if member.method == Method::Deflated { 1032 } else { 32 << 10 };
+    BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed, ratio)
 }
 
 /// The extra fields of a record but those that are made anew when it is written again.

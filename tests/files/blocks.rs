@@ -80,8 +80,8 @@ fn a_part_needs_only_its_blocks() {
         let mut bytes = packed(compression);
         let index = index(&bytes);
         assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(STEP));
-        // All blocks but the third are destroyed: a part within it is as it was.
-        for (_, block) in index.blocks.iter().enumerate().filter(|(number, _)| *number != 2) {
+        // All blocks but the first, with the header, and the third are destroyed: a part within it is as it was.
+        for (_, block) in index.blocks.iter().enumerate().filter(|(number, _)| ![0, 2].contains(number)) {
             bytes[block.start + block.len() / 2..block.end - 10].fill(0xA5);
         }
         let path = file(&folder, &bytes);
@@ -92,13 +92,15 @@ fn a_part_needs_only_its_blocks() {
         let column: Array1<u32> = member.slice(s![2200..3000;100, 7]).unwrap();
         assert_eq!(column, array().slice(s![2200..3000;100, 7]));
         // A part of what was destroyed is an error that says so.
-        let error = member.slice::<u32, _>(s![0..10, ..]).map(|_: Array2<u32>| ()).unwrap_err();
+        let error = member.slice::<u32, _>(s![1100..1110, ..]).map(|_: Array2<u32>| ()).unwrap_err();
         let is_damage = |kind: &ErrorKind| {
             matches!(kind, ErrorKind::BadCrc { .. } | ErrorKind::BadDeflate { .. } | ErrorKind::BadZip { .. })
         };
         assert!(is_damage(error.kind()), "{error:?}");
+        let again = member.slice::<u32, _>(s![1100..1110, ..]).map(|_: Array2<u32>| ()).unwrap_err();
+        assert!(is_damage(again.kind()), "{again:?}");
         let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
-        assert!(is_damage(error.kind()), "{error:?}");
+        assert!(error.is_format(), "{error:?}");
         assert!(NpzFile::open(&path).unwrap().verify().is_err());
     }
 }
@@ -356,4 +358,102 @@ fn an_archive_that_becomes_shorter_is_an_error() {
     assert_eq!(member.slice::<u32, _>(s![10, ..]).unwrap(), array().row(10));
     assert!(member.slice::<u32, _>(s![ROWS - 1, ..]).map(|_: Array1<u32>| ()).is_err());
     assert!(npz.read::<Array2<u32>>("a").is_err());
+}
+
+/// What an index states takes no memory and no time that the archive could not be worth.
+#[test]
+fn an_index_of_what_cannot_be_is_refused() {
+    // A member of ten bytes, of which the directory and an index state 2^40 + 1, in two blocks that nothing unpacks to.
+    let (packed, size) = (10u64, (1u64 << 40) + 1);
+    let mut field = vec![1, 40];
+    field.extend([0; 4]);
+    field.extend(size.to_le_bytes());
+    field.extend(packed.to_le_bytes());
+    for length in [9u32, 1] {
+        field.extend(length.to_le_bytes());
+        field.extend([0; 4]);
+    }
+    let mut extra = [1u16, 8].map(u16::to_le_bytes).concat();
+    extra.extend(size.to_le_bytes());
+    extra.extend(*b"nd");
+    extra.extend((field.len() as u16).to_le_bytes());
+    extra.extend(field);
+    let local_extra = [&[1, 0, 16, 0][..], &size.to_le_bytes(), &packed.to_le_bytes()].concat();
+    let record = |extra: &[u8]| {
+        let mut record = [45u16, 0, 8, 0, 0x21].map(u16::to_le_bytes).concat();
+        record.extend([0; 4]);
+        let sizes = if extra == local_extra { [u32::MAX; 2] } else { [packed as u32, u32::MAX] };
+        sizes.iter().for_each(|number| record.extend(number.to_le_bytes()));
+        record.extend([5, 0]);
+        record.extend((extra.len() as u16).to_le_bytes());
+        record
+    };
+    let mut bytes = b"PK\x03\x04".to_vec();
+    bytes.extend(record(&local_extra));
+    bytes.extend(b"a.npy");
+    bytes.extend(&local_extra);
+    bytes.extend([0; 10]);
+    let start = bytes.len() as u32;
+    bytes.extend(b"PK\x01\x02\x2d\x00");
+    bytes.extend(record(&extra));
+    bytes.extend([0; 14]);
+    bytes.extend(b"a.npy");
+    bytes.extend(extra);
+    let len = bytes.len() as u32 - start;
+    bytes.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    bytes.extend([len, start].map(u32::to_le_bytes).concat());
+    bytes.extend([0; 2]);
+    let folder = tempfile::tempdir().unwrap();
+    let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
+    assert_eq!(npz.members()[0].size(), size);
+    assert!(npz.verify().is_err());
+    assert!(npz.read::<DynArray>("a").is_err());
+    assert!(npz.open_member("a").is_err());
+}
+
+/// The header is compared as well, although only a part is read.
+#[test]
+fn a_header_that_was_changed_is_found_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = packed(Compression::Deflated(0));
+    let at = bytes.windows(11).position(|text| text == b"(5000, 250)").unwrap();
+    bytes[at..at + 11].copy_from_slice(b"(5000, 150)");
+    let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
+    assert!(matches!(npz.open_member("a").unwrap_err().kind(), ErrorKind::BadCrc { .. }));
+}
+
+/// A limit is for what is read, whether or not the index is right.
+#[test]
+fn a_part_of_a_large_member_is_within_a_limit() {
+    let sound = packed(Compression::Deflated(1));
+    let mut lying = sound.clone();
+    let entries = index(&sound).entries;
+    (0..4).for_each(|byte| lying.swap(entries[1].start + byte, entries[2].start + byte));
+    for bytes in [sound, lying] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(&folder, &bytes);
+        let options = ReadOptions::new().limits(ndarray_io::Limits::default().payload(1 << 20));
+        let npz = NpzFile::open_with(&path, &options).unwrap();
+        let member = npz.open_member("a").unwrap();
+        assert_eq!(member.slice::<u32, _>(s![2000..2010, ..]).unwrap(), array().slice(s![2000..2010, ..]));
+        assert!(matches!(npz.read::<Array2<u32>>("a").unwrap_err().kind(), ErrorKind::Limit { .. }));
+    }
+}
+
+/// Rows in any order, and columns, do not unpack each block for each of them.
+#[test]
+fn going_to_and_fro_is_right_as_well() {
+    let array = array();
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, &packed(Compression::Deflated(1)));
+    let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(1)).unwrap();
+    let member = npz.open_member("a").unwrap();
+    let rows: Vec<usize> = (0..3000).map(|number| number * 1777 % ROWS).collect();
+    assert_eq!(member.take::<Array2<u32>>(0, &rows).unwrap(), array.select(ndarray::Axis(0), &rows));
+    for (number, column) in member.chunks::<u32, Ix2>(1, 10).unwrap().enumerate() {
+        assert_eq!(column.unwrap(), array.slice(s![.., 10 * number..10 * number + 10]));
+    }
+    for row in rows.iter().take(100) {
+        assert_eq!(member.slice::<u32, _>(s![*row, ..]).unwrap(), array.row(*row));
+    }
 }
