@@ -3,14 +3,12 @@
 
 use std::io::{Cursor, Write};
 
-use ndarray_io::object::Object;
 use ndarray_io::ra::ReadRaExt;
 use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, ReadNpyExt, ReadOptions};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 24)).threads(2);
     let _ = DynArray::read_npy_with(bytes, &options.clone().allow_objects(true));
-    let _ = ndarray::ArrayD::<Object>::read_npy_with(bytes, &options);
     let _ = DynArray::read_ra_with(bytes, &options);
     if let Ok(mut npz) = NpzReader::new_with(Cursor::new(bytes), &options) {
         for index in 0..npz.members().len() {
