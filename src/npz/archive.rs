@@ -139,6 +139,12 @@ impl NpzMember {
         self.0.is_encrypted()
     }
 
+    /// Whether the member is compressed in blocks of which the archive has an index, as this library writes them: parts of it are
+    /// read without unpacking the rest (see [`NpzFile::open_member`](crate::NpzFile::open_member)).
+    pub fn has_index(&self) -> bool {
+        !self.0.is_encrypted() && zip::block_index(&self.0).is_some()
+    }
+
     /// The CRC-32 of its content; 0 of some encrypted members, which have another checksum.
     pub fn crc32(&self) -> u32 {
         self.0.crc

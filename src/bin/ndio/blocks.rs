@@ -79,7 +79,7 @@ impl Source {
         })
     }
 
-    /// The same to read all of it: its checksum is compared first, where unpacking it does not do that.
+    /// The same to read all of it: its checksum is compared first, where neither unpacking it nor reading its blocks does that.
     pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
         let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
         if is_stored {

@@ -1,16 +1,19 @@
 //! `ndio diff`: what two arrays, or two archives, have different.
 
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray::IxDyn;
+use ndarray::{IxDyn, SliceInfoElem};
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions};
+use ndarray_io::{Casting, DType, DynArray, NpyReader, NpzFile, ReadOptions};
 
 use super::Failure;
 use super::blocks::{Source, in_order};
+use super::failure::{at, escaped, told};
 use super::open::{Format, format_of};
 use super::progress::Progress;
 
@@ -26,6 +29,9 @@ pub(crate) struct Arguments {
     /// NaN is not equal to NaN
     #[arg(long)]
     strict_nan: bool,
+    /// Numbers of different types may be equal
+    #[arg(long)]
+    ignore_dtype: bool,
     /// Compare Python objects, as data
     #[arg(long)]
     allow_objects: bool,
@@ -46,43 +52,107 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Source::open_all(&arguments.a, None, &options)?,
             Source::open_all(&arguments.b, None, &options)?,
         );
-        arrays("", &one, &two, arguments, out)?
+        let first = arrays("", &one, &two, arguments, out)?;
+        let others = following((&arguments.a, &one), (&arguments.b, &two), arguments, &options, out)?;
+        first && others
     };
     Ok(u8::from(!are_equal))
+}
+
+/// Compares the arrays that follow the first in each file, if there are any.
+fn following(
+    one: (&Path, &Source),
+    two: (&Path, &Source),
+    arguments: &Arguments,
+    options: &ReadOptions,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let (mut ones, mut twos) = (rest_of(one.0, one.1)?, rest_of(two.0, two.1)?);
+    let mut are_equal = true;
+    for number in 1.. {
+        let next = |path: &Path, rest: &mut Box<dyn BufRead>| match rest.fill_buf() {
+            Ok([]) => Ok(None),
+            Ok(_) => {
+                match NpyReader::new_with(rest, options).and_then(|mut reader| reader.read::<DynArray>()) {
+                    Ok(array) => Ok(Some(Source::Memory(Box::new(array)))),
+                    Err(error) => Err(at(path, format!("array {number}: {}", told(&error.into())).into())),
+                }
+            }
+            Err(error) => Err(at(path, error.into())),
+        };
+        match (next(one.0, &mut ones)?, next(two.0, &mut twos)?) {
+            (None, None) => break,
+            (Some(one), Some(two)) => {
+                are_equal &= arrays(&format!("array {number}: "), &one, &two, arguments, out)?
+            }
+            (one, _) => {
+                let path = if one.is_some() { &arguments.a } else { &arguments.b };
+                writeln!(out, "array {number}: only in {}", path.display())?;
+                return Ok(false);
+            }
+        }
+    }
+    Ok(are_equal)
+}
+
+/// What follows the first array of a file, or of standard input, whose first array has been read.
+fn rest_of(path: &Path, first: &Source) -> Result<Box<dyn BufRead>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let is_stream = format_of(path)? == Format::Npy;
+    let trailing = match first {
+        Source::Npy(file) if is_stream => file.trailing_len()?.unwrap_or(0),
+        _ => 0, // objects end where their pickle ends: more than that is an error when they are read
+    };
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-i64::try_from(trailing)?))?;
+    Ok(Box::new(BufReader::new(file)))
 }
 
 fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
     let one = NpzFile::open_with(&arguments.a, options)?;
     let two = NpzFile::open_with(&arguments.b, options)?;
     let mut are_equal = true;
-    let places = |archive: &NpzFile| -> Vec<(String, usize)> {
-        archive
-            .members()
-            .iter()
-            .enumerate()
-            .map(|(index, member)| (member.file_name().to_owned(), index))
-            .collect()
+    // Of several members with one name, the first is compared with the first, and so on.
+    let places = |archive: &NpzFile| -> BTreeMap<(String, usize), usize> {
+        let mut seen = BTreeMap::new();
+        let members = archive.members().iter().enumerate().map(|(index, member)| {
+            let name = member.file_name().to_owned();
+            let count = seen.entry(name.clone()).or_insert(0);
+            *count += 1;
+            ((name, *count), index)
+        });
+        members.collect()
     };
     let (ones, twos) = (places(&one), places(&two));
-    for (name, index) in &ones {
-        let Some((_, other)) = twos.iter().find(|(other, _)| other == name) else {
-            writeln!(out, "{name}: only in {}", arguments.a.display())?;
+    let shown = |(name, count): &(String, usize)| match count {
+        1 => escaped(name),
+        count => format!("{} ({count})", escaped(name)),
+    };
+    let mut in_order: Vec<_> = ones.iter().collect();
+    in_order.sort_by_key(|(_, index)| **index);
+    for (name, index) in in_order {
+        let Some(other) = twos.get(name) else {
+            writeln!(out, "{}: only in {}", shown(name), arguments.a.display())?;
             are_equal = false;
             continue;
         };
         are_equal &= if one.members()[*index].is_array() {
             let (one, two) = (Source::whole_member(&one, *index)?, Source::whole_member(&two, *other)?);
-            arrays(&format!("{name}: "), &one, &two, arguments, out)?
+            arrays(&format!("{}: ", shown(name)), &one, &two, arguments, out)?
         } else {
             let is_same = one.read_raw_index(*index)? == two.read_raw_index(*other)?;
             if !is_same {
-                writeln!(out, "{name}: the bytes differ")?;
+                writeln!(out, "{}: the bytes differ", shown(name))?;
             }
             is_same
         };
     }
-    for (name, _) in twos.iter().filter(|(name, _)| !ones.iter().any(|(one, _)| one == name)) {
-        writeln!(out, "{name}: only in {}", arguments.b.display())?;
+    let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
+    others.sort_by_key(|(_, index)| **index);
+    for (name, _) in others {
+        writeln!(out, "{}: only in {}", shown(name), arguments.b.display())?;
         are_equal = false;
     }
     Ok(are_equal)
@@ -114,11 +184,12 @@ fn arrays(
     // The byte order is a matter of the file and not of the array.
     let same = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
     let has_other_dtype = same(a) != same(b);
-    if has_other_dtype {
+    let can_compare = !has_other_dtype || are_comparable(a, b);
+    if has_other_dtype && !(arguments.ignore_dtype && can_compare) {
         writeln!(out, "{name}dtype {a} and {b}")?;
-        if !is_number(a) || !is_number(b) {
-            return Ok(false);
-        }
+    }
+    if !can_compare {
+        return Ok(false);
     }
     /// Of both files.
     const BLOCK: usize = 4 << 20;
@@ -135,7 +206,7 @@ fn arrays(
     }
     drop(progress);
     if found.differing == 0 {
-        return Ok(!has_other_dtype);
+        return Ok(!has_other_dtype || arguments.ignore_dtype);
     }
     let all = one.len();
     write!(out, "{name}{} of {all} elements differ", found.differing)?;
@@ -162,6 +233,23 @@ fn is_complex(dtype: &DType) -> bool {
     dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Complex)
 }
 
+/// Whether elements of two different dtypes can be equal: numbers, and records of them whose fields have the same names.
+fn are_comparable(a: &DType, b: &DType) -> bool {
+    let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    match (a, b) {
+        (DType::Record(a), DType::Record(b)) => {
+            let pairs = || a.fields().iter().zip(b.fields());
+            a.fields().len() == b.fields().len()
+                && pairs().all(|(a, b)| a.name() == b.name() && are_comparable(a.dtype(), b.dtype()))
+        }
+        (DType::Subarray(a), DType::Subarray(b)) => {
+            a.shape() == b.shape() && are_comparable(a.base(), b.base())
+        }
+        _ => native(a) == native(b) || is_number(a) && is_number(b),
+    }
+}
+
+/// Compares a block of each, whose first element is at this place.
 fn compare(
     one: &DynArray,
     two: &DynArray,
@@ -177,49 +265,114 @@ fn compare(
     if has_same_bytes && !arguments.strict_nan {
         return Ok(());
     }
-    if is_number(one.dtype()) && is_number(two.dtype()) {
-        if is_complex(one.dtype()) || is_complex(two.dtype()) {
-            type C = num_complex::Complex<f64>;
-            let (a, b) = (one.cast::<C, IxDyn>(Casting::Unsafe)?, two.cast::<C, IxDyn>(Casting::Unsafe)?);
-            for ((index, a), b) in a.indexed_iter().zip(&b) {
-                let is_equal = a == b || !arguments.strict_nan && a.is_nan() && b.is_nan();
-                found.see(is_equal, (a - b).norm(), b.norm(), arguments, || {
-                    place(first, ndarray::Dimension::slice(&index))
-                });
-            }
-            return Ok(());
-        }
-        // Integers of 64 bits are compared as they are: as floats, neighbours would be equal.
-        let integers = (whole_numbers(one), whole_numbers(two));
-        if let (Some(a), Some(b)) = integers {
-            for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                found.see(a == b, a.abs_diff(*b) as f64, *b as f64, arguments, || {
-                    place_of(first, one.shape(), index)
-                });
-            }
-            return Ok(());
-        }
-        let (a, b) = (one.cast::<f64, IxDyn>(Casting::Unsafe)?, two.cast::<f64, IxDyn>(Casting::Unsafe)?);
-        for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-            let is_equal = a == b || !arguments.strict_nan && a.is_nan() && b.is_nan();
-            found.see(is_equal, (a - b).abs(), b.abs(), arguments, || place_of(first, one.shape(), index));
-        }
-        return Ok(());
-    }
-    if let (Some(a), Some(b)) = (one.objects(), two.objects()) {
-        for (index, (a, b)) in a.iter().zip(b).enumerate() {
-            found.note(a == b, || place_of(first, one.shape(), index));
-        }
-        return Ok(());
-    }
-    // All else is equal if its bytes are, in one byte order and one order of the elements.
-    let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
-    let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
-    let size = native.item_size().max(1);
-    for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {
-        found.note(a == b, || place_of(first, one.shape(), index));
+    let mut block = Block { first, shape: one.shape(), differs: vec![false; one.len()], arguments, found };
+    block.compare(one, two)?;
+    let Block { differs, .. } = block;
+    let first_differing = differs.iter().position(|differs| *differs);
+    found.differing += differs.iter().filter(|differs| **differs).count() as u64;
+    if let (None, Some(number)) = (&found.first, first_differing) {
+        let within = index_of(one.shape(), number);
+        let value = |array: &DynArray| -> Result<String, Failure> {
+            let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
+            Ok(escaped(&array.slice(&index[..])?.to_string()))
+        };
+        found.first = Some(format!("{}: {} and {}", place(first, &within), value(one)?, value(two)?));
     }
     Ok(())
+}
+
+/// Elements of both files that are compared.
+struct Block<'a> {
+    first: &'a [usize],
+    shape: &'a [usize],
+    /// In C order.
+    differs: Vec<bool>,
+    arguments: &'a Arguments,
+    found: &'a mut Found,
+}
+
+impl Block<'_> {
+    /// Compares arrays that have one or more elements for each of the block: a field that is an array has more.
+    fn compare(&mut self, one: &DynArray, two: &DynArray) -> Result<(), Failure> {
+        let strict_nan = self.arguments.strict_nan;
+        if let (DType::Record(a), DType::Record(b)) = (one.dtype(), two.dtype())
+            && one.objects().is_none()
+        {
+            for (number, _) in a.fields().iter().zip(b.fields()).enumerate() {
+                self.compare(&one.field(number)?, &two.field(number)?)?;
+            }
+            return Ok(());
+        }
+        if is_number(one.dtype()) && is_number(two.dtype()) {
+            if is_complex(one.dtype()) || is_complex(two.dtype()) {
+                type C = num_complex::Complex<f64>;
+                let (a, b) = (one.cast::<C, IxDyn>(Casting::Unsafe)?, two.cast::<C, IxDyn>(Casting::Unsafe)?);
+                let count = a.len();
+                for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+                    let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+                    self.see((index, count), is_equal, (a - b).norm(), b.norm());
+                }
+                return Ok(());
+            }
+            // Integers of 64 bits are compared as they are: as floats, neighbours would be equal.
+            if let (Some(a), Some(b)) = (whole_numbers(one), whole_numbers(two)) {
+                let count = a.len();
+                for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+                    self.see((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
+                }
+                return Ok(());
+            }
+            let (a, b) = (one.cast::<f64, IxDyn>(Casting::Unsafe)?, two.cast::<f64, IxDyn>(Casting::Unsafe)?);
+            let count = a.len();
+            for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+                let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+                self.see((index, count), is_equal, (a - b).abs(), b.abs());
+            }
+            return Ok(());
+        }
+        if let (Some(a), Some(b)) = (one.objects(), two.objects()) {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                self.note((index, one.len()), a == b);
+            }
+            return Ok(());
+        }
+        // All else is equal if its bytes are, in one byte order and one order of the elements.
+        let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+        let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
+        let size = native.item_size().max(1);
+        let count = a.bytes().len() / size;
+        for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {
+            self.note((index, count), a == b);
+        }
+        Ok(())
+    }
+
+    /// Takes note of the element of this number among so many.
+    fn note(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
+        let element = index / (count / self.differs.len()).max(1);
+        self.differs[element] |= !is_equal;
+        element
+    }
+
+    /// The same of numbers that are so far apart, the second of which is so large.
+    fn see(&mut self, number: (usize, usize), is_equal: bool, apart: f64, size: f64) {
+        let Arguments { atol, rtol, .. } = self.arguments;
+        // Nothing is close to what is infinite.
+        if is_equal || size.is_finite() && apart <= atol + rtol * size.abs() {
+            return;
+        }
+        let element = self.note(number, false);
+        let place = || place(self.first, &index_of(self.shape, element));
+        let larger =
+            |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
+        if apart.is_finite() && larger(&self.found.absolute, apart) {
+            self.found.absolute = Some((apart, place()));
+        }
+        let part = apart / size.abs();
+        if part.is_finite() && larger(&self.found.relative, part) {
+            self.found.relative = Some((part, place()));
+        }
+    }
 }
 
 fn with_dtype(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
@@ -240,40 +393,6 @@ fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
     }
 }
 
-impl Found {
-    fn note(&mut self, is_equal: bool, place: impl Fn() -> String) {
-        if !is_equal {
-            self.differing += 1;
-            if self.first.is_none() {
-                self.first = Some(place());
-            }
-        }
-    }
-
-    fn see(
-        &mut self,
-        is_equal: bool,
-        apart: f64,
-        size: f64,
-        arguments: &Arguments,
-        place: impl Fn() -> String,
-    ) {
-        if is_equal || apart <= arguments.atol + arguments.rtol * size.abs() {
-            return;
-        }
-        self.note(false, &place);
-        let larger =
-            |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
-        if apart.is_finite() && larger(&self.absolute, apart) {
-            self.absolute = Some((apart, place()));
-        }
-        let part = apart / size.abs();
-        if part.is_finite() && larger(&self.relative, part) {
-            self.relative = Some((part, place()));
-        }
-    }
-}
-
 /// The index of an element that stands in a block.
 fn place(first: &[usize], within: &[usize]) -> String {
     let index: Vec<String> =
@@ -281,13 +400,13 @@ fn place(first: &[usize], within: &[usize]) -> String {
     format!("[{}]", index.join(", "))
 }
 
-/// The same by its number in C order.
-fn place_of(first: &[usize], shape: &[usize], number: usize) -> String {
+/// The index of an element by its number in C order.
+fn index_of(shape: &[usize], number: usize) -> Vec<usize> {
     let mut left = number;
     let mut within = vec![0; shape.len()];
     for (axis, length) in shape.iter().enumerate().rev() {
         within[axis] = left % length;
         left /= length;
     }
-    place(first, &within)
+    within
 }

@@ -22,7 +22,24 @@ pub(crate) fn told(failure: &Failure) -> String {
         Some(help) => format!("{failure}; {help}"),
         None => failure.to_string(),
     };
-    text.replace('\n', " ")
+    escaped(&text.replace('\n', " "))
+}
+
+/// A text that may come out of a file, as it is shown: what would move the cursor, change colours or begin a line is written as an
+/// escape.
+pub(crate) fn escaped(text: &str) -> String {
+    let is_odd = |char: char| {
+        char.is_control()
+            || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        match is_odd(char) {
+            true => shown.extend(char.escape_default()),
+            false => shown.push(char),
+        }
+    }
+    shown
 }
 
 /// Help as the user of this program can follow it, if there is a flag for it.

@@ -14,6 +14,7 @@ use ndarray_io::{DType, NpyReader, NpzFile};
 use serde_json::{Value, json};
 
 use super::blocks::Source;
+use super::failure::escaped;
 use super::open::{Format, format_of, ra};
 use super::stats;
 use super::{Failure, at, is_closed, told};
@@ -228,7 +229,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
             Some(Err(error)) => error,
             None => "no array".to_owned(),
         };
-        let name = known.member.file_name().to_owned();
+        let name = escaped(known.member.file_name());
         if !known.stats.is_null() {
             all_stats.push((name.clone(), known.stats));
         }

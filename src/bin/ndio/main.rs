@@ -71,16 +71,19 @@ fn main() -> ExitCode {
         Verb::Split(arguments) => join::split(&arguments, &mut out),
         Verb::Pack(arguments) => pack::pack(&arguments),
         Verb::Unpack(arguments) => pack::unpack(&arguments, &mut out),
-        Verb::Diff(arguments) => diff::run(&arguments, &mut out),
+        Verb::Diff(arguments) => diff::run(&arguments, &mut Unread::new(&mut out)),
         Verb::Plot(arguments) => plot::run(&arguments, &mut out),
-        Verb::Verify(arguments) => verify::run(&arguments, &mut out),
+        Verb::Verify(arguments) => verify::run(&arguments, &mut Unread::new(&mut out)),
         Verb::Query(arguments) => query::run(&arguments, &mut out),
         Verb::Json(arguments) => exact::run(&arguments, &mut out),
         Verb::Completions(arguments) => manual::completions(&arguments, &mut out),
         Verb::Man(arguments) => manual::man(&arguments, &mut out),
     };
     let done = password::find(&program.password).and_then(|()| run(program.verb));
-    let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
+    let done = done.and_then(|code| match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code),
+    });
     match done {
         Ok(code) => ExitCode::from(code),
         // Who reads has seen enough: `ndio show x.npy | head`.
@@ -89,5 +92,39 @@ fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "ndio: {}", told(&failure)); // there is nobody else to tell
             ExitCode::from(2)
         }
+    }
+}
+
+/// The output of a verb whose exit code matters: it does its work to the end, even if nobody reads what it says.
+struct Unread<'a> {
+    out: &'a mut dyn Write,
+    is_closed: bool,
+}
+
+impl<'a> Unread<'a> {
+    fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, is_closed: false }
+    }
+
+    fn unless_closed<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(otherwise)
+            }
+            result => result,
+        }
+    }
+}
+
+impl Write for Unread<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.is_closed { Ok(bytes.len()) } else { self.out.write(bytes) };
+        self.unless_closed(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = if self.is_closed { Ok(()) } else { self.out.flush() };
+        self.unless_closed(flushed, ())
     }
 }

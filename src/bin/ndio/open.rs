@@ -82,9 +82,19 @@ pub(crate) fn member_index(archive: &NpzFile, path: &Path, member: Option<&str>)
         (Some(name), _) => Ok(archive.index_of(name)?),
         (None, 1) => Ok(0),
         (None, _) => {
-            let names = archive.names().join(", ");
+            let names = some_names(archive);
             Err(format!("{}: --member says which of its members: {names}", path.display()).into())
         }
+    }
+}
+
+/// The names of an archive's members, for an error: the first of many.
+pub(crate) fn some_names(archive: &NpzFile) -> String {
+    const MOST: usize = 20;
+    let names: Vec<&str> = archive.members().iter().take(MOST).map(|member| member.name()).collect();
+    match archive.len().saturating_sub(MOST) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 

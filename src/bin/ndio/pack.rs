@@ -10,6 +10,8 @@ use ndarray_io::{NpyReader, NpzFile, NpzWriter};
 
 use super::Failure;
 use super::convert::{folder_of, replace};
+use super::failure::escaped;
+use super::open::some_names;
 use super::progress::Progress;
 
 /// Make an archive of NPY files, which are its members by their names
@@ -76,11 +78,11 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
 
 pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
     let archive = NpzFile::open_with(&arguments.archive, &crate::password::options())?;
-    let all: u64 = archive.members().iter().map(ndarray_io::npz::NpzMember::size).sum();
+    let all = archive.members().iter().fold(0, |all: u64, member| all.saturating_add(member.size()));
     let mut progress = Progress::new();
     for wanted in &arguments.members {
         if !archive.members().iter().any(|member| is_named(member, wanted)) {
-            let names = archive.names().join(", ");
+            let names = some_names(&archive);
             return Err(format!(
                 "{}: there is no member '{wanted}'; there are {names}",
                 arguments.archive.display()
@@ -93,6 +95,11 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
             continue;
         }
         let path = arguments.output.join(inside(member.file_name())?);
+        // What archivers put there for a folder.
+        if member.file_name().ends_with('/') && member.size() == 0 {
+            fs::create_dir_all(&path)?;
+            continue;
+        }
         if path.exists() && !arguments.replace {
             return Err(format!("{}: it is there already; --replace replaces it", path.display()).into());
         }
@@ -102,7 +109,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
             Ok(())
         })?;
         progress.add(member.size(), all);
-        writeln!(out, "{}", path.display())?;
+        writeln!(out, "{}", escaped(&path.display().to_string()))?;
     }
     Ok(0)
 }
@@ -114,9 +121,10 @@ fn is_named(member: &ndarray_io::npz::NpzMember, wanted: &str) -> bool {
 /// The path of a member, which may not lead out of the folder that it goes to.
 fn inside(name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(name);
-    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
-    match is_inside && !name.contains('\\') && !name.is_empty() && !name.ends_with('/') {
-        true => Ok(path.to_owned()),
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let is_somewhere = path.components().any(|part| matches!(part, Component::Normal(_)));
+    match is_inside && is_somewhere && !name.contains('\\') {
+        true => Ok(path.components().filter(|part| *part != Component::CurDir).collect()),
         false => Err(format!("the member '{}' would lie outside of the folder", name.escape_debug()).into()),
     }
 }

@@ -1,5 +1,6 @@
 //! Minimum, maximum, mean and the like of an array, in one pass over its blocks, on all cores.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -272,38 +273,58 @@ pub(crate) fn of_array(array: DynArray) -> Result<Stats, Failure> {
     })?)
 }
 
+/// What has been found of the blocks so far, which are added in their order: rounding depends on it, and two runs should say the
+/// same.
+#[derive(Default)]
+struct Merged {
+    found: Option<Stats>,
+    next: usize,
+    /// Those that came before their turn: as many as there are threads at most.
+    early: BTreeMap<usize, Stats>,
+}
+
+impl Merged {
+    fn add(&mut self, number: usize, stats: Stats) {
+        self.early.insert(number, stats);
+        while let Some(stats) = self.early.remove(&self.next) {
+            self.next += 1;
+            self.found = Some(match self.found.take() {
+                Some(found) => found.and(stats),
+                None => stats,
+            });
+        }
+    }
+}
+
 /// Those of a whole array, by as many threads as there are cores.
 pub(crate) fn of(source: &Source) -> Result<Stats, Failure> {
     /// What fits a core's own cache.
     const BLOCK: usize = 512 << 10;
     let all = source.len().saturating_mul(source.dtype().item_size()) as u64;
-    let queue = Mutex::new((source.blocks(source.order(), BLOCK), Progress::new()));
-    let work = || -> Result<Option<Stats>, String> {
-        let mut found: Option<Stats> = None;
+    let queue = Mutex::new((source.blocks(source.order(), BLOCK).enumerate(), Progress::new()));
+    let merged = Mutex::new(Merged::default());
+    let work = || -> Result<(), String> {
         loop {
             let block = queue.lock().unwrap_or_else(PoisonError::into_inner).0.next();
-            let Some((slice, _)) = block else { return Ok(found) };
+            let Some((number, (slice, _))) = block else { return Ok(()) };
             let array = source.slice(&slice).map_err(|failure| told(&failure))?;
             let bytes = array.bytes().len() as u64;
             let stats = of_array(array).map_err(|failure| told(&failure))?;
-            found = Some(match found {
-                Some(found) => found.and(stats),
-                None => stats,
-            });
+            merged.lock().unwrap_or_else(PoisonError::into_inner).add(number, stats);
             queue.lock().unwrap_or_else(PoisonError::into_inner).1.add(bytes, all);
         }
     };
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let parts = thread::scope(|scope| {
+    thread::scope(|scope| {
         let helpers: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
         let own = work();
         let join = |helper: thread::ScopedJoinHandle<'_, _>| match helper.join() {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        helpers.into_iter().map(join).chain([own]).collect::<Result<Vec<_>, String>>()
+        helpers.into_iter().map(join).chain([own]).collect::<Result<(), String>>()
     })?;
-    let found = parts.into_iter().flatten().reduce(Stats::and);
+    let found = merged.into_inner().unwrap_or_else(PoisonError::into_inner).found;
     Ok(match found {
         Some(found) => found,
         // No elements: but it is an error if they could not be looked at.

@@ -74,6 +74,9 @@ fn finish(
     out: &mut dyn Write,
 ) -> Result<u8, Failure> {
     let is_standard = |path: &Path| path == Path::new("-");
+    if from == Kind::Npy {
+        refuse_to_lose_arrays(input.path(), arguments)?;
+    }
     let changed = changed(arguments, input, from, to, near)?;
     let npy = changed.as_deref().unwrap_or(input.path());
     match to {
@@ -89,6 +92,7 @@ fn finish(
     let output = passing.as_deref().unwrap_or(&arguments.output);
     match to {
         Kind::Npz => {
+            refuse_to_lose_members(arguments, output)?;
             let options = NpzOptions::new().compression(arguments.packed()?);
             replace(output, |file| {
                 let mut archive = NpzWriter::new_with_options(file, &options);
@@ -121,6 +125,39 @@ fn finish(
         io::copy(&mut File::open(path)?, out)?;
     }
     Ok(0)
+}
+
+/// An error if the output is an archive with members that would be gone.
+fn refuse_to_lose_members(arguments: &Arguments, output: &Path) -> Result<(), Failure> {
+    let own = format!("{}.npy", arguments.name);
+    if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
+        return Ok(());
+    }
+    let archive = NpzFile::open(output)?;
+    match archive.members().iter().filter(|member| member.file_name() != own).count() {
+        0 => Ok(()),
+        others => {
+            let path = output.display();
+            Err(format!("{path}: it is an archive, of which other members ({others}) would be lost; --replace replaces it").into())
+        }
+    }
+}
+
+/// An error if a file has more arrays after the first, which a conversion would lose.
+fn refuse_to_lose_arrays(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
+    let mut reader = NpyReader::new(File::open(path)?)?;
+    if arguments.drop_trailing || reader.dtype().has_object() {
+        return Ok(());
+    }
+    let more = reader.trailing_len().unwrap_or(0);
+    match more {
+        0 => Ok(()),
+        _ => Err(format!(
+            "{}: {more} bytes follow its first array, maybe more arrays; --drop-trailing leaves them out",
+            arguments.input.display()
+        )
+        .into()),
+    }
 }
 
 /// What is to be converted, as an NPY file.

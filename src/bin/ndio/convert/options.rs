@@ -56,7 +56,10 @@ pub(crate) struct Arguments {
     /// What goes is of this format, whatever it is called
     #[arg(long, value_enum)]
     pub(super) to: Option<Kind>,
-    /// Leave away what stands behind the array in an RA file
+    /// Replace an archive that has other members
+    #[arg(long)]
+    pub(super) replace: bool,
+    /// Leave out what follows the array: in an RA file, or more arrays in an NPY file
     #[arg(long)]
     pub(super) drop_trailing: bool,
     /// Convert Python objects, as data
