@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Writer};
+use csv::{ReaderBuilder, StringRecord, Trim, WriterBuilder};
 use ndarray::SliceInfoElem;
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::{ByteOrder, Kind};
@@ -16,10 +16,10 @@ use super::blocks::Source;
 use super::convert::temporary;
 
 /// Writes an array of one or two axes; of records a column for each field, with its name above.
-pub(crate) fn write(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
     let source = Source::open_all(path, None, &crate::password::options().allow_objects(true))?;
-    let mut table = Writer::from_writer(out);
+    let mut table = WriterBuilder::new().delimiter(delimiter).from_writer(out);
     let names = columns(source.dtype());
     if names.len() > 1 && source.shape().len() != 1 || source.shape().len() > 2 {
         let shape = ndarray_io::header::Shape::from(source.shape().to_vec());
@@ -132,17 +132,54 @@ fn text_of(object: &Object) -> Result<String, Failure> {
     }
 }
 
+/// What a table looks like.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    pub(crate) has_header: bool,
+    pub(crate) delimiter: u8,
+}
+
+/// A number as a float, nothing as none. It is an error if it is a larger one than `most`, the largest of its type.
+fn float(text: &str, most: f64) -> Result<f64, String> {
+    if text.is_empty() {
+        return Ok(f64::NAN);
+    }
+    let number = text.parse::<f64>().map_err(|error| error.to_string())?;
+    let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // as infinity is written
+    if number.abs() > most && !is_meant {
+        return Err(format!("the number is larger than {most:?}, the largest of its type"));
+    }
+    Ok(number)
+}
+
+/// The same where nothing says that floats are wanted: integers with more digits than a float has would become others.
+fn float_or_integer(text: &str) -> Result<f64, String> {
+    let number = float(text, f64::MAX)?;
+    match text.parse::<i128>() {
+        Ok(integer) if number as i128 != integer => {
+            Err("the number has more digits than a float; --dtype i8 or u8 reads integers, --dtype f8 rounds"
+                .into())
+        }
+        _ => Ok(number),
+    }
+}
+
 /// Reads a table of numbers, or of text if that is asked for, into an NPY file: floats, if nothing is. What is in memory does not
 /// depend on its size.
 pub(crate) fn read(
     input: &mut dyn Read,
-    has_header: bool,
+    form: Form,
     dtype: Option<DType>,
     out: &Path,
 ) -> Result<(), Failure> {
-    let rows = ReaderBuilder::new().has_headers(has_header).trim(csv::Trim::All).from_reader(input);
-    let float = |text: &str| if text.is_empty() { Ok(f64::NAN) } else { text.parse::<f64>() };
-    let Some(dtype) = dtype else { return table(rows, open(out)?, &WriteOptions::new(), float) };
+    let is_text =
+        dtype.as_ref().and_then(DType::as_scalar).is_some_and(|scalar| matches!(scalar.kind(), Kind::Text));
+    let rows = ReaderBuilder::new()
+        .has_headers(form.has_header)
+        .delimiter(form.delimiter)
+        .trim(if is_text { Trim::None } else { Trim::All }) // blanks are a part of a text
+        .from_reader(input);
+    let Some(dtype) = dtype else { return table(rows, open(out)?, &WriteOptions::new(), float_or_integer) };
     let scalar = dtype.as_scalar().copied().ok_or("CSV is read as numbers, bools or text")?;
     if scalar.kind() == Kind::Text {
         return texts(rows, &dtype, out);
@@ -153,7 +190,14 @@ pub(crate) fn read(
     let bits = 8 * scalar.size() as u32;
     let options = WriteOptions::new();
     match scalar.kind() {
-        Kind::Float => table(rows, wide, &options, float)?,
+        Kind::Float => {
+            let most = match scalar.size() {
+                2 => 65504.0,
+                4 => f32::MAX.into(),
+                _ => f64::MAX,
+            };
+            table(rows, wide, &options, |text| float(text, most))?
+        }
         Kind::Int => table(rows, wide, &options, |text| {
             let number = text.parse::<i64>().map_err(|error| error.to_string())?;
             let fits = bits >= 64 || (-(1i64 << (bits - 1))..1 << (bits - 1)).contains(&number);
@@ -200,7 +244,7 @@ where
         let line = record.position().map_or(0, csv::Position::line);
         let row = record.iter().enumerate().map(|(column, text)| {
             parse(text).map_err(|error| {
-                let advice = if line == 1 {
+                let advice = if line == 1 && text.parse::<f64>().is_err() {
                     "; if the line has the names of the columns, --header leaves it out"
                 } else {
                     ""

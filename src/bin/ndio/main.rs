@@ -30,7 +30,7 @@ use failure::{Failure, at, is_closed, told};
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
 #[derive(Parser)]
-#[command(name = "ndio", version, about, disable_help_subcommand = true)]
+#[command(name = "ndio", version)]
 struct Program {
     #[command(subcommand)]
     verb: Verb,

@@ -22,8 +22,10 @@ pub(crate) struct Stats {
     pub(crate) min: Bound,
     pub(crate) max: Bound,
     mean: f64,
-    /// The sum of the squares of the distances from the mean.
+    /// The sum of the squares of the distances from the mean,
     squares: f64,
+    /// and where that is too large for a float, its root, in parts: see [`PART`].
+    spread: f64,
 }
 
 /// A float, or an integer that need not fit one.
@@ -61,6 +63,9 @@ impl std::fmt::Display for Bound {
     }
 }
 
+/// What the root of a sum of squares is multiplied with, so that it is a float however many and however large the numbers are.
+const PART: f64 = 1.0 / (1u64 << 40) as f64;
+
 impl Stats {
     /// Those of both.
     fn and(self, other: Self) -> Self {
@@ -76,7 +81,7 @@ impl Stats {
             }
         };
         let (n, m) = (self.finite() as f64, other.finite() as f64);
-        let apart = other.mean - self.mean;
+        let apart = other.mean / 2.0 - self.mean / 2.0;
         Self {
             count: self.count + other.count,
             nan: self.nan + other.nan,
@@ -84,8 +89,9 @@ impl Stats {
             zero: self.zero + other.zero,
             min: pick(self.min, other.min, true),
             max: pick(self.max, other.max, false),
-            mean: self.mean + apart * (m / (n + m)),
-            squares: self.squares + other.squares + apart * apart * (n * m / (n + m)),
+            mean: self.mean + 2.0 * (apart * (m / (n + m))),
+            squares: self.squares + other.squares + 2.0 * apart * 2.0 * apart * (n * m / (n + m)),
+            spread: self.spread.hypot(other.spread).hypot(2.0 * PART * (apart * (n * m / (n + m)).sqrt())),
         }
     }
 
@@ -94,7 +100,11 @@ impl Stats {
     }
 
     pub(crate) fn std(&self) -> f64 {
-        (self.squares / self.finite() as f64).sqrt()
+        let count = self.finite() as f64;
+        match self.squares.is_finite() {
+            true => (self.squares / count).sqrt(),
+            false => self.spread / count.sqrt() / PART,
+        }
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -176,6 +186,7 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
         max: none,
         mean: 0.0,
         squares: 0.0,
+        spread: 0.0,
     };
     let Some(first) = items.first() else { return found };
     let (rows, rest) = items.as_chunks::<LANES>();
@@ -201,8 +212,9 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
         most[0] = most[0].most(*item);
     }
     let sum: f64 = sums.iter().sum();
+    let none = found.clone();
     if !sum.is_finite() {
-        return of_odd_items(items, found);
+        return of_odd_items(items, none);
     }
     found.zero = zeros.iter().sum();
     found.min = least.iter().copied().fold(*first, T::least).bound();
@@ -216,7 +228,11 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
         }
     }
     let rest = rest.iter().map(|item| (item.float() - found.mean).powi(2));
-    found.squares = squares.iter().sum::<f64>() + rest.sum::<f64>();
+    let squares = squares.iter().sum::<f64>() + rest.sum::<f64>();
+    if !squares.is_finite() {
+        return of_odd_items(items, none);
+    }
+    (found.squares, found.spread) = (squares, squares.sqrt() * PART);
     found
 }
 
@@ -244,9 +260,12 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
         if number > found.max.float() {
             found.max = item.bound();
         }
-        let apart = number - found.mean;
-        found.mean += apart / seen;
-        found.squares += apart * (number - found.mean);
+        // Of each halves, because the distance of two floats may be too large for one.
+        let apart = number / 2.0 - found.mean / 2.0;
+        found.mean += 2.0 * (apart / seen);
+        let share = (seen - 1.0) / seen;
+        found.squares += 2.0 * apart * 2.0 * apart * share;
+        found.spread = found.spread.hypot(2.0 * PART * (apart * share.sqrt()));
     }
     found
 }

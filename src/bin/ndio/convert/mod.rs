@@ -80,7 +80,9 @@ fn finish(
     let changed = changed(arguments, input, from, to, near)?;
     let npy = changed.as_deref().unwrap_or(input.path());
     match to {
-        Kind::Csv => return with_output(&arguments.output, out, |out| csv::write(npy, out)),
+        Kind::Csv => {
+            return with_output(&arguments.output, out, |out| csv::write(npy, arguments.delimiter, out));
+        }
         Kind::Raw => {
             let order = arguments.order();
             return with_output(&arguments.output, out, |out| raw::write(npy, order, out));
@@ -205,7 +207,8 @@ impl Input {
                 )?;
             }
             Kind::Csv => {
-                with_input(path, |input| csv::read(input, arguments.header, arguments.dtype()?, &made))?
+                let form = csv::Form { has_header: arguments.header, delimiter: arguments.delimiter };
+                with_input(path, |input| csv::read(input, form, arguments.dtype()?, &made))?
             }
             Kind::Raw => {
                 let dtype = arguments.dtype()?.ok_or("raw bytes need --dtype")?;

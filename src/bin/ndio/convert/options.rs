@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// What the first line of CSV is: names of columns, which are left out
     #[arg(long)]
     pub(super) header: bool,
+    /// What separates the columns of CSV: one character, or tab
+    #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = delimiter)]
+    pub(super) delimiter: u8,
     /// What comes is of this format, whatever it is called
     #[arg(long, value_enum)]
     pub(super) from: Option<Kind>,
@@ -195,5 +198,14 @@ pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
             "'{text}' is no dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
         )
         .into()),
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        _ if text == "tab" => Ok(b'\t'),
+        [b'"' | b'\n' | b'\r'] => Err("it ends a cell or a line anyway".into()),
+        [one] => Ok(*one),
+        _ => Err("it is one character of ASCII, or tab".into()),
     }
 }

@@ -3,6 +3,9 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use ndarray_io::DType;
+use ndarray_io::dtype::Kind;
+
 use super::super::Failure;
 use super::super::convert::replace;
 use super::Canvas;
@@ -30,8 +33,7 @@ impl Painter {
         let limits = match (limits, channels) {
             (Some(limits), _) => limits,
             (None, 1) => Limits::robust(grid.all()).ok_or(none)?,
-            // Colours are from 0 to 255, or from 0 to 1.
-            _ => Limits { low: 0.0, high: if grid.all().any(|number| number > 1.0) { 255.0 } else { 1.0 } },
+            _ => Limits { low: 0.0, high: brightest(plane.source.dtype(), &grid) },
         };
         Ok(Self { grid, channels, limits })
     }
@@ -47,6 +49,28 @@ impl Painter {
         let level = |channel: usize| (self.limits.part(number(channel)) * 255.0).round() as u8;
         let is_clear = self.channels == 4 && level(3) == 0;
         (!number(0).is_nan() && !is_clear).then(|| [level(0), level(1), level(2)])
+    }
+
+    /// How opaque a point is.
+    fn alpha(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> u8 {
+        let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
+        match self.channels {
+            4 => (self.limits.part(self.grid.get(row, column, 3)) * 255.0).round() as u8,
+            _ => 255,
+        }
+    }
+}
+
+/// The number that means full brightness: the largest of a type of integers, 1 of floats, unless they are from 0 to 255.
+fn brightest(dtype: &DType, grid: &Grid) -> f64 {
+    /// A little more than 1 is still meant to be 1: it comes from rounding, and from sharpening.
+    const ABOUT_ONE: f64 = 2.0;
+    match dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
+        Some((Kind::Bool, _)) => 1.0,
+        Some((Kind::Uint, 1)) => 255.0,
+        Some((Kind::Uint, 2)) => 65_535.0,
+        _ if grid.all().any(|number| number > ABOUT_ONE) => 255.0,
+        _ => 1.0,
     }
 }
 
@@ -141,7 +165,7 @@ fn scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Fai
     Ok(writeln!(out, "{} {bar}{end} {}", short(limits.low), short(limits.high))?)
 }
 
-/// Writes a PNG file, a point for each element; larger arrays than 4096 are made smaller, and small ones larger.
+/// Writes a PNG file, a point for each element; larger arrays than 4096 are made smaller.
 pub(super) fn png(
     plane: &Plane,
     channels: usize,
@@ -150,12 +174,11 @@ pub(super) fn png(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     const MOST: usize = 4096;
-    const LEAST: usize = 512;
     let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
     let longer = rows.max(columns);
     let resized = |length: usize| match longer {
         longer if longer > MOST => (length as u128 * MOST as u128 / longer as u128).max(1) as usize,
-        longer => length * (LEAST / longer).max(1),
+        _ => length,
     };
     let (height, width) = (resized(rows), resized(columns));
     let painter = Painter::new(plane, channels, limits, height, width)?;
@@ -163,7 +186,10 @@ pub(super) fn png(
     for row in 0..height {
         for column in 0..width {
             match painter.colour((row, height), (column, width)) {
-                Some([red, green, blue]) => points.extend([red, green, blue, 255]),
+                Some([red, green, blue]) => {
+                    let alpha = painter.alpha((row, height), (column, width));
+                    points.extend([red, green, blue, alpha]);
+                }
                 None => points.extend([0; 4]),
             }
         }
