@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::blocks::Source;
 use super::failure::escaped;
-use super::open::{Format, format_of, ra};
+use super::open::{Format, array_files, format_of, ra};
 use super::stats;
 use super::{Failure, at, is_closed, told};
 
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
-    for path in all(&arguments.files)? {
+    for path in array_files(&arguments.files)? {
         if let Err(failure) = tell(&path, arguments, out) {
             // Who does not listen any more is no fault of the file.
             if is_closed(&*failure) {
@@ -59,34 +59,6 @@ fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<(), F
         return Ok(writeln!(out)?);
     }
     print(&facts, out)
-}
-
-/// The files, and those of the folders among them.
-fn all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
-    while let Some((path, is_asked_for)) = open.pop() {
-        if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
-            let mut entries = Vec::new();
-            for entry in fs::read_dir(&path)? {
-                let entry = entry?;
-                // A link to a folder may lead back to where we are.
-                if !entry.file_type()?.is_symlink() || fs::metadata(entry.path()).is_ok_and(|to| to.is_file())
-                {
-                    entries.push(entry.path());
-                }
-            }
-            entries.sort();
-            open.extend(entries.into_iter().rev().map(|path| (path, false)));
-        } else if is_asked_for || is_array_file(&path) {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
-fn is_array_file(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| ["npy", "npz", "ra"].iter().any(|known| extension == *known))
 }
 
 fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {

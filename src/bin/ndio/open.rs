@@ -1,8 +1,8 @@
 //! Files of whatever format: which it is, and the array that is asked for.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ndarray_io::ra::RaReader;
 use ndarray_io::{DynArray, NpyReader, NpzFile, ReadOptions};
@@ -103,4 +103,32 @@ pub(crate) fn ra(path: &Path, options: &ReadOptions) -> Result<RaReader<File>, F
     let mut file = File::open(path)?;
     file.rewind()?;
     Ok(RaReader::new_with(file, options)?)
+}
+
+/// The files, and those of the folders among them.
+pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
+    while let Some((path, is_asked_for)) = open.pop() {
+        if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            let mut entries = Vec::new();
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                // A link to a folder may lead back to where we are.
+                if !entry.file_type()?.is_symlink() || fs::metadata(entry.path()).is_ok_and(|to| to.is_file())
+                {
+                    entries.push(entry.path());
+                }
+            }
+            entries.sort();
+            open.extend(entries.into_iter().rev().map(|path| (path, false)));
+        } else if is_asked_for || is_array_file(&path) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn is_array_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["npy", "npz", "ra"].iter().any(|known| extension == *known))
 }

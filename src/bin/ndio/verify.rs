@@ -1,15 +1,16 @@
 //! `ndio verify`: whether files are sound.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::dtype::Kind;
 use ndarray_io::ra::RaFile;
-use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadOptions};
+use ndarray_io::{DType, DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 
 use super::blocks::Source;
-use super::open::{Format, format_of, ra};
+use super::open::{Format, array_files, format_of, ra};
 use super::progress::Progress;
 use super::{Failure, at, told};
 
@@ -19,6 +20,7 @@ pub(crate) struct Arguments {
     /// Accept Python objects, which are looked at as data
     #[arg(long)]
     allow_objects: bool,
+    /// Files, or folders, of which all array files are checked
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -26,11 +28,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
     let mut code = 0;
-    for path in &arguments.files {
+    for path in &array_files(&arguments.files)? {
         match verify(path, &options) {
             Ok(()) => writeln!(out, "{}: sound", path.display())?,
             Err(failure) => {
-                code = 1;
+                // What cannot be read at all has not been checked.
+                let is_unread = File::open(path).is_err();
+                code = code.max(if is_unread { 2 } else { 1 });
                 writeln!(out, "{}", told(&at(path, failure)))?;
             }
         }
@@ -44,6 +48,9 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
             // What is missing or too much is said as any reader says it; objects are a pickle, read in one go.
             match NpyFile::open_with(path, options) {
                 Ok(file) if file.trailing_len()? == Some(0) => check_blocks(&Source::Npy(file)),
+                Ok(file) if file.trailing_len()?.is_some() && is_stream(path, options)? => {
+                    check_stream(path, options)
+                }
                 _ => Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?),
             }
         }
@@ -75,6 +82,27 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+/// Whether another array follows the first.
+fn is_stream(path: &Path, options: &ReadOptions) -> Result<bool, Failure> {
+    let mut reader = NpyReader::new_with(File::open(path)?, options)?;
+    reader.skip()?;
+    Ok(reader.next_array().unwrap_or(false))
+}
+
+/// Arrays one after another, each read whole.
+fn check_stream(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
+    let mut reader = NpyReader::new_with(File::open(path)?, options)?;
+    for number in 0.. {
+        let checked = reader.read::<DynArray>().map_err(Failure::from).and_then(|array| check(&array));
+        let next = checked.and_then(|()| Ok(reader.next_array()?));
+        match next.map_err(|failure| format!("array {number}: {}", told(&failure)))? {
+            true => {}
+            false => break,
+        }
+    }
+    Ok(())
 }
 
 /// Whether the elements are what they should be, of a file of any size.
