@@ -73,7 +73,7 @@ impl Unpacker {
             return false;
         }
         #[cfg(feature = "libdeflate")]
-        if let Self::Deflate(_) = self {
+        if matches!(self, Self::Deflate(_)) {
             return match turn.is_last {
                 true => super::libdeflate::unpack(packed, into),
                 false => super::libdeflate::unpack(&[packed, self.frame().1].concat(), into),
