@@ -165,6 +165,9 @@ pub mod npy {
     //!
     //! [`parse`] and [`format()`] do no I/O: they are for those who move the bytes themselves.
 
+    #[cfg(all(fuzzing, feature = "py_literal"))]
+    #[doc(hidden)]
+    pub use crate::npy_format::compare_header_paths;
     pub use crate::npy_format::{NpyHeader, Parsed, Version, format, parse, parse_with};
     pub use crate::path::{create_new_npy_with, write_zeroed_npy_with};
 }
@@ -217,7 +220,3 @@ pub type ViewNpyError = Error;
 pub type ReadNpzError = Error;
 /// The name that `ndarray-npy` has for [`Error`].
 pub type WriteNpzError = Error;
-
-#[cfg(all(fuzzing, feature = "py_literal"))]
-#[doc(hidden)]
-pub use npy_format::compare_header_paths;

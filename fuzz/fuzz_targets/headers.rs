@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     let (version, text) = input;
-    ndarray_io::compare_header_paths(text, version);
+    ndarray_io::npy::compare_header_paths(text, version);
 });
