@@ -88,7 +88,8 @@ def changes(folder):
         other[20, 0, 10] -= 1
         np.save(folder / "o.npy", other)
         told = ndio("diff", folder / "a.npy", folder / "o.npy", code=1)
-        assert told.startswith("2 of 1265 elements differ, first at [4, 3, 2]\nlargest absolute difference 7.0 at [4, 3, 2]"), told
+        values = f"{array[4, 3, 2]} and {other[4, 3, 2]}"
+        assert told.startswith(f"2 of 1265 elements differ, first at [4, 3, 2]: {values}\nlargest absolute difference 7.0 at [4, 3, 2]"), told
     ndio("pack", folder / "p.npz", folder / "a.npy", f"x={folder / 'o.npy'}", "--deflate")
     with np.load(folder / "p.npz") as archive:
         assert archive.files == ["a", "x"] and (archive["x"] == other).all()

@@ -162,7 +162,8 @@ impl NpzFile {
     /// Opens an array as [`NpyFile::open`] opens a file: for slices, chunks and walks in bounded memory.
     ///
     /// A stored member is read where it is in the archive, and so is a large one that this library has compressed: it has an index of
-    /// blocks of 1 MiB, of which those that a part needs are unpacked, and each compared with its own checksum. Any other compressed
+    /// blocks of 1 MiB, of which those that a part needs are unpacked, and each compared with its own checksum. (If reading goes to and
+    /// fro until most blocks have been unpacked several times, it is treated as follows from then on.) Any other compressed
     /// member is unpacked once, into a file without a name in the system's folder for temporary files, which takes as much room there
     /// as the array; its checksum is compared then. That of a stored member is not, since not all of it may be read:
     /// [`NpzFile::verify`] does that.
