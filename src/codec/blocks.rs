@@ -39,27 +39,30 @@ impl BlockIndex {
     /// Adds the next block, with its length in the stream. All blocks but the last have [`STEP`] bytes.
     pub(crate) fn push(&mut self, packed: u64, sum: Sum) {
         self.sum.append(&sum);
+        let at = self.packed();
+        self.add(Block { at, packed, sum });
+        // A full index goes on with blocks of twice the length, so that it fits at any size of the member.
+        if self.blocks.len() > MOST {
+            self.widen();
+        }
+    }
+
+    /// Doubles the step.
+    fn widen(&mut self) {
+        self.step *= 2;
+        for block in std::mem::take(&mut self.blocks) {
+            self.add(block);
+        }
+    }
+
+    /// Adds a block, or makes the last one longer if it has less than the step.
+    fn add(&mut self, block: Block) {
         match self.blocks.last_mut() {
             Some(last) if last.sum.len() < self.step => {
-                last.packed += packed;
-                last.sum.append(&sum);
+                last.packed += block.packed;
+                last.sum.append(&block.sum);
             }
-            _ => self.blocks.push(Block { at: self.packed(), packed, sum }),
-        }
-        // A full index goes on with blocks of twice the length, so that it fits whatever the member's size.
-        if self.blocks.len() > MOST {
-            self.step *= 2;
-            let mut joined: Vec<Block> = Vec::with_capacity(MOST);
-            for block in self.blocks.drain(..) {
-                match joined.last_mut() {
-                    Some(last) if last.sum.len() < self.step => {
-                        last.packed += block.packed;
-                        last.sum.append(&block.sum);
-                    }
-                    _ => joined.push(block),
-                }
-            }
-            self.blocks = joined;
+            _ => self.blocks.push(block),
         }
     }
 
@@ -210,18 +213,9 @@ mod tests {
         assert_eq!(found.content(found.len() - 1).len(), STEP as u64);
         assert_eq!(found.packed_range(1), 8000..16_000);
 
-        // Nobody needs longer blocks than that.
+        // Longer blocks than needed are refused.
         let mut longer = index.clone();
-        longer.step *= 2;
-        longer.blocks = Vec::new();
-        for pair in index.blocks.chunks(2) {
-            let mut block = pair[0].clone();
-            pair[1..].iter().for_each(|next| {
-                block.packed += next.packed;
-                block.sum.append(&next.sum);
-            });
-            longer.blocks.push(block);
-        }
+        longer.widen();
         let field = longer.to_field().unwrap();
         assert!(BlockIndex::of_field(&field, index.sum().get(), size, index.packed(), 1100).is_none());
     }

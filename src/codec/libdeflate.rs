@@ -20,11 +20,11 @@ impl Drop for Decompressor {
 
 /// Whether a stream unpacks to all of `into` and nothing follows it.
 pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
-    // SAFETY: it takes nothing, and gives null where there is no memory.
+    // SAFETY: it takes no arguments, and returns null if there is no memory.
     let Some(made) = NonNull::new(unsafe { libdeflate_alloc_decompressor() }) else { return false };
     let decompressor = Decompressor(made);
     let (mut taken, mut made) = (0, 0);
-    // SAFETY: the state is the library's own, of which nobody else knows. It reads within `stream` and writes within `into`, whose
+    // SAFETY: the state is the library's own and used by this call alone. It reads within `stream` and writes within `into`, whose
     // lengths it is given, and puts two numbers into variables that outlive the call.
     let result = unsafe {
         libdeflate_deflate_decompress_ex(

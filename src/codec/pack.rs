@@ -36,12 +36,12 @@ pub(crate) enum Packer {
 }
 
 impl Packer {
-    pub(crate) fn new(packing: Packing) -> Result<Self> {
-        Ok(match packing {
+    pub(crate) fn new(packing: Packing) -> Self {
+        match packing {
             Packing::Deflate(level) => Self::Deflate(Compress::new(Compression::new(level.min(9)), false)),
             #[cfg(feature = "zstd")]
-            Packing::Zstd(level) => Self::Zstd(Box::new(ZstdPacker::new(level)?)),
-        })
+            Packing::Zstd(level) => Self::Zstd(Box::new(ZstdPacker::new(level))),
+        }
     }
 
     /// Appends a block, which refers to no other.
@@ -58,24 +58,14 @@ impl Packer {
 fn deflate(compress: &mut Compress, bytes: &[u8], is_last: bool, out: &mut Vec<u8>) -> Result<()> {
     let broken = |what: &dyn std::fmt::Display| std::io::Error::other(format!("deflate failed: {what}"));
     compress.reset();
-    // Room for the longest that it can become: a flush that is called again adds an empty block, so that the bytes would depend on
-    // how much room there was.
-    out.reserve(bytes.len() + bytes.len() / 1000 + 1024);
+    // Room for the longest that it can become, nine bits for each byte: a flush that is called again adds an empty block, so that the
+    // bytes would depend on how much room there was.
+    out.reserve(bytes.len() + bytes.len() / 8 + 1024);
     let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
-    loop {
-        let taken = compress.total_in() as usize;
-        if out.capacity() - out.len() < 64 {
-            out.reserve((bytes.len() - taken) / 2 + 1024);
-        }
-        let room = out.capacity() - out.len();
-        let status = compress.compress_vec(&bytes[taken..], out, flush).map_err(|error| broken(&error))?;
-        // Room that is left over means that all has been flushed.
-        let is_flushed = compress.total_in() as usize == bytes.len() && out.capacity() - out.len() > 0;
-        match status {
-            Status::StreamEnd => return Ok(()),
-            _ if !is_last && is_flushed => return Ok(()),
-            Status::BufError if room >= 64 => return Err(broken(&"it makes no progress").into()),
-            _ => {}
-        }
-    }
+    let status = compress.compress_vec(bytes, out, flush).map_err(|error| broken(&error))?;
+    let is_done = match is_last {
+        true => status == Status::StreamEnd,
+        false => compress.total_in() as usize == bytes.len() && out.len() < out.capacity(),
+    };
+    if is_done { Ok(()) } else { Err(broken(&"it needs more room than there can be").into()) }
 }

@@ -23,8 +23,8 @@ pub(crate) struct ZstdPacker {
 }
 
 impl ZstdPacker {
-    pub(super) fn new(level: i32) -> Result<Self> {
-        Ok(Self { level, parts: None, whole: None })
+    pub(super) fn new(level: i32) -> Self {
+        Self { level, parts: None, whole: None }
     }
 
     pub(super) fn block(&mut self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {

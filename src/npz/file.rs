@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::archive::{self, Archive, NpzMember, Place};
+use super::archive::{Archive, NpzMember, Place};
+use super::member;
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
 use crate::io::FromPayload;
@@ -117,7 +118,7 @@ impl NpzFile {
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
-        let read = || archive::read(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        let read = || member::read(Place::File(&self.file), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -155,7 +156,7 @@ impl NpzFile {
     }
 
     fn read_index_with<T: FromPayload>(&self, index: usize, options: &ReadOptions) -> Result<T> {
-        let read = || archive::read(Place::File(&self.file), self.archive.at(index)?, options);
+        let read = || member::read(Place::File(&self.file), self.archive.at(index)?, options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -210,20 +211,20 @@ impl NpzFile {
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
         let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content = archive::content(&mut Place::File(&self.file), member).map_err(named)?;
+            let content = member::content(&mut Place::File(&self.file), member).map_err(named)?;
             (self.file.try_clone()?, MemberBytes::Range(content..content + member.packed))
         } else if let Some(blocks) =
-            archive::blocks_of_file(&self.file, member, &self.options).map_err(named)?
+            member::blocks_of_file(&self.file, member, &self.options).map_err(named)?
         {
             (self.file.try_clone()?, MemberBytes::Blocks(Box::new(blocks)))
         } else {
             // What the header promises and the member has not is found out before there is a file.
-            let found = archive::peek(Place::File(&self.file), member, &self.options)?.header;
+            let found = member::peek(Place::File(&self.file), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
                 return Err(named(transfer::truncated(&found, member.size)));
             }
-            let (file, len) = archive::unpacked(&self.file, member, &self.options)?;
+            let (file, len) = member::unpacked(&self.file, member, &self.options)?;
             (file, MemberBytes::Range(0..len))
         };
         NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
@@ -237,7 +238,7 @@ impl NpzFile {
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
     /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify_index(&self, index: usize) -> Result<()> {
-        let verify = || archive::verify(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        let verify = || member::verify(Place::File(&self.file), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 
@@ -250,7 +251,7 @@ impl NpzFile {
     /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the
     /// [`Limits`](crate::Limits).
     pub fn peek(&self, name: &str) -> Result<NpyHeader> {
-        let peek = || archive::peek(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        let peek = || member::peek(Place::File(&self.file), self.archive.find(name)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -262,7 +263,7 @@ impl NpzFile {
     /// the system fails; an error of the [format](crate::Error::is_format) if the file is malformed or truncated;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
-        let peek = || archive::peek(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        let peek = || member::peek(Place::File(&self.file), self.archive.at(index)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -275,7 +276,7 @@ impl NpzFile {
     /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
-        let read = || archive::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        let read = || member::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -303,7 +304,7 @@ impl NpzFile {
     /// ```
     pub fn copy_raw<W: Write>(&self, name: &str, mut writer: W) -> Result<u64> {
         let mut copy = || {
-            archive::copy_raw(Place::File(&self.file), self.archive.find(name)?, &self.options, &mut writer)
+            member::copy_raw(Place::File(&self.file), self.archive.find(name)?, &self.options, &mut writer)
         };
         copy().map_err(|error| self.at_path(error))
     }
@@ -317,7 +318,7 @@ impl NpzFile {
     /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
     /// [`Limits`](crate::Limits).
     pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
-        let read = || archive::read_raw(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        let read = || member::read_raw(Place::File(&self.file), self.archive.at(index)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 

@@ -11,7 +11,8 @@ use ::zip::ZipArchive;
 use ::zip::read::ZipReadOptions;
 use ::zip::result::ZipError;
 
-use super::archive::{self, Place};
+use super::archive::Place;
+use super::member;
 use crate::codec::{Pieces, xz};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::options::ReadOptions;
@@ -48,7 +49,7 @@ impl Read for OneMember<'_, '_> {
                 let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
                 let count = self.place.fill_at(self.member.offset + self.at, &mut into[..most])?;
                 if count == 0 && most > 0 {
-                    return Err(archive::cut().into());
+                    return Err(crate::transfer::cut().into());
                 }
                 self.reached.set(self.reached.get().max(self.at + count as u64));
                 count
@@ -80,7 +81,7 @@ pub(super) fn open<T>(
 ) -> Result<T> {
     let seen = Pieces::default();
     let (taken, is_authenticated) = stream(place, (member, content), options, |stream| {
-        archive::exactly(stream, member, options, &seen, call)
+        member::exactly(stream, member, options, &seen, call)
     })?;
     let found = seen.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all has been seen
     if member.aes_method().is_some() && !is_authenticated {

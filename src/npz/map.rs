@@ -9,7 +9,8 @@ use std::path::Path;
 use memmap2::{Mmap, MmapMut};
 use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
 
-use super::archive::{self, Archive, NpzMember, Place};
+use super::archive::{Archive, NpzMember, Place};
+use super::member;
 use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Sum;
 use crate::element::{ViewElement, ViewMutElement};
@@ -139,7 +140,7 @@ impl NpzMmap {
             Ok(view) => Ok(view.into()),
             Err(error) if needs_copy(&error) => {
                 let place = Place::Bytes(&self.map, 0);
-                let array: Array<A, D> = archive::read(place, self.archive.find(name)?, &self.options)?;
+                let array: Array<A, D> = member::read(place, self.archive.find(name)?, &self.options)?;
                 Ok(array.into())
             }
             Err(error) => Err(error),
@@ -154,7 +155,7 @@ impl NpzMmap {
     /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify(&self) -> Result<()> {
         (0..self.members().len()).try_for_each(|index| {
-            archive::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
+            member::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
         })
     }
 }
@@ -170,7 +171,7 @@ fn needs_copy(error: &Error) -> bool {
 
 /// Where a stored member's content lies in a map.
 fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
-    let content = archive::content(&mut Place::Bytes(map, 0), member)?;
+    let content = member::content(&mut Place::Bytes(map, 0), member)?;
     if member.method != Method::Stored {
         return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
     }
@@ -257,7 +258,7 @@ impl NpzMmapMut {
         let at_member = |error: Error| error.at_member(&member.name);
         let range = stored(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
-            archive::verify(Place::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
+            member::verify(Place::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
             // What cannot be viewed has not been changed.
             ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
             self.changed.insert(member.name.clone());

@@ -10,6 +10,7 @@ mod file;
 mod foreign;
 #[cfg(feature = "mmap")]
 mod map;
+mod member;
 mod options;
 mod pieces;
 mod reader;

@@ -4,7 +4,8 @@ use std::io::{Read, Seek};
 
 use ndarray::{ArrayBase, DataOwned, Dimension};
 
-use super::archive::{self, Archive, NpzMember, Place};
+use super::archive::{Archive, NpzMember, Place};
+use super::member;
 use crate::element::ReadableElement;
 use crate::error::Result;
 use crate::io::FromPayload;
@@ -145,7 +146,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read<T: FromPayload>(&mut self, name: &str) -> Result<T> {
-        archive::read(place(&mut self.reader), self.archive.find(name)?, &self.options)
+        member::read(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
     /// The same by the number in the directory.
@@ -157,7 +158,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
     /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read_index<T: FromPayload>(&mut self, index: usize) -> Result<T> {
-        archive::read(place(&mut self.reader), self.archive.at(index)?, &self.options)
+        member::read(place(&mut self.reader), self.archive.at(index)?, &self.options)
     }
 
     /// The header of an array, without its elements.
@@ -181,7 +182,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn peek(&mut self, name: &str) -> Result<NpyHeader> {
-        archive::peek(place(&mut self.reader), self.archive.find(name)?, &self.options)
+        member::peek(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
     /// The bytes of a member, be it an array or not.
@@ -205,7 +206,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_raw(&mut self, name: &str) -> Result<Vec<u8>> {
-        archive::read_raw(place(&mut self.reader), self.archive.find(name)?, &self.options)
+        member::read_raw(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
     /// The same by the number in the directory.
@@ -217,7 +218,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
     /// [`Limits`](crate::Limits).
     pub fn read_raw_index(&mut self, index: usize) -> Result<Vec<u8>> {
-        archive::read_raw(place(&mut self.reader), self.archive.at(index)?, &self.options)
+        member::read_raw(place(&mut self.reader), self.archive.at(index)?, &self.options)
     }
 
     /// The reader.

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::archive::{self, Archive, Place};
+use super::archive::{Archive, Place};
+use super::member;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
 use crate::error::{ErrorKind, Result};
@@ -173,8 +174,8 @@ impl<'a> NpzUpdate<'a> {
 }
 
 fn copy(npz: &mut NpzWriter<&File>, old: &File, member: &Member) -> Result<()> {
-    let extra = archive::own_fields(&mut Place::File(old), member)?;
-    let content = archive::content(&mut Place::File(old), member)?;
+    let extra = member::own_fields(&mut Place::File(old), member)?;
+    let content = member::content(&mut Place::File(old), member)?;
     npz.copy(old, member, &extra, content)
 }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The bytes of a member whose blocks are known. Each block is compared with its checksum when it is unpacked.
 pub(crate) struct PackedBlocks<'a> {
     archive: Home<'a>,
-    /// Where in the archive the compressed bytes begin.
+    /// Where in it the compressed bytes begin.
     start: u64,
     index: BlockIndex,
     make: fn() -> Result<Unpacker>,
@@ -38,12 +38,11 @@ pub(crate) struct PackedBlocks<'a> {
 /// Unpacks a whole member into a file.
 type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
 
-/// A file or memory with an archive in it.
+/// A file or memory with an archive in it, or a part of one.
 pub(crate) enum Home<'a> {
     Shared(&'a File),
     Own(Arc<File>),
-    /// The bytes from this place in the archive on.
-    Bytes(&'a [u8], u64),
+    Bytes(&'a [u8]),
 }
 
 /// What unpacks a block, and room for its compressed bytes.
@@ -147,7 +146,7 @@ impl<'a> PackedBlocks<'a> {
                 Err(error) if self.is_wrong() => self.unpack_all(error)?,
                 Err(error) => return Err(error),
             }
-            // Who reads some of every block, again and again, is better served by a file.
+            // Reading parts of all blocks repeatedly is faster from a file.
             if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
                 && self.fallback.is_some()
             {
@@ -188,14 +187,14 @@ impl<'a> PackedBlocks<'a> {
         Ok(count)
     }
 
-    /// A block that is kept: who comes first unpacks it, and others wait for that.
+    /// A block that is kept: the first thread that needs it unpacks it, and others wait for that.
     fn kept(&self, index: usize) -> Arc<Mutex<Unpacked>> {
         let mut kept = lock(&self.kept);
         let place = kept.iter().position(|(number, _)| *number == index);
         let block = match place.and_then(|place| kept.remove(place)) {
             Some((_, block)) => block,
             None if kept.len() < self.most_kept => Arc::default(),
-            // The memory of the oldest, if nobody reads from it.
+            // The memory of the oldest, if no thread reads from it.
             None => match kept.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
                 Some(oldest) => {
                     let oldest = oldest.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -258,8 +257,8 @@ impl Home<'_> {
     /// Some of the archive's bytes, which may be read into `room`.
     fn read<'r>(&'r self, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
         let file = match self {
-            Self::Bytes(bytes, at) => {
-                let place = |offset: u64| usize::try_from(offset - at).unwrap_or(usize::MAX);
+            Self::Bytes(bytes) => {
+                let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
                 return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
             }
             Self::Shared(file) => *file,

@@ -33,7 +33,7 @@ impl Packers {
     fn block(&self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
-        let mut packer = idle.map_or_else(|| Packer::new(self.packing), Ok)?;
+        let mut packer = idle.unwrap_or_else(|| Packer::new(self.packing));
         out.clear();
         packer.block(bytes, turn, out)?;
         lock().push(packer);

@@ -147,8 +147,8 @@ impl<'a> Source<'a> {
         matches!(self.origin, Origin::ByteRuns { runs, .. } if runs.run() < LONG)
     }
 
-    /// Where it is best cut for several threads: so many bytes after the place of the source, and each time so many later. `None`
-    /// where it does not matter.
+    /// Where it is best cut for several threads: the distance of the first cut from the place of the source, and from each cut to
+    /// the next. `None` where it does not matter.
     #[cfg(feature = "npz")]
     pub(super) fn seams(&self) -> Option<(usize, usize)> {
         let (blocks, at) = match self.origin {

@@ -115,6 +115,7 @@ fn all_ways_in_give_the_same() {
         for threads in [1, 2, 5] {
             let options = ReadOptions::new().threads(threads);
             let npz = NpzFile::open_with(&path, &options).unwrap();
+            assert!(npz.members()[0].has_index());
             npz.verify().unwrap();
             assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array);
             assert_eq!(npz.read::<DynArray>("a").unwrap().view::<u32, Ix2>().unwrap(), array);
@@ -168,6 +169,7 @@ fn any_elements_cross_the_seams() {
         let path = file(&folder, &npz.finish().unwrap());
         for threads in [1, 3] {
             let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(threads)).unwrap();
+            assert!(npz.members().iter().all(|member| member.has_index()));
             assert_eq!(npz.read::<Array1<bool>>("bools").unwrap(), bools);
             assert_eq!(npz.read::<Array1<String>>("texts").unwrap(), texts);
             assert_eq!(npz.read::<Array1<f64>>("large").unwrap(), large);

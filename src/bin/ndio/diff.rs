@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Source::open_all(&arguments.b, None, &options)?,
         );
         let first = arrays("", &one, &two, arguments, out)?;
-        let others = following((&arguments.a, &one), (&arguments.b, &two), arguments, &options, out)?;
+        let others = following(&one, &two, arguments, &options, out)?;
         first && others
     };
     Ok(u8::from(!are_equal))
@@ -61,13 +61,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 /// Compares the arrays that follow the first in each file, if there are any.
 fn following(
-    one: (&Path, &Source),
-    two: (&Path, &Source),
+    one: &Source,
+    two: &Source,
     arguments: &Arguments,
     options: &ReadOptions,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    let (mut ones, mut twos) = (rest_of(one.0, one.1)?, rest_of(two.0, two.1)?);
+    let (mut ones, mut twos) = (rest_of(&arguments.a, one)?, rest_of(&arguments.b, two)?);
     let mut are_equal = true;
     for number in 1.. {
         let next = |path: &Path, rest: &mut Box<dyn BufRead>| match rest.fill_buf() {
@@ -80,7 +80,7 @@ fn following(
             }
             Err(error) => Err(at(path, error.into())),
         };
-        match (next(one.0, &mut ones)?, next(two.0, &mut twos)?) {
+        match (next(&arguments.a, &mut ones)?, next(&arguments.b, &mut twos)?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
                 are_equal &= arrays(&format!("array {number}: "), &one, &two, arguments, out)?
@@ -298,7 +298,7 @@ impl Block<'_> {
         if let (DType::Record(a), DType::Record(b)) = (one.dtype(), two.dtype())
             && one.objects().is_none()
         {
-            for (number, _) in a.fields().iter().zip(b.fields()).enumerate() {
+            for number in 0..a.fields().len().min(b.fields().len()) {
                 self.compare(&one.field(number)?, &two.field(number)?)?;
             }
             return Ok(());
@@ -347,7 +347,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Takes note of the element of this number among so many.
+    /// Takes note of an element by its number and the number of all elements.
     fn note(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
         let element = index / (count / self.differs.len()).max(1);
         self.differs[element] |= !is_equal;

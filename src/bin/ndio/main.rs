@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The output of a verb whose exit code matters: it does its work to the end, even if nobody reads what it says.
+/// The output of a verb whose exit code matters: the verb does its work to the end, even if the reader of a pipe has gone.
 struct Unread<'a> {
     out: &'a mut dyn Write,
     is_closed: bool,

@@ -122,7 +122,7 @@ impl<'a> Part<'a> {
         self
     }
 
-    /// The same memory in pieces that can be loaded at the same time: a first one, and others, of about so many bytes.
+    /// The same memory in pieces that can be loaded at the same time: the first of about `first` bytes, the others of `piece`.
     pub(crate) fn split(self, first: usize, piece: usize) -> Vec<Self> {
         let item = self.fix.item().max(1);
         let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
