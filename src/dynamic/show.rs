@@ -13,14 +13,11 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::element::trimmed;
 use crate::error::Result;
 use crate::io::ArrayFormat;
+use crate::options::Look;
 use crate::parts::{ArrayFile, Selection};
 
-/// Arrays of more elements show their edges only,
-const MOST: usize = 1000;
-/// which are so many elements wide.
+/// The edges of an array are so many elements wide.
 const EDGE: usize = 3;
-/// An array of many axes has many edges: after so many elements the rest is left out.
-const LAST: usize = 10_000;
 /// Of an element that is a text, bytes or an array itself, so many parts are shown.
 const LONGEST: usize = 1000;
 
@@ -36,7 +33,56 @@ const LONGEST: usize = 1000;
 /// ```
 impl fmt::Display for DynArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Sheet::new(self.shape(), self).fmt(f)
+        Sheet::new(self.shape(), self, &Look::new()).fmt(f)
+    }
+}
+
+impl DynArray {
+    /// What the array looks like, wider or narrower, shorter or longer than `Display` has it: see [`Look`].
+    pub fn shown(&self, look: &Look) -> String {
+        Sheet::new(self.shape(), self, look).to_string()
+    }
+
+    /// Each element as `Display` shows it, in the order of the indices, the last of which varies fastest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr2(&[[1.5, -2.0], [f64::NAN, 1e300]]))?;
+    /// assert!(array.texts().eq(["1.5", "-2.0", "NaN", "1e300"]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        let look = Look::new().all();
+        let strides = self.header.the_shape().strides(self.order());
+        let is_empty = self.shape().contains(&0);
+        let mut index = (!is_empty).then(|| vec![0; strides.len()]);
+        std::iter::from_fn(move || {
+            let at = index.as_mut()?;
+            let number: u64 = at.iter().zip(&strides).map(|(index, stride)| *index as u64 * stride).sum();
+            // The next index: the last axis first.
+            let axis = (0..at.len()).rev().find(|axis| at[*axis] + 1 < self.shape()[*axis]);
+            match axis {
+                Some(axis) => {
+                    at[axis] += 1;
+                    at[axis + 1..].fill(0);
+                }
+                None => index = None,
+            }
+            Some(self.item(number as usize, &look))
+        })
+    }
+
+    fn item(&self, number: usize, look: &Look) -> String {
+        #[cfg(feature = "object")]
+        if let Some(objects) = self.object_items() {
+            return super::object::brief(&objects[number]);
+        }
+        let size = self.dtype().item_size();
+        value(self.dtype(), &self.bytes()[number * size..][..size], look)
     }
 }
 
@@ -85,6 +131,18 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn preview_slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<String> {
+        self.preview_with(slice, &Look::new())
+    }
+
+    /// The same, wider or narrower, shorter or longer: see [`Look`].
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
+    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
+    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, look: &Look) -> Result<String> {
         let selection =
             Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
         let dims = &selection.dims()[..];
@@ -93,9 +151,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let (mut ranges, mut shown) = (Vec::new(), 1usize);
         for length in dims.iter().rev() {
-            let (head, tail) = match is_cut(dims, *length) {
+            let (head, tail) = match is_cut(look, dims, *length) {
                 // So many are shown of the axes behind that of this one the first index alone is.
-                _ if shown >= LAST => (0..1, None),
+                _ if shown >= look.last => (0..1, None),
                 true => (0..EDGE, Some(length - EDGE..*length)),
                 false => (0..*length, None),
             };
@@ -104,7 +162,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         ranges.reverse();
         let edges = self.edges(&selection, &ranges, &mut Vec::new())?;
-        Ok(Sheet::new(dims, &edges).to_string())
+        Ok(Sheet::new(dims, &edges, look).to_string())
     }
 
     /// The parts that lie in one of the ranges of each axis, as one array.
@@ -135,8 +193,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
 type Edges = (Range<usize>, Option<Range<usize>>);
 
 /// Whether an axis of this length is shown by its edges alone.
-fn is_cut(dims: &[usize], length: usize) -> bool {
-    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > MOST && length > 2 * EDGE + 1
+fn is_cut(look: &Look, dims: &[usize], length: usize) -> bool {
+    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.most && length > 2 * EDGE + 1
 }
 
 struct Sheet<'a> {
@@ -144,6 +202,7 @@ struct Sheet<'a> {
     dims: &'a [usize],
     /// of which this may be the edges alone.
     array: &'a DynArray,
+    look: &'a Look,
     strides: Vec<u64>,
     /// How many elements may still be shown.
     left: Cell<usize>,
@@ -155,17 +214,17 @@ impl fmt::Display for Sheet<'_> {
             return f.write_str("[]"); // the other axes may be endless
         }
         let mut width = 0;
-        self.left.set(LAST);
-        self.each(0, 0, &mut |item| width = width.max(self.item(item).chars().count()));
-        self.left.set(LAST);
+        self.left.set(self.look.last);
+        self.each(0, 0, &mut |item| width = width.max(self.array.item(item, self.look).chars().count()));
+        self.left.set(self.look.last);
         self.write(f, 0, 0, width)
     }
 }
 
 impl<'a> Sheet<'a> {
-    fn new(dims: &'a [usize], array: &'a DynArray) -> Self {
+    fn new(dims: &'a [usize], array: &'a DynArray, look: &'a Look) -> Self {
         let strides = array.header.the_shape().strides(array.order());
-        Self { dims, array, strides, left: Cell::new(LAST) }
+        Self { dims, array, look, strides, left: Cell::new(look.last) }
     }
 
     /// Where an index of an axis stands in the array, which may be the edges.
@@ -178,7 +237,7 @@ impl<'a> Sheet<'a> {
     /// The indices of an axis that are shown; `None` stands for those that are not.
     fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
-        let is_cut = is_cut(self.dims, length);
+        let is_cut = is_cut(self.look, self.dims, length);
         let head = if is_cut { EDGE } else { length };
         let tail = if is_cut { length - EDGE } else { length };
         (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
@@ -198,7 +257,7 @@ impl<'a> Sheet<'a> {
     fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, from: usize, width: usize) -> fmt::Result {
         if axis == self.strides.len() {
             self.left.set(self.left.get() - 1);
-            return write!(f, "{:>width$}", self.item(from));
+            return write!(f, "{:>width$}", self.array.item(from, self.look));
         }
         let is_last = axis + 1 == self.strides.len();
         let between = if is_last {
@@ -207,10 +266,16 @@ impl<'a> Sheet<'a> {
             // One line end for each axis within, and the brackets that are open.
             format!(",{}{}", "\n".repeat(self.strides.len() - axis - 1), " ".repeat(axis + 1))
         };
+        // How many elements there is room for, with a comma and a blank behind each.
+        let room = self.look.width.saturating_sub(axis + 1) / width.saturating_add(2);
         f.write_str("[")?;
         for (number, index) in self.indices(axis).enumerate() {
-            if number > 0 {
-                f.write_str(&between)?;
+            match number {
+                0 => {}
+                _ if is_last && number.is_multiple_of(room.max(1)) => {
+                    write!(f, ",\n{}", " ".repeat(axis + 1))?;
+                }
+                _ => f.write_str(&between)?,
             }
             match index {
                 _ if self.left.get() == 0 => {
@@ -223,31 +288,22 @@ impl<'a> Sheet<'a> {
         }
         f.write_str("]")
     }
-
-    fn item(&self, number: usize) -> String {
-        #[cfg(feature = "object")]
-        if let Some(objects) = self.array.object_items() {
-            return super::object::brief(&objects[number]);
-        }
-        let size = self.array.dtype().item_size();
-        value(self.array.dtype(), &self.array.bytes()[number * size..][..size])
-    }
 }
 
 /// One element.
-fn value(dtype: &DType, bytes: &[u8]) -> String {
+fn value(dtype: &DType, bytes: &[u8], look: &Look) -> String {
     match dtype {
-        DType::Scalar(scalar) => scalar_value(scalar, bytes),
+        DType::Scalar(scalar) => scalar_value(scalar, bytes, look),
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
             let items = bytes.chunks_exact(size.max(1)).take(LONGEST);
-            let items: Vec<String> = items.map(|item| value(base, item)).collect();
+            let items: Vec<String> = items.map(|item| value(base, item, look)).collect();
             let rest = if bytes.len() / size.max(1) > LONGEST { ", …" } else { "" };
             format!("[{}{rest}]", items.join(", "))
         }
         DType::Record(record) => {
             let part = |field: &crate::dtype::Field| {
-                value(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()])
+                value(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], look)
             };
             let items: Vec<String> = record.fields().iter().map(part).collect();
             format!("({})", items.join(", "))
@@ -256,7 +312,8 @@ fn value(dtype: &DType, bytes: &[u8]) -> String {
     }
 }
 
-fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> String {
+fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &Look) -> String {
+    let float = |bytes: &[u8], is_big| float(bytes, is_big, look.precision);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
         Kind::Bool => (bytes != [0]).to_string(),
@@ -318,13 +375,25 @@ fn signed(bytes: &[u8], is_big: bool) -> i128 {
 
 /// The fewest digits that mean the same number. A `longdouble` is shown by its bytes, because the file does not say which
 /// of its two formats it is.
-fn float(bytes: &[u8], is_big: bool) -> String {
+fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
     let bits = unsigned(bytes, is_big);
-    match bytes.len() {
-        2 => format!("{:?}", half_to_single(bits as u16)),
-        4 => format!("{:?}", f32::from_bits(bits as u32)),
-        8 => format!("{:?}", f64::from_bits(bits as u64)),
-        _ => hex(&bits.to_be_bytes()),
+    let (number, shortest) = match bytes.len() {
+        2 => (half_to_single(bits as u16).into(), format!("{:?}", half_to_single(bits as u16))),
+        4 => (f32::from_bits(bits as u32).into(), format!("{:?}", f32::from_bits(bits as u32))),
+        8 => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
+        _ => return hex(&bits.to_be_bytes()),
+    };
+    // The digits behind the point, before an exponent.
+    let digits = |text: &str| {
+        let mantissa = text.split('e').next().unwrap_or(text);
+        mantissa.split_once('.').map_or(0, |(_, digits)| digits.len())
+    };
+    match precision {
+        Some(most) if digits(&shortest) > most => match shortest.contains('e') {
+            true => format!("{number:.most$e}"),
+            false => format!("{number:.most$}"),
+        },
+        _ => shortest,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::io::FromPayload;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
-use crate::parts::{MemberBytes, NpyFile};
+use crate::parts::{NpyFile, PartBytes};
 use crate::transfer;
 
 /// An archive in a file, which is read by position: as many threads as like can read from it at once.
@@ -212,11 +212,11 @@ impl NpzFile {
         let named = |error: Error| error.at_member(&member.name);
         let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
             let content = member::content(&mut Place::File(&self.file), member).map_err(named)?;
-            (self.file.try_clone()?, MemberBytes::Range(content..content + member.packed))
+            (self.file.try_clone()?, PartBytes::Range(content..content + member.packed))
         } else if let Some(blocks) =
             member::blocks_of_file(&self.file, member, &self.options).map_err(named)?
         {
-            (self.file.try_clone()?, MemberBytes::Blocks(Box::new(blocks)))
+            (self.file.try_clone()?, PartBytes::Blocks(Box::new(blocks)))
         } else {
             // What the header promises and the member has not is found out before there is a file.
             let found = member::peek(Place::File(&self.file), member, &self.options)?.header;
@@ -225,7 +225,7 @@ impl NpzFile {
                 return Err(named(transfer::truncated(&found, member.size)));
             }
             let (file, len) = member::unpacked(&self.file, member, &self.options)?;
-            (file, MemberBytes::Range(0..len))
+            (file, PartBytes::Range(0..len))
         };
         NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
     }

@@ -1,7 +1,9 @@
 //! What a caller may ask for beyond the defaults, for every format and every way in and out.
 
+mod look;
 pub(crate) mod ra;
 
+pub use look::Look;
 pub(crate) use ra::RaOptions;
 pub use ra::Trailing;
 

@@ -1,7 +1,7 @@
 //! [`ArrayFile`]: a file of which parts are read.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Seek;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::change::Locked;
-use crate::io::{self, ArrayFormat, ArrayReader, FromPayload, Npy, Payload, PayloadRef, Ra};
+use crate::io::{self, ArrayFormat, FromPayload, Npy, Payload, PayloadRef, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
@@ -80,8 +80,10 @@ pub type RaFile = ArrayFile<Ra>;
 pub struct ArrayFile<F: ArrayFormat> {
     pub(super) file: File,
     path: Option<PathBuf>,
-    /// Of a member of an archive, its name and where its bytes are.
-    member: Option<(String, MemberBytes)>,
+    /// The name, of a member of an archive.
+    member: Option<String>,
+    /// Where its bytes are, of an array that is a part of the file.
+    within: Option<PartBytes>,
     /// Holds the lock of who changes some elements, if the file was opened for that.
     pub(super) locked: Option<Locked>,
     found: F::Found,
@@ -89,18 +91,17 @@ pub struct ArrayFile<F: ArrayFormat> {
     pub(super) options: ReadOptions,
 }
 
-/// Where the bytes of a member are.
+/// Where the bytes of a part of a file are.
 #[derive(Debug)]
-pub(crate) enum MemberBytes {
+pub(crate) enum PartBytes {
     /// In these bytes of the file.
-    #[cfg_attr(not(feature = "npz"), expect(dead_code, reason = "only an archive has members"))]
     Range(Range<u64>),
     /// In the blocks of a compressed member.
     #[cfg(feature = "npz")]
     Blocks(Box<transfer::PackedBlocks<'static>>),
 }
 
-impl MemberBytes {
+impl PartBytes {
     fn source<'a>(&'a self, file: &'a File) -> Source<'a> {
         match self {
             Self::Range(range) => Source::part_of_file(file, range.clone()),
@@ -168,9 +169,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Self::of(file, None, (found, data_offset), options)
     }
 
-    fn of(
+    pub(super) fn of(
         file: File,
-        member: Option<(String, MemberBytes)>,
+        within: Option<PartBytes>,
         (found, data_offset): (F::Found, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
@@ -181,7 +182,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(error.with_help(Help::ReadPickle)); // they are one pickle, of which no part can be read
         }
         let options = F::gate(&found, options).into_owned();
-        Ok(Self { file, path: None, member, locked: None, found, data_offset, options })
+        Ok(Self { file, path: None, member: None, within, locked: None, found, data_offset, options })
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -191,11 +192,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// The bytes of the array, wherever they are.
     pub(crate) fn anywhere(&self) -> Anywhere<'_> {
         let at = self.data_offset as u64;
-        match &self.member {
+        match &self.within {
             None => Anywhere::File(&self.file, at),
-            Some((_, MemberBytes::Range(range))) => Anywhere::File(&self.file, range.start + at),
+            Some(PartBytes::Range(range)) => Anywhere::File(&self.file, range.start + at),
             #[cfg(feature = "npz")]
-            Some((_, MemberBytes::Blocks(blocks))) => Anywhere::Blocks(blocks, at),
+            Some(PartBytes::Blocks(blocks)) => Anywhere::Blocks(blocks, at),
         }
     }
 
@@ -212,11 +213,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// How many bytes there are, header included.
     fn file_len(&self) -> Result<u64> {
         let len = || Ok(self.file.metadata().map_err(|error| self.at_path(error.into()))?.len());
-        match &self.member {
+        match &self.within {
             None => len(),
-            Some((_, MemberBytes::Range(range))) => Ok(range.end.min(len()?).saturating_sub(range.start)),
+            Some(PartBytes::Range(range)) => Ok(range.end.min(len()?).saturating_sub(range.start)),
             #[cfg(feature = "npz")]
-            Some((_, MemberBytes::Blocks(blocks))) => Ok(blocks.len()),
+            Some(PartBytes::Blocks(blocks)) => Ok(blocks.len()),
         }
     }
 
@@ -257,7 +258,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn refresh(&mut self) -> Result<bool> {
         let read = || {
             let mut file = &self.file;
-            if let Some((_, bytes)) = &self.member {
+            if let Some(bytes) = &self.within {
                 return io::read_header::<F>(&mut bytes.source(file), self.options.get_limits());
             }
             file.rewind()?;
@@ -561,7 +562,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     pub(crate) fn at_path(&self, error: Error) -> Error {
         let error = match &self.member {
-            Some((name, _)) => error.at_member(name),
+            Some(name) => error.at_member(name),
             None => error,
         };
         match &self.path {
@@ -577,12 +578,13 @@ impl NpyFile {
     pub(crate) fn member(
         file: File,
         path: Option<&Path>,
-        (name, bytes): (&str, MemberBytes),
+        (name, bytes): (&str, PartBytes),
         options: &ReadOptions,
     ) -> Result<Self> {
         let found = io::read_header::<Npy>(&mut bytes.source(&file), options.get_limits());
-        let made = found.and_then(|found| Self::of(file, Some((name.to_owned(), bytes)), found, options));
-        Ok(Self { path: path.map(Path::to_owned), ..made.map_err(|error| error.at_member(name))? })
+        let made = found.and_then(|found| Self::of(file, Some(bytes), found, options));
+        let made = made.map_err(|error| error.at_member(name))?;
+        Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 
     /// The version of the format.
@@ -599,82 +601,11 @@ fn slowest(order: Order, shape: &Shape) -> usize {
     }
 }
 
-fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<Array<A, D>> {
+pub(super) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<Array<A, D>> {
     let arranged = selection.arrange(array);
     let found = Shape::from(arranged.shape());
     arranged.into_dimensionality().map_err(|_| {
         // The slice's type says how many axes come out of it; a dynamic one fits any.
         ErrorKind::RankMismatch { found, wanted: D::NDIM.unwrap_or_default() }.into()
     })
-}
-
-impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
-    /// Reads a part of an array that has not been read, as ndarray's `slice` takes it of an array. Only the bytes that it
-    /// needs are read. The reader then stands where it stood, so that other parts can be read.
-    ///
-    /// # Errors
-    ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{arr1, s, Array2};
-    /// use ndarray_io::{NpyReader, WriteNpyExt};
-    /// use std::io::Cursor;
-    ///
-    /// let mut bytes = Vec::new();
-    /// Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u64).write_npy(&mut bytes)?;
-    /// let mut reader = NpyReader::new(Cursor::new(bytes))?;
-    /// assert_eq!(reader.slice::<u64, _>(s![1, ..;-2])?, arr1(&[13, 11]));
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn slice<A, I>(&mut self, slice: I) -> Result<Array<A, I::OutDim>>
-    where
-        A: ReadableElement,
-        I: SliceArg<IxDyn>,
-    {
-        let (reader, found, options) = self.parts()?;
-        let found_header = F::header(found);
-        let options = F::gate(found, options);
-        let selection = Axes::of::<A>(found_header, &options)?.selection(&slice)?;
-        let (header, picked) = selection.locate(found_header)?;
-        let start = reader.stream_position()?;
-        let mut runs = Runs { reader, start, picked: &picked, at: 0 };
-        let mut source = Source::of(&mut runs);
-        let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
-        reader.seek(SeekFrom::Start(start))?;
-        arranged(&selection, array?)
-    }
-}
-
-/// Reads the bytes that are picked of an array, one run after another.
-struct Runs<'a, R> {
-    reader: &'a mut R,
-    start: u64,
-    picked: &'a ByteRuns,
-    at: u64,
-}
-
-impl<R: Read + Seek> Read for Runs<'_, R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if self.at >= self.picked.len() || into.is_empty() {
-            return Ok(0);
-        }
-        let (place, left) = self.picked.find(self.at);
-        let most = left.min(into.len());
-        self.reader.seek(SeekFrom::Start(self.start + place))?;
-        let count = self.reader.read(&mut into[..most])?;
-        if count > most {
-            let text = format!("the reader claims to have put {count} bytes into a buffer of {most}");
-            return Err(std::io::Error::other(text));
-        }
-        self.at += count as u64;
-        Ok(count)
-    }
 }

@@ -5,11 +5,12 @@
 
 mod chunks;
 mod file;
+mod reader;
 mod select;
 mod write;
 
 pub use chunks::Chunks;
 #[cfg(feature = "npz")]
-pub(crate) use file::MemberBytes;
+pub(crate) use file::PartBytes;
 pub use file::{ArrayFile, NpyFile, RaFile};
 pub(crate) use select::Selection;

@@ -1,21 +1,22 @@
 //! `ndio diff`: what two arrays, or two archives, have different.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 use ndarray::{IxDyn, SliceInfoElem};
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, NpyReader, NpzFile, ReadOptions};
+use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions};
 
 use super::Failure;
-use super::blocks::{Source, in_order};
-use super::failure::{at, escaped, told};
+use super::blocks::in_order;
+use super::failure::escaped;
+use super::input::shown;
 use super::open::{Format, format_of};
 use super::progress::Progress;
+use super::source::{Choice, Source};
 
 /// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
@@ -41,73 +42,45 @@ pub(crate) struct Arguments {
     b: PathBuf,
 }
 
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.a, &mut self.b]
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
-    let is_archive =
-        |path: &Path| Ok::<_, Failure>(path != Path::new("-") && format_of(path)? == Format::Npz);
-    let are_equal = if is_archive(&arguments.a)? && is_archive(&arguments.b)? {
+    let are_equal = if format_of(&arguments.a)? == Format::Npz && format_of(&arguments.b)? == Format::Npz {
         archives(arguments, &options, out)?
     } else {
-        let (one, two) = (
-            Source::open_all(&arguments.a, None, &options)?,
-            Source::open_all(&arguments.b, None, &options)?,
-        );
-        let first = arrays("", &one, &two, arguments, out)?;
-        let others = following(&one, &two, arguments, &options, out)?;
-        first && others
+        streams(arguments, &options, out)?
     };
     Ok(u8::from(!are_equal))
 }
 
-/// Compares the arrays that follow the first in each file, if there are any.
-fn following(
-    one: &Source,
-    two: &Source,
-    arguments: &Arguments,
-    options: &ReadOptions,
-    out: &mut dyn Write,
-) -> Result<bool, Failure> {
-    let (mut ones, mut twos) = (rest_of(&arguments.a, one)?, rest_of(&arguments.b, two)?);
+/// Compares the arrays of two files, of which each may have several.
+fn streams(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
+    let all = Choice { member: None, array: None };
+    let (mut ones, mut twos) = (all.all(&arguments.a, options)?, all.all(&arguments.b, options)?);
     let mut are_equal = true;
-    for number in 1.. {
-        let next = |path: &Path, rest: &mut Box<dyn BufRead>| match rest.fill_buf() {
-            Ok([]) => Ok(None),
-            Ok(_) => {
-                match NpyReader::new_with(rest, options).and_then(|mut reader| reader.read::<DynArray>()) {
-                    Ok(array) => Ok(Some(Source::Memory(Box::new(array)))),
-                    Err(error) => Err(at(path, format!("array {number}: {}", told(&error.into())).into())),
-                }
-            }
-            Err(error) => Err(at(path, error.into())),
-        };
-        match (next(&arguments.a, &mut ones)?, next(&arguments.b, &mut twos)?) {
+    for number in 0.. {
+        let name = if number == 0 { String::new() } else { format!("array {number}: ") };
+        match (ones.next().transpose()?, twos.next().transpose()?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
-                are_equal &= arrays(&format!("array {number}: "), &one, &two, arguments, out)?
+                let (one, two) = (one.to_be_read(&arguments.a)?, two.to_be_read(&arguments.b)?);
+                are_equal &= arrays(&name, &one, &two, arguments, out)?;
             }
             (one, _) => {
                 let path = if one.is_some() { &arguments.a } else { &arguments.b };
-                writeln!(out, "array {number}: only in {}", path.display())?;
+                writeln!(out, "{name}only in {}", shown(path))?;
                 return Ok(false);
             }
         }
     }
+    ones.end()?;
+    twos.end()?;
     Ok(are_equal)
-}
-
-/// What follows the first array of a file, or of standard input, whose first array has been read.
-fn rest_of(path: &Path, first: &Source) -> Result<Box<dyn BufRead>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    let is_stream = format_of(path)? == Format::Npy;
-    let trailing = match first {
-        Source::Npy(file) if is_stream => file.trailing_len()?.unwrap_or(0),
-        _ => 0, // objects end where their pickle ends: more than that is an error when they are read
-    };
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::End(-i64::try_from(trailing)?))?;
-    Ok(Box::new(BufReader::new(file)))
 }
 
 fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
@@ -126,7 +99,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
         members.collect()
     };
     let (ones, twos) = (places(&one), places(&two));
-    let shown = |(name, count): &(String, usize)| match count {
+    let called = |(name, count): &(String, usize)| match count {
         1 => escaped(name),
         count => format!("{} ({count})", escaped(name)),
     };
@@ -134,17 +107,17 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     in_order.sort_by_key(|(_, index)| **index);
     for (name, index) in in_order {
         let Some(other) = twos.get(name) else {
-            writeln!(out, "{}: only in {}", shown(name), arguments.a.display())?;
+            writeln!(out, "{}: only in {}", called(name), shown(&arguments.a))?;
             are_equal = false;
             continue;
         };
         are_equal &= if one.members()[*index].is_array() {
             let (one, two) = (Source::whole_member(&one, *index)?, Source::whole_member(&two, *other)?);
-            arrays(&format!("{}: ", shown(name)), &one, &two, arguments, out)?
+            arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
         } else {
             let is_same = one.read_raw_index(*index)? == two.read_raw_index(*other)?;
             if !is_same {
-                writeln!(out, "{}: the bytes differ", shown(name))?;
+                writeln!(out, "{}: the bytes differ", called(name))?;
             }
             is_same
         };
@@ -152,7 +125,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
     others.sort_by_key(|(_, index)| **index);
     for (name, _) in others {
-        writeln!(out, "{}: only in {}", shown(name), arguments.b.display())?;
+        writeln!(out, "{}: only in {}", called(name), shown(&arguments.b))?;
         are_equal = false;
     }
     Ok(are_equal)

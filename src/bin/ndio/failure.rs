@@ -6,13 +6,15 @@ use std::path::Path;
 use ndarray_io::Casting;
 use ndarray_io::error::Help;
 
+use super::input::{named, shown};
+
 /// What went wrong.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// A failure that names its file, once.
 pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
-    let (text, name) = (told(&failure), path.display().to_string());
-    if text.starts_with(&name) { text.into() } else { format!("{name}: {text}").into() }
+    let (text, name) = (told(&failure), shown(path));
+    if text.starts_with(&*name) { text.into() } else { format!("{name}: {text}").into() }
 }
 
 /// A failure in one line.
@@ -22,7 +24,7 @@ pub(crate) fn told(failure: &Failure) -> String {
         Some(help) => format!("{failure}; {help}"),
         None => failure.to_string(),
     };
-    escaped(&text.replace('\n', " "))
+    escaped(&named(&text).replace('\n', " "))
 }
 
 /// A text that may come out of a file, as it is shown: what would move the cursor, change colours or begin a line is written as an

@@ -13,9 +13,10 @@ use ndarray_io::npz::{Method, NpzMember};
 use ndarray_io::{DType, NpyReader, NpzFile};
 use serde_json::{Value, json};
 
-use super::blocks::Source;
 use super::failure::escaped;
+use super::input::shown;
 use super::open::{Format, array_files, format_of, ra};
+use super::source::{Arrays, Source};
 use super::stats;
 use super::{Failure, at, is_closed, told};
 
@@ -33,38 +34,53 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        self.files.iter_mut().collect()
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     for path in array_files(&arguments.files)? {
-        if let Err(failure) = tell(&path, arguments, out) {
+        match tell(&path, arguments, out) {
+            Ok(true) => {}
+            Ok(false) => code = code.max(1),
             // Who does not listen any more is no fault of the file.
-            if is_closed(&*failure) {
-                return Err(failure);
+            Err(failure) if is_closed(&*failure) => return Err(failure),
+            Err(failure) => {
+                code = 2;
+                out.flush()?;
+                eprintln!("ndio: {}", told(&at(&path, failure)));
             }
-            code = 2;
-            out.flush()?;
-            eprintln!("ndio: {}", told(&at(&path, failure)));
         }
+        out.flush()?; // each file as soon as it is known
     }
     Ok(code)
 }
 
-fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+/// Whether the file has all that its header promises.
+fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     if !arguments.json && format_of(path)? == Format::Npz {
-        return print_npz(path, arguments.stats, out);
+        print_npz(path, arguments.stats, out)?;
+        return Ok(true);
     }
     let facts = facts(path, arguments.stats)?;
+    let several = facts["arrays"].as_array();
+    let is_whole = |facts: &Value| facts["is_whole"] != false;
     if arguments.json {
         serde_json::to_writer(&mut *out, &facts)?;
-        return Ok(writeln!(out)?);
+        writeln!(out)?;
+    } else {
+        print(&facts, out)?;
     }
-    print(&facts, out)
+    Ok(is_whole(&facts) && several.into_iter().flatten().all(is_whole))
 }
 
 fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
     let format = format_of(path)?;
     let mut facts = match format {
-        Format::Npy => npy(path)?,
+        Format::Npy => npy(path, stats)?,
         Format::Ra => {
             let mut reader = ra(path, &crate::password::options())?;
             let header = reader.ra_header().clone();
@@ -81,18 +97,41 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
         }
         Format::Npz => npz(path, stats)?,
     };
-    if stats && format != Format::Npz {
-        facts["stats"] =
-            stats_of(&Source::open_all(path, None, &crate::password::options().allow_objects(true))?);
+    if stats && format == Format::Ra {
+        facts["stats"] = stats_of(&Source::open_all(path, None, &crate::password::options())?);
     }
-    facts["file"] = json!(path.display().to_string());
+    facts["file"] = json!(shown(path));
     facts["format"] = json!(format.name());
     facts["file_size"] = json!(fs::metadata(path)?.len());
     Ok(facts)
 }
 
-fn npy(path: &Path) -> Result<Value, Failure> {
+/// Of a file with several arrays they are in a list.
+fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
     let mut reader = NpyReader::new(File::open(path)?)?;
+    let mut all = vec![npy_array(&mut reader)];
+    // What follows may be anything.
+    while let Ok(true) = reader.next_array() {
+        all.push(npy_array(&mut reader));
+    }
+    if stats {
+        let options = crate::password::options().allow_objects(true);
+        for (facts, source) in all.iter_mut().zip(Arrays::of(path, &options)) {
+            facts["stats"] = stats_of(&source?);
+        }
+    }
+    // What follows an array is another, but for the last.
+    let last = all.len() - 1;
+    for facts in &mut all[..last] {
+        facts["trailing"] = json!(0);
+    }
+    match last {
+        0 => Ok(all.swap_remove(0)),
+        _ => Ok(json!({"arrays": all})),
+    }
+}
+
+fn npy_array(reader: &mut NpyReader<File>) -> Value {
     let mut facts = array(reader.dtype(), reader.order(), reader.shape());
     let (major, minor) = reader.version().numbers();
     facts["version"] = json!(format!("{major}.{minor}"));
@@ -105,7 +144,7 @@ fn npy(path: &Path) -> Result<Value, Failure> {
     let is_whole = trailing.is_some() || reader.payload_len().is_none();
     facts["is_whole"] = json!(is_whole);
     facts["can_be_mapped"] = json!(is_whole && is_native(reader.dtype()) && !reader.dtype().has_object());
-    Ok(facts)
+    facts
 }
 
 /// Of what has no numbers, why.
@@ -193,7 +232,7 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
 /// The same as a table, which may have very many rows.
 fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let archive = NpzFile::open_with(path, &crate::password::options())?;
-    writeln!(out, "{}: NPZ, {} bytes", path.display(), fs::metadata(path)?.len())?;
+    writeln!(out, "{}: NPZ, {} bytes", shown(path), fs::metadata(path)?.len())?;
     let mut all_stats = Vec::new();
     let rows = known(&archive, stats).into_iter().map(|known| {
         let what = match known.found {
@@ -252,13 +291,25 @@ fn is_native(dtype: &DType) -> bool {
     dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE) == *dtype
 }
 
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     write!(out, "{}: {}", text(&facts["file"]), text(&facts["format"]).to_uppercase())?;
     if let Some(version) = facts["version"].as_str() {
         write!(out, " {version}")?;
     }
     writeln!(out, ", {} bytes", facts["file_size"])?;
+    let Some(arrays) = facts["arrays"].as_array() else { return print_array(facts, out) };
+    for (number, facts) in arrays.iter().enumerate() {
+        writeln!(out, "  array {number}, NPY {}", text(&facts["version"]))?;
+        print_array(facts, out)?;
+    }
+    Ok(())
+}
+
+fn print_array(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "  dtype   {}", text(&facts["dtype"]))?;
     for field in facts["fields"].as_array().into_iter().flatten() {
         writeln!(out, "    {:>6}  {}  {}", field["offset"], text(&field["name"]), text(&field["dtype"]))?;

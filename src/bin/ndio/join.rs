@@ -12,9 +12,9 @@ use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
 use ndarray_io::header::Shape;
 
 use super::Failure;
-use super::blocks::Source;
 use super::convert::{folder_of, replace, write_header};
 use super::progress::Progress;
+use super::source::{Choice, refuse_several};
 
 /// Files that become one, along an axis.
 #[derive(Args)]
@@ -45,6 +45,11 @@ pub(crate) struct Split {
     /// Where the files go; without it, beside the one that is cut
     #[arg(long, short)]
     output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    choice: Choice,
     /// The file
     file: PathBuf,
 }
@@ -70,19 +75,32 @@ fn axis_count(path: &Path) -> Result<usize, Failure> {
     Ok(NpyReader::new(open(path)?)?.shape().len())
 }
 
+impl Files {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        self.files.iter_mut().collect()
+    }
+}
+
+/// Of each file all is to be there in the end.
+fn refuse_streams(files: &[PathBuf]) -> Result<(), Failure> {
+    files.iter().try_for_each(|path| refuse_several(path, "ndio convert --array takes one out"))
+}
+
 pub(crate) fn cat(arguments: &Files) -> Result<u8, Failure> {
+    refuse_streams(&arguments.files)?;
     let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])?)?;
     with_progress(|conversion| concatenate_npy(&arguments.files, &arguments.output, axis, conversion))
 }
 
 pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
+    refuse_streams(&arguments.files)?;
     let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])? + 1)?;
     with_progress(|conversion| stack_npy(&arguments.files, &arguments.output, axis, conversion))
 }
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = Source::open_all(&arguments.file, None, &crate::password::options())?;
+    let source = arguments.choice.open_all(&arguments.file, &crate::password::options())?;
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {
@@ -100,12 +118,17 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         arguments.file.file_stem().map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
     let folder = arguments.output.clone().unwrap_or_else(|| folder_of(&arguments.file));
     std::fs::create_dir_all(&folder)?;
+    let path_of = |number: usize, digits: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     let digits = ends.len().saturating_sub(1).to_string().len();
+    // Before the first is written.
+    if !arguments.force {
+        (0..ends.len()).try_for_each(|number| refuse_old(&path_of(number, digits), "--force"))?;
+    }
     let all = (source.len() * source.dtype().item_size()) as u64;
     let mut progress = Progress::new();
     let mut from = 0;
     for (number, end) in ends.into_iter().enumerate() {
-        let path = folder.join(format!("{stem}-{number:0digits$}.npy"));
+        let path = path_of(number, digits);
         let mut dims = source.shape().to_vec();
         dims[axis] = end - from;
         replace(&path, |file| {
@@ -125,6 +148,14 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         from = end;
     }
     Ok(0)
+}
+
+/// An error if a file is there, which this flag replaces.
+pub(crate) fn refuse_old(path: &Path, flag: &str) -> Result<(), Failure> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(format!("{}: it is there already; {flag} replaces it", path.display()).into()),
+        Err(_) => Ok(()),
+    }
 }
 
 fn open(path: &Path) -> Result<File, Failure> {

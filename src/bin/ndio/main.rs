@@ -2,12 +2,14 @@
 //! a file.
 
 mod blocks;
+mod cells;
 mod convert;
 mod csv;
 mod diff;
 mod exact;
 mod failure;
 mod info;
+mod input;
 mod interrupt;
 mod join;
 mod manual;
@@ -19,10 +21,12 @@ mod progress;
 mod query;
 mod raw;
 mod show;
+mod source;
 mod stats;
 mod verify;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -59,28 +63,52 @@ enum Verb {
     Man(manual::Man),
 }
 
+impl Verb {
+    /// The files that are read, of which each may be standard input or a pipe.
+    fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Info(arguments) => arguments.inputs(),
+            Self::Show(arguments) => arguments.inputs(),
+            Self::Convert(arguments) => arguments.inputs(),
+            Self::Cat(arguments) | Self::Stack(arguments) => arguments.inputs(),
+            Self::Unpack(arguments) => arguments.inputs(),
+            Self::Diff(arguments) => arguments.inputs(),
+            Self::Plot(arguments) => arguments.inputs(),
+            Self::Verify(arguments) => arguments.inputs(),
+            Self::Query(arguments) => arguments.inputs(),
+            Self::Json(arguments) => arguments.inputs(),
+            // Their files are more than bytes: names of what is made of them.
+            Self::Split(_) | Self::Pack(_) | Self::Completions(_) | Self::Man(_) => Vec::new(),
+        }
+    }
+
+    fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
+        match self {
+            Self::Info(arguments) => info::run(arguments, out),
+            Self::Show(arguments) => show::run(arguments, out),
+            Self::Convert(arguments) => convert::run(arguments, out),
+            Self::Cat(arguments) => join::cat(arguments),
+            Self::Stack(arguments) => join::stack(arguments),
+            Self::Split(arguments) => join::split(arguments, out),
+            Self::Pack(arguments) => pack::pack(arguments),
+            Self::Unpack(arguments) => pack::unpack(arguments, out),
+            Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(out)),
+            Self::Plot(arguments) => plot::run(arguments, out),
+            Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(out)),
+            Self::Query(arguments) => query::run(arguments, out),
+            Self::Json(arguments) => exact::run(arguments, out),
+            Self::Completions(arguments) => manual::completions(arguments, out),
+            Self::Man(arguments) => manual::man(arguments, out),
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let Program { mut verb, password } = Program::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let mut run = |verb| match verb {
-        Verb::Info(arguments) => info::run(&arguments, &mut out),
-        Verb::Show(arguments) => show::run(&arguments, &mut out),
-        Verb::Convert(arguments) => convert::run(&arguments, &mut out),
-        Verb::Cat(arguments) => join::cat(&arguments),
-        Verb::Stack(arguments) => join::stack(&arguments),
-        Verb::Split(arguments) => join::split(&arguments, &mut out),
-        Verb::Pack(arguments) => pack::pack(&arguments),
-        Verb::Unpack(arguments) => pack::unpack(&arguments, &mut out),
-        Verb::Diff(arguments) => diff::run(&arguments, &mut Unread::new(&mut out)),
-        Verb::Plot(arguments) => plot::run(&arguments, &mut out),
-        Verb::Verify(arguments) => verify::run(&arguments, &mut Unread::new(&mut out)),
-        Verb::Query(arguments) => query::run(&arguments, &mut out),
-        Verb::Json(arguments) => exact::run(&arguments, &mut out),
-        Verb::Completions(arguments) => manual::completions(&arguments, &mut out),
-        Verb::Man(arguments) => manual::man(&arguments, &mut out),
-    };
-    let done = password::find(&program.password).and_then(|()| run(program.verb));
-    let done = done.and_then(|code| match out.flush() {
+    let inputs = password::find(&password).and_then(|()| input::without_pipes(verb.inputs()));
+    // The files that were made of pipes stay until all is done.
+    let done = inputs.and_then(|_files| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code),
     });

@@ -5,9 +5,10 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use ndarray_io::ra::RaReader;
-use ndarray_io::{DynArray, NpyReader, NpzFile, ReadOptions};
+use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
 use super::Failure;
+use super::input::shown;
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
 
 /// The format that the first bytes tell.
 pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
-    let mut file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut file = File::open(path).map_err(|error| format!("{}: {error}", shown(path)))?;
     let mut first = [0; 8];
     let mut have = 0;
     while have < first.len() {
@@ -47,7 +48,7 @@ pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
             Ok(0) => break,
             Ok(count) => have += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("{}: {error}", path.display()).into()),
+            Err(error) => return Err(format!("{}: {error}", shown(path)).into()),
         }
     }
     Ok(match &first[..have] {
@@ -58,14 +59,11 @@ pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
     })
 }
 
-/// Reads one array: of a file, of standard input (`-`), or a member of an archive.
+/// Reads one array: of a file, or a member of an archive.
 pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<DynArray, Failure> {
-    if path == Path::new("-") {
-        return Ok(NpyReader::new_with(io::stdin().lock(), options)?.read()?);
-    }
     match format_of(path)? {
         Format::Npy if member.is_some() => {
-            Err(format!("{}: it is no archive with members", path.display()).into())
+            Err(format!("{}: it is no archive with members", shown(path)).into())
         }
         Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
@@ -83,7 +81,7 @@ pub(crate) fn member_index(archive: &NpzFile, path: &Path, member: Option<&str>)
         (None, 1) => Ok(0),
         (None, _) => {
             let names = some_names(archive);
-            Err(format!("{}: --member says which of its members: {names}", path.display()).into())
+            Err(format!("{}: --member says which of its members: {names}", shown(path)).into())
         }
     }
 }

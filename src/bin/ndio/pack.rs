@@ -9,10 +9,12 @@ use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::{NpyReader, NpzFile, NpzWriter};
 
 use super::Failure;
-use super::convert::{folder_of, replace};
+use super::convert::{Watched, folder_of, replace};
 use super::failure::escaped;
+use super::join::refuse_old;
 use super::open::some_names;
 use super::progress::Progress;
+use super::source::refuse_several;
 
 /// Make an archive of NPY files, which are its members by their names
 #[derive(Args)]
@@ -33,9 +35,9 @@ pub(crate) struct Unpack {
     /// The folder that they go to
     #[arg(long, short, default_value = ".")]
     output: PathBuf,
-    /// Files that are there are replaced
-    #[arg(long)]
-    replace: bool,
+    /// Replace files that are there
+    #[arg(long, alias = "replace")]
+    force: bool,
     /// The archive
     archive: PathBuf,
     /// Only these members
@@ -60,6 +62,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         // What NumPy could not read from the archive had better not get into it.
         NpyReader::new(&file).map_err(|error| format!("{}: {error}", path.display()))?;
+        refuse_several(&path, "ndio convert --array takes one out")?;
         let len = file.metadata()?.len();
         inputs.push((name, path, len));
     }
@@ -67,13 +70,18 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
     replace(&arguments.archive, |file| {
         let mut archive = NpzWriter::new_with_options(file, &NpzOptions::new().compression(compression));
         for (name, path, len) in inputs {
-            archive.add_raw(name, File::open(path)?, len)?;
-            progress.add(len, all);
+            archive.add_raw(name, Watched { input: File::open(path)?, progress: &mut progress, all }, len)?;
         }
         archive.finish()?;
         Ok(())
     })?;
     Ok(0)
+}
+
+impl Unpack {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.archive]
+    }
 }
 
 pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
@@ -100,8 +108,8 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
             fs::create_dir_all(&path)?;
             continue;
         }
-        if path.exists() && !arguments.replace {
-            return Err(format!("{}: it is there already; --replace replaces it", path.display()).into());
+        if !arguments.force {
+            refuse_old(&path, "--force")?;
         }
         fs::create_dir_all(folder_of(&path))?;
         replace(&path, |file| {

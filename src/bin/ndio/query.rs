@@ -9,6 +9,7 @@ use ndarray_io::dtype::{ByteOrder, Kind};
 use ndarray_io::header::Order;
 use ndarray_io::{DType, NpyReader, ra as format};
 
+use super::input::shown;
 use super::open::{Format, format_of, ra};
 use super::{Failure, at};
 
@@ -19,27 +20,27 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        self.files.iter_mut().collect()
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     for path in &arguments.files {
-        let name = path.display();
+        let name = shown(path);
         match format_of(path)? {
             Format::Ra => {
                 let reader = ra(path, &crate::password::options()).map_err(|failure| at(path, failure))?;
                 write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?;
             }
             Format::Npy => {
-                let reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
-                let endian = match order(reader.dtype()) {
-                    Some(ByteOrder::Big) => "big",
-                    _ => "little",
-                };
-                write!(out, "---\nname: {name}\nendian: {endian}\ntype: {}\n", kind(reader.dtype()))?;
-                let (dims, size) = (reader.shape(), reader.payload_len().unwrap_or_default());
-                write!(out, "size: {size}\ndimension: {}\norder: ", dims.len())?;
-                writeln!(out, "{}", if reader.order() == Order::C { "C" } else { "Fortran" })?;
-                writeln!(out, "shape:")?;
-                dims.iter().try_for_each(|dim| writeln!(out, "  - {dim}"))?;
-                writeln!(out, "...")?;
+                let mut reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
+                print(&name, &reader, out)?;
+                // What follows may be anything.
+                while let Ok(true) = reader.next_array() {
+                    print(&name, &reader, out)?;
+                }
             }
             Format::Npz => {
                 return Err(format!("{name}: an archive has no header of its own; ndio info shows it").into());
@@ -47,6 +48,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         }
     }
     Ok(0)
+}
+
+fn print(name: &str, reader: &NpyReader<File>, out: &mut dyn Write) -> Result<(), Failure> {
+    let endian = match order(reader.dtype()) {
+        Some(ByteOrder::Big) => "big",
+        _ => "little",
+    };
+    write!(out, "---\nname: {name}\nendian: {endian}\ntype: {}\n", kind(reader.dtype()))?;
+    let (dims, size) = (reader.shape(), reader.payload_len().unwrap_or_default());
+    write!(out, "size: {size}\ndimension: {}\norder: ", dims.len())?;
+    writeln!(out, "{}", if reader.order() == Order::C { "C" } else { "Fortran" })?;
+    writeln!(out, "shape:")?;
+    dims.iter().try_for_each(|dim| writeln!(out, "  - {dim}"))?;
+    writeln!(out, "...")?;
+    Ok(())
 }
 
 fn order(dtype: &DType) -> Option<ByteOrder> {

@@ -7,9 +7,10 @@ use ndarray_io::header::{Order, Shape};
 use ndarray_io::{DType, DynArray};
 
 use super::Failure;
-use super::blocks::{Source, in_order};
+use super::blocks::in_order;
 use super::convert::write_header;
 use super::progress::Progress;
+use super::source::Source;
 
 /// Writes the elements of an array, in the order of its file or another.
 pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {

@@ -5,14 +5,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ndarray::{Slice, SliceInfoElem};
-use ndarray_io::{DynArray, ReadOptions};
+use ndarray_io::ReadOptions;
+use ndarray_io::options::Look;
 
 use super::Failure;
-use super::blocks::Source;
+use super::failure::at;
+use super::source::{Choice, Source};
 
-/// Print the values of an array
+/// Print the values of an array; of an NPY file that has several, of each
 #[derive(Args)]
 pub(crate) struct Arguments {
+    /// All elements, however many
+    #[arg(long)]
+    all: bool,
+    /// Lines of at most so many columns; without it, as wide as the terminal, or 80
+    #[arg(long, value_name = "COLUMNS")]
+    width: Option<usize>,
+    /// At most so many digits after the point
+    #[arg(long, value_name = "DIGITS")]
+    precision: Option<usize>,
+    /// As JSON: shape, dtype and all values, one line an array
+    #[arg(long, conflicts_with_all = ["all", "width", "precision"])]
+    json: bool,
     /// Show Python objects, as data
     #[arg(long)]
     allow_objects: bool,
@@ -23,9 +37,8 @@ pub(crate) struct Arguments {
 /// An array, or a part of it.
 #[derive(Args)]
 pub(crate) struct Which {
-    /// Which array of an archive
-    #[arg(long, value_name = "NAME")]
-    pub(crate) member: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// A part, as NumPy writes it: '0:10, ..., ::2'
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
@@ -33,35 +46,64 @@ pub(crate) struct Which {
     pub(crate) file: PathBuf,
 }
 
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.which.file]
+    }
+
+    fn look(&self) -> Look {
+        let terminal = || terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
+        let mut look = Look::new().width(self.width.unwrap_or_else(terminal));
+        if let Some(digits) = self.precision {
+            look = look.precision(digits);
+        }
+        if self.all { look.all() } else { look }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
-    let which = &arguments.which;
-    let source = Source::open(&which.file, which.member.as_deref(), &options)?;
-    let slice = slice_of(which, &source)?;
-    // Of a file only what is shown is read.
-    let shown = match &source {
-        Source::Npy(file) => file.preview_slice(&slice[..])?,
-        Source::Ra(file) => file.preview_slice(&slice[..])?,
-        Source::Memory(array) if which.slice.is_none() => array.to_string(),
-        Source::Memory(array) => array.slice(&slice[..])?.to_string(),
-    };
-    writeln!(out, "{shown}")?;
+    let Which { choice, slice, file } = &arguments.which;
+    let look = arguments.look();
+    for source in choice.all(file, &options)? {
+        let source = source?;
+        let slice = slice_of(slice.as_deref(), &source)?;
+        let show = || match arguments.json {
+            true => super::cells::json(&source.slice(&slice)?),
+            false => preview(&source, &slice, &look),
+        };
+        let shown = show().map_err(|failure| at(file, failure))?;
+        writeln!(out, "{shown}")?;
+    }
     Ok(0)
 }
 
-fn slice_of(which: &Which, source: &Source) -> Result<Vec<SliceInfoElem>, Failure> {
-    match &which.slice {
+/// Of a file only what is shown is read.
+fn preview(source: &Source, slice: &[SliceInfoElem], look: &Look) -> Result<String, Failure> {
+    Ok(match source {
+        Source::Npy(file) => file.preview_with(slice, look)?,
+        Source::Ra(file) => file.preview_with(slice, look)?,
+        Source::Memory(array) => array.slice(slice)?.shown(look),
+    })
+}
+
+fn slice_of(slice: Option<&str>, source: &Source) -> Result<Vec<SliceInfoElem>, Failure> {
+    match slice {
         Some(slice) => parse(slice, source.shape()),
         None => Ok(source.all()),
     }
 }
 
-/// An array, or the part of it that a slice says; of a file only what is needed is read.
-pub(crate) fn part(which: &Which, options: &ReadOptions) -> Result<DynArray, Failure> {
-    let source = Source::open(&which.file, which.member.as_deref(), options)?;
-    match (source, &which.slice) {
-        (Source::Memory(array), None) => Ok(*array),
-        (source, _) => source.slice(&slice_of(which, &source)?),
+impl Which {
+    /// The one array that is meant, or the part of it that a slice says; of a file only what is needed is read.
+    pub(crate) fn open(&self, options: &ReadOptions) -> Result<Source, Failure> {
+        let Self { choice, slice, file } = self;
+        if slice.is_none() {
+            return choice.open_all(file, options);
+        }
+        let source = choice.open(file, options)?;
+        let slice = slice_of(slice.as_deref(), &source)?;
+        Ok(Source::Memory(Box::new(source.slice(&slice)?)))
     }
 }
 

@@ -8,8 +8,8 @@ use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
 use serde_json::{Value, json};
 
-use super::blocks::Source;
 use super::progress::Progress;
+use super::source::Source;
 use super::{Failure, told};
 
 /// What is found of numbers. The floats among them that are none, or endless, are counted and left out of all else.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ndarray_io::dtype::Kind;
 use ndarray_io::ra::RaFile;
-use ndarray_io::{DType, DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
+use ndarray_io::{DType, DynArray, NpzFile, ReadOptions};
 
-use super::blocks::Source;
+use super::input::shown;
 use super::open::{Format, array_files, format_of, ra};
 use super::progress::Progress;
+use super::source::{Arrays, Source};
 use super::{Failure, at, told};
 
 /// Check files: structure, length, checksums, bools and text
@@ -25,12 +26,18 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        self.files.iter_mut().collect()
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
     let mut code = 0;
     for path in &array_files(&arguments.files)? {
         match verify(path, &options) {
-            Ok(()) => writeln!(out, "{}: sound", path.display())?,
+            Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
                 // What cannot be read at all has not been checked.
                 let is_unread = File::open(path).is_err();
@@ -45,14 +52,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
     match format_of(path)? {
         Format::Npy => {
-            // What is missing or too much is said as any reader says it; objects are a pickle, read in one go.
-            match NpyFile::open_with(path, options) {
-                Ok(file) if file.trailing_len()? == Some(0) => check_blocks(&Source::Npy(file)),
-                Ok(file) if file.trailing_len()?.is_some() && is_stream(path, options)? => {
-                    check_stream(path, options)
-                }
-                _ => Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?),
+            let mut arrays = Arrays::of(path, options);
+            while let Some(array) = arrays.next() {
+                let checked = check_blocks(&array?);
+                arrays.numbered(checked)?;
             }
+            arrays.end()
         }
         Format::Ra => match RaFile::open_with(path, options) {
             Ok(file) => check_blocks(&Source::Ra(file)),
@@ -84,30 +89,14 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
     }
 }
 
-/// Whether another array follows the first.
-fn is_stream(path: &Path, options: &ReadOptions) -> Result<bool, Failure> {
-    let mut reader = NpyReader::new_with(File::open(path)?, options)?;
-    reader.skip()?;
-    Ok(reader.next_array().unwrap_or(false))
-}
-
-/// Arrays one after another, each read whole.
-fn check_stream(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
-    let mut reader = NpyReader::new_with(File::open(path)?, options)?;
-    for number in 0.. {
-        let checked = reader.read::<DynArray>().map_err(Failure::from).and_then(|array| check(&array));
-        let next = checked.and_then(|()| Ok(reader.next_array()?));
-        match next.map_err(|failure| format!("array {number}: {}", told(&failure)))? {
-            true => {}
-            false => break,
-        }
-    }
-    Ok(())
-}
-
 /// Whether the elements are what they should be, of a file of any size.
 fn check_blocks(source: &Source) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
+    if let Source::Npy(file) = source
+        && file.trailing_len()?.is_none()
+    {
+        file.read::<DynArray>()?; // which says what is missing
+    }
     if !needs_a_look(source.dtype()) || source.dtype().item_size() == 0 {
         return Ok(());
     }

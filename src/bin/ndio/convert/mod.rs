@@ -4,7 +4,7 @@
 mod options;
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,11 @@ use ndarray_io::ra::RaOptions;
 use ndarray_io::{DType, NpyReader, NpzFile, NpzWriter, WriteOptions, npy};
 use tempfile::TempPath;
 
+use super::input::{is_called, shown};
 use super::open::{Format, by_content, format_of, member_index};
 use super::progress::Progress;
-use super::{Failure, told};
-use super::{csv, raw};
+use super::source::{Arrays, no_array};
+use super::{Failure, csv, raw};
 pub(crate) use options::Arguments;
 use options::{CompressionName, Kind, kind_of_name};
 
@@ -31,7 +32,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     };
     let from = match (arguments.from, kind_of_name(&arguments.input)) {
         (Some(kind), _) => kind,
-        _ if is_standard(&arguments.input) => Kind::Npy,
         // An array in a file of another name is an array still.
         (None, Some(kind @ (Kind::Csv | Kind::Raw))) => by_content(&arguments.input)?.map_or(kind, of),
         _ => of(format_of(&arguments.input)?),
@@ -49,79 +49,86 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         true => std::env::temp_dir(),
         false => folder_of(&arguments.output),
     };
-    let input = Input::of(arguments, from, &near)?;
-    let done = finish(arguments, &input, from, to, &near, out);
-    // Who asked knows nothing of files in between.
-    let between = match &input {
-        Input::Made(path) => path.display().to_string(),
-        Input::Given(_) => return done,
-    };
-    done.map_err(|failure| match told(&failure) {
-        text if text.contains(&between) => {
-            text.replace(&between, &arguments.input.display().to_string()).into()
+    let inputs = Input::of(arguments, from, &near)?;
+    let mut arrays = Vec::new();
+    for input in inputs {
+        let changed = changed(arguments, &input, from, to, &near)?;
+        arrays.push(changed.map_or(input, Input::Made));
+    }
+    match (to, &arrays[..]) {
+        (Kind::Csv, [one]) => {
+            with_output(&arguments.output, out, |out| csv::write(one.path(), arguments.delimiter, out))
         }
-        _ => failure,
-    })
+        (Kind::Raw, [one]) => {
+            with_output(&arguments.output, out, |out| raw::write(one.path(), arguments.order(), out))
+        }
+        (Kind::Csv | Kind::Raw | Kind::Ra, several) if several.len() > 1 => {
+            let (path, count) = (shown(&arguments.input), several.len());
+            Err(format!("{path}: it has {count} arrays, and the output can have one; --array says which, counted from 0").into())
+        }
+        _ => finish(arguments, &arrays, from, to, &near, out),
+    }
 }
 
-/// Makes the output of an NPY file.
+/// Makes the output of NPY files.
 fn finish(
     arguments: &Arguments,
-    input: &Input,
+    arrays: &[Input],
     from: Kind,
     to: Kind,
     near: &Path,
     out: &mut dyn Write,
 ) -> Result<u8, Failure> {
-    let is_standard = |path: &Path| path == Path::new("-");
-    if from == Kind::Npy {
-        refuse_to_lose_arrays(input.path(), arguments)?;
-    }
-    let changed = changed(arguments, input, from, to, near)?;
-    let npy = changed.as_deref().unwrap_or(input.path());
-    match to {
-        Kind::Csv => {
-            return with_output(&arguments.output, out, |out| csv::write(npy, arguments.delimiter, out));
-        }
-        Kind::Raw => {
-            let order = arguments.order();
-            return with_output(&arguments.output, out, |out| raw::write(npy, order, out));
-        }
-        _ => {}
-    }
     // The other formats are written to a file, and from there to standard output.
-    let passing = is_standard(&arguments.output).then(|| temporary(near)).transpose()?;
+    let passing = (arguments.output == Path::new("-")).then(|| temporary(near)).transpose()?;
     let output = passing.as_deref().unwrap_or(&arguments.output);
     match to {
         Kind::Npz => {
             refuse_to_lose_members(arguments, output)?;
             let options = NpzOptions::new().compression(arguments.packed()?);
+            let mut progress = Progress::new();
+            let all =
+                arrays.iter().map(|array| Ok(fs::metadata(array.path())?.len())).sum::<io::Result<u64>>()?;
             replace(output, |file| {
                 let mut archive = NpzWriter::new_with_options(file, &options);
-                let npy = File::open(npy)?;
-                let len = npy.metadata()?.len();
-                archive.add_raw(format!("{}.npy", arguments.name), npy, len)?;
+                for (number, array) in arrays.iter().enumerate() {
+                    let npy = open(array.path())?;
+                    let len = npy.metadata()?.len();
+                    let npy = Watched { input: npy, progress: &mut progress, all };
+                    archive.add_raw(arguments.member_name(number, arrays.len()), npy, len)?;
+                }
                 archive.finish()?;
                 Ok(())
             })?;
         }
         Kind::Ra => {
+            let npy = arrays[0].path();
             let mut progress = Progress::new();
-            let is_packed = arguments.compression == Some(CompressionName::Lz4);
-            if is_packed {
+            if arguments.compression == Some(CompressionName::Lz4) {
                 let array: ndarray_io::DynArray = ndarray_io::read_npy(npy)?;
                 ndarray_io::ra::write_ra_with(output, &array, &RaOptions::new().compressed(true))?;
             } else {
                 convert_npy_to_ra(npy, output, arguments.conversion(&mut progress)?)?;
             }
         }
-        _ if changed.is_some() => {
-            replace(output, |file| Ok(io::copy(&mut File::open(npy)?, file).map(drop)?))?
-        }
-        _ => {
-            let mut progress = Progress::new();
-            convert(input.path(), output, arguments, from, &mut progress)?;
-        }
+        _ => match arrays {
+            [one] => convert(one.path(), output, arguments, from, &mut Progress::new())?,
+            several => {
+                let mut made = Vec::new();
+                for array in several {
+                    let one = temporary(near)?;
+                    is_called(&one, &arguments.input);
+                    convert(array.path(), &one, arguments, from, &mut Progress::new())?;
+                    made.push(one);
+                }
+                replace(output, |file| {
+                    for one in made {
+                        io::copy(&mut open(&one)?, file)?;
+                    }
+                    Ok(())
+                })?;
+            }
+        },
     }
     if let Some(path) = passing {
         io::copy(&mut File::open(path)?, out)?;
@@ -131,7 +138,7 @@ fn finish(
 
 /// An error if the output is an archive with members that would be gone.
 fn refuse_to_lose_members(arguments: &Arguments, output: &Path) -> Result<(), Failure> {
-    let own = format!("{}.npy", arguments.name);
+    let own = arguments.member_name(0, 1);
     if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
         return Ok(());
     }
@@ -142,23 +149,6 @@ fn refuse_to_lose_members(arguments: &Arguments, output: &Path) -> Result<(), Fa
             let path = output.display();
             Err(format!("{path}: it is an archive, of which other members ({others}) would be lost; --replace replaces it").into())
         }
-    }
-}
-
-/// An error if a file has more arrays after the first, which a conversion would lose.
-fn refuse_to_lose_arrays(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    let mut reader = NpyReader::new(File::open(path)?)?;
-    if arguments.drop_trailing || reader.dtype().has_object() {
-        return Ok(());
-    }
-    let more = reader.trailing_len().unwrap_or(0);
-    match more {
-        0 => Ok(()),
-        _ => Err(format!(
-            "{}: {more} bytes follow its first array, maybe more arrays; --drop-trailing leaves them out",
-            arguments.input.display()
-        )
-        .into()),
     }
 }
 
@@ -176,21 +166,22 @@ impl Input {
         }
     }
 
-    fn of(arguments: &Arguments, from: Kind, near: &Path) -> Result<Self, Failure> {
+    /// The arrays of the input: one, but of an NPY file with several.
+    fn of(arguments: &Arguments, from: Kind, near: &Path) -> Result<Vec<Self>, Failure> {
         let path = &arguments.input;
-        if from == Kind::Npy && path != Path::new("-") {
-            return Ok(Self::Given(path.clone()));
+        if from == Kind::Npy {
+            return Self::arrays(arguments, near);
+        }
+        if arguments.which.array.is_some() {
+            return Err(format!("{}: --array is for NPY files", shown(path)).into());
         }
         let made = temporary(near)?;
+        is_called(&made, path);
         let mut file = File::options().write(true).open(&made)?;
         match from {
-            Kind::Npy => {
-                let mut input = io::stdin().lock();
-                io::copy(&mut input, &mut file)?;
-            }
-            Kind::Npz => {
+            Kind::Npy | Kind::Npz => {
                 let archive = NpzFile::open_with(path, &crate::password::options())?;
-                let index = member_index(&archive, path, arguments.member.as_deref())?;
+                let index = member_index(&archive, path, arguments.which.member.as_deref())?;
                 let name = archive.members()[index].file_name();
                 archive.copy_raw(name, &mut file)?;
             }
@@ -208,16 +199,78 @@ impl Input {
             }
             Kind::Csv => {
                 let form = csv::Form { has_header: arguments.header, delimiter: arguments.delimiter };
-                with_input(path, |input| csv::read(input, form, arguments.dtype()?, &made))?
+                csv::read(open(path)?, form, arguments.dtype()?, &made)?
             }
             Kind::Raw => {
                 let dtype = arguments.dtype()?.ok_or("raw bytes need --dtype")?;
                 let shape = arguments.shape.as_deref().ok_or("raw bytes need --shape")?;
                 let order = arguments.order().unwrap_or(Order::C);
-                with_input(path, |input| raw::read(input, arguments.offset, dtype, shape, order, &mut file))?;
+                raw::read(&mut open(path)?, arguments.offset, dtype, shape, order, &mut file)?;
             }
         }
+        Ok(vec![Self::Made(made)])
+    }
+
+    fn arrays(arguments: &Arguments, near: &Path) -> Result<Vec<Self>, Failure> {
+        let path = &arguments.input;
+        let given = vec![Self::Given(path.clone())];
+        if arguments.which.member.is_some() {
+            return Err(format!("{}: it is no archive with members", shown(path)).into());
+        }
+        let options = crate::password::options().allow_objects(arguments.allow_objects);
+        let mut arrays = Arrays::of(path, &options);
+        let mut ranges = Vec::new();
+        while let Some(array) = arrays.next() {
+            array?;
+            ranges.push(arrays.bytes());
+            if arguments.drop_trailing && arguments.which.array.is_none() {
+                return Ok(given);
+            }
+        }
+        let more = fs::metadata(path)?.len().saturating_sub(ranges.last().map_or(0, |last| last.end));
+        if let Some(wanted) = arguments.which.array {
+            let count = ranges.len();
+            let range = ranges.into_iter().nth(wanted).ok_or_else(|| no_array(path, wanted, count))?;
+            return Ok(vec![Self::cut(path, range, near)?]);
+        }
+        if more > 0 {
+            let path = shown(path);
+            let what = if ranges.len() == 1 { "its array" } else { "its last array" };
+            return Err(format!(
+                "{path}: {more} bytes follow {what}, which are none; --drop-trailing leaves them out"
+            )
+            .into());
+        }
+        match ranges.len() {
+            1 => Ok(given),
+            _ => ranges.into_iter().map(|range| Self::cut(path, range, near)).collect(),
+        }
+    }
+
+    /// One of several arrays, as a file of its own.
+    fn cut(path: &Path, bytes: std::ops::Range<u64>, near: &Path) -> Result<Self, Failure> {
+        let made = temporary(near)?;
+        is_called(&made, path);
+        let mut input = open(path)?;
+        input.seek(SeekFrom::Start(bytes.start))?;
+        let mut file = File::options().write(true).open(&made)?;
+        io::copy(&mut input.take(bytes.end - bytes.start), &mut file)?;
         Ok(Self::Made(made))
+    }
+}
+
+/// A reader, of which the user sees how far it is.
+pub(crate) struct Watched<'a, R> {
+    pub(crate) input: R,
+    pub(crate) progress: &'a mut Progress,
+    pub(crate) all: u64,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(into)?;
+        self.progress.add(count as u64, self.all);
+        Ok(count)
     }
 }
 
@@ -240,6 +293,7 @@ fn changed(
         return Ok(None);
     }
     let made = temporary(near)?;
+    is_called(&made, &arguments.input);
     let mut progress = Progress::new();
     convert(input.path(), &made, arguments, from, &mut progress)?;
     Ok(Some(made))
@@ -300,11 +354,8 @@ pub(crate) fn replace(
     ndarray_io::file::replace_file_with(path, &WriteOptions::new(), |mut file| write(&mut file))
 }
 
-fn with_input<T>(path: &Path, read: impl FnOnce(&mut dyn Read) -> Result<T, Failure>) -> Result<T, Failure> {
-    if path == Path::new("-") {
-        return read(&mut io::stdin().lock());
-    }
-    read(&mut File::open(path).map_err(|error| format!("{}: {error}", path.display()))?)
+fn open(path: &Path) -> Result<File, Failure> {
+    Ok(File::open(path).map_err(|error| format!("{}: {error}", shown(path)))?)
 }
 
 fn with_output(

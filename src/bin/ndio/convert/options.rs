@@ -13,6 +13,7 @@ use ndarray_io::{Casting, DType, WriteOptions, npy};
 
 use super::super::Failure;
 use super::super::progress::Progress;
+use super::super::source::Choice;
 
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
 #[derive(Args)]
@@ -35,12 +36,11 @@ pub(crate) struct Arguments {
     /// Pack the members of an archive, or an RA file
     #[arg(long, value_enum)]
     pub(super) compression: Option<CompressionName>,
-    /// Which array of an archive is read
+    #[command(flatten)]
+    pub(super) which: Choice,
+    /// The name of the array in the archive that is written: arr_0 without it; of several arrays, arr_0, arr_1, …
     #[arg(long, value_name = "NAME")]
-    pub(super) member: Option<String>,
-    /// The name of the array in the archive that is written
-    #[arg(long, value_name = "NAME", default_value = "arr_0")]
-    pub(super) name: String,
+    pub(super) name: Option<String>,
     /// The shape of raw bytes: 100,3
     #[arg(long, value_name = "LENGTHS")]
     pub(super) shape: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     /// Replace an archive that has other members
     #[arg(long)]
     pub(super) replace: bool,
-    /// Leave out what follows the array: in an RA file, or more arrays in an NPY file
+    /// Leave out what follows the first array of an NPY or RA file
     #[arg(long)]
     pub(super) drop_trailing: bool,
     /// Convert Python objects, as data
@@ -143,6 +143,14 @@ pub(super) fn kind_of_name(path: &Path) -> Option<Kind> {
 }
 
 impl Arguments {
+    /// The member that one of so many arrays becomes.
+    pub(super) fn member_name(&self, number: usize, count: usize) -> String {
+        match (&self.name, count) {
+            (Some(name), 1) => format!("{name}.npy"),
+            (name, _) => format!("{}_{number}.npy", name.as_deref().unwrap_or("arr")),
+        }
+    }
+
     pub(super) fn order(&self) -> Option<Order> {
         self.order.map(|order| match order {
             OrderName::C => Order::C,
@@ -198,6 +206,12 @@ pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
             "'{text}' is no dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
         )
         .into()),
+    }
+}
+
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.input]
     }
 }
 

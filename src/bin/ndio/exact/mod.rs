@@ -33,6 +33,12 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        self.files.iter_mut().collect()
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
     let mut code = 0;

@@ -48,6 +48,58 @@ pub(super) fn viridis(part: f64) -> Rgb {
     [channel(0), channel(1), channel(2)]
 }
 
+/// How many colours a terminal has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Colours {
+    None,
+    /// The 256 of xterm: a cube of 6 by 6 by 6, and 24 greys.
+    Indexed,
+    True,
+}
+
+impl Colours {
+    /// What makes the text that follows have this colour.
+    pub(super) fn front(self, colour: Rgb) -> String {
+        self.code(38, colour)
+    }
+
+    /// The same of its background.
+    pub(super) fn back(self, colour: Rgb) -> String {
+        self.code(48, colour)
+    }
+
+    /// What ends all colours.
+    pub(super) fn end(self) -> &'static str {
+        if self == Self::None { "" } else { "\x1b[0m" }
+    }
+
+    fn code(self, layer: u8, [red, green, blue]: Rgb) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Indexed => format!("\x1b[{layer};5;{}m", nearest([red, green, blue])),
+            Self::True => format!("\x1b[{layer};2;{red};{green};{blue}m"),
+        }
+    }
+}
+
+/// The number of the nearest of the 256 colours.
+fn nearest(colour: Rgb) -> u8 {
+    const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    let apart = |other: Rgb| -> u32 {
+        colour.iter().zip(other).map(|(one, two)| u32::from(one.abs_diff(two)).pow(2)).sum()
+    };
+    let place =
+        |level: u8| (0..6u8).min_by_key(|place| CUBE[usize::from(*place)].abs_diff(level)).unwrap_or(0);
+    let [red, green, blue] = colour.map(place);
+    let in_cube = [red, green, blue].map(|place| CUBE[usize::from(place)]);
+    let mean = (u32::from(colour[0]) + u32::from(colour[1]) + u32::from(colour[2])) / 3;
+    let grey = (mean.saturating_sub(3) / 10).min(23) as u8;
+    match apart([8 + 10 * grey; 3]) < apart(in_cube) {
+        true => 232 + grey,
+        false => 16 + 36 * red + 6 * green + blue,
+    }
+}
+
 /// A character that is as bright as a number from 0 to 1.
 pub(super) fn shade(part: f64) -> char {
     const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
@@ -61,7 +113,16 @@ pub(super) fn brightness([red, green, blue]: Rgb) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, viridis};
+    use super::{Limits, nearest, viridis};
+
+    /// The table of xterm's colours.
+    #[test]
+    fn the_nearest_of_the_256_colours() {
+        let table = [([0, 0, 0], 16), ([255, 255, 255], 231), ([255, 0, 0], 196), ([95, 135, 175], 67)];
+        for (colour, wanted) in table.into_iter().chain([([8; 3], 232), ([128; 3], 244), ([238; 3], 255)]) {
+            assert_eq!(nearest(colour), wanted, "{colour:?}");
+        }
+    }
 
     /// matplotlib's own table says (68, 1, 84), (33, 145, 140), (253, 231, 37).
     #[test]

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::super::Failure;
+use super::super::source::Source;
 use super::super::stats;
 use super::Canvas;
 use super::plane::Plane;
@@ -11,15 +12,30 @@ use super::plane::Plane;
 const ACROSS: usize = 2;
 const DOWN: usize = 4;
 
+/// Draws each column of an array of two axes by itself, one below the other.
+pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+    const LEAST: usize = 4;
+    let count = source.shape()[1];
+    // Each has a line for its name and two for its axis.
+    let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(LEAST);
+    for column in 0..count {
+        writeln!(out, "column {column}")?;
+        line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out)?;
+    }
+    Ok(0)
+}
+
 /// Draws the numbers of one axis; where several fall into a column, from the least to the largest of them.
-pub(super) fn line(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     let length = plane.dims()[0];
     let label = 12;
     let columns = (canvas.columns - label - 2).max(4);
     let (width, height) = (columns * ACROSS, canvas.lines * DOWN);
     let mut spans = vec![None::<(f64, f64)>; width];
+    // Where numbers are missing, so that no line leads across.
+    let mut is_gap = vec![false; width];
     plane.each(|block, first| {
-        for (index, number) in block.iter().enumerate().filter(|(_, number)| number.is_finite()) {
+        for (index, number) in block.iter().enumerate() {
             let at = index + first[0];
             // Few numbers are spread over the whole width.
             let column = if length > 1 {
@@ -27,6 +43,10 @@ pub(super) fn line(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> Resul
             } else {
                 0
             };
+            if !number.is_finite() {
+                is_gap[column] = true;
+                continue;
+            }
             let (low, high) = spans[column].get_or_insert((*number, *number));
             (*low, *high) = (low.min(*number), high.max(*number));
         }
@@ -44,7 +64,10 @@ pub(super) fn line(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> Resul
     let mut dots = vec![vec![false; width]; height];
     let mut before: Option<(usize, usize)> = None;
     for (column, span) in spans.iter().enumerate() {
-        let Some((low, high)) = span else { continue };
+        let Some((low, high)) = span else {
+            before = before.filter(|_| !is_gap[column]);
+            continue;
+        };
         let (top, bottom) = (row(*high), row(*low));
         dots.iter_mut().take(bottom + 1).skip(top).for_each(|line| line[column] = true);
         // From the column before a straight line leads here, if there are numbers enough for that to mean something.
@@ -93,9 +116,9 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
 }
 
 /// Draws how many of the numbers fall between which.
-pub(super) fn histogram(plane: &Plane, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let source = &plane.source;
+    let source = plane.source;
     let is_complex =
         source.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == ndarray_io::dtype::Kind::Complex);
     let (low, high) = if is_complex {

@@ -12,19 +12,28 @@ use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
 
 use super::Failure;
-use super::blocks::Source;
-use super::show::{Which, part};
+use super::input::shown;
+use super::join::refuse_old;
+use super::show::Which;
+use super::source::Source;
+use colour::Colours;
 use plane::Plane;
 
-/// Draw an array: pictures of two axes, lines of one, histograms of anything. Without --slice, of more axes the middle is drawn
+/// Draw an array: a picture of two axes, a line of one or of each of a few columns, a histogram of anything. Without --slice, of more axes the middle is drawn
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// How often which numbers occur
     #[arg(long)]
     histogram: bool,
+    /// A picture, where a long array of few columns would be drawn as a line for each
+    #[arg(long, conflicts_with = "histogram")]
+    picture: bool,
     /// Write a PNG file instead
     #[arg(long, short, value_name = "FILE.png")]
     output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
     /// So many columns wide; without it, as wide as the terminal
     #[arg(long)]
     width: Option<usize>,
@@ -59,10 +68,11 @@ fn limits(text: &str) -> Result<colour::Limits, String> {
 }
 
 /// Where it is drawn.
+#[derive(Clone, Copy)]
 struct Canvas {
     columns: usize,
     lines: usize,
-    has_colours: bool,
+    colours: Colours,
 }
 
 impl Canvas {
@@ -73,31 +83,50 @@ impl Canvas {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let has_true_colours =
             std::env::var("COLORTERM").is_ok_and(|value| ["truecolor", "24bit"].contains(&&*value));
-        let has_colours = match arguments.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => stdout().is_terminal() && has_true_colours && !is_set("NO_COLOR"),
+        let has_256_colours = std::env::var("TERM").is_ok_and(|name| name.contains("256color"));
+        let colours = match (arguments.color, has_true_colours) {
+            (Color::Never, _) => Colours::None,
+            (Color::Auto, _) if !stdout().is_terminal() || is_set("NO_COLOR") => Colours::None,
+            (_, true) => Colours::True,
+            (_, false) if has_256_colours => Colours::Indexed,
+            (Color::Auto, false) => Colours::None,
+            (Color::Always, false) => Colours::True,
         };
         Self {
             columns: arguments.width.unwrap_or(columns).clamp(20, 1000),
             lines: arguments.height.unwrap_or(lines.saturating_sub(4)).clamp(4, 1000),
-            has_colours,
+            colours,
         }
+    }
+}
+
+impl Arguments {
+    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.which.file]
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::password::options();
     let which = &arguments.which;
-    let source = match &which.slice {
-        Some(_) => Source::Memory(Box::new(part(which, &options)?)),
-        None => Source::open_all(&which.file, which.member.as_deref(), &options)?,
-    };
+    let source = which.open(&options)?;
     if source.len() == 0 {
         let shape = ndarray_io::header::Shape::from(source.shape().to_vec());
         return Err(
-            format!("{}: an array of shape {shape} has nothing to be drawn", which.file.display()).into()
+            format!("{}: an array of shape {shape} has nothing to be drawn", shown(&which.file)).into()
         );
+    }
+    if let Some(path) = &arguments.output {
+        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
+            return Err(format!(
+                "{}: a picture is a PNG file, and has a name that ends with .png",
+                path.display()
+            )
+            .into());
+        }
+        if !arguments.force {
+            refuse_old(path, "--force")?;
+        }
     }
     let canvas = Canvas::of(arguments);
     let ndim = source.shape().len();
@@ -105,21 +134,32 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         if arguments.output.is_some() {
             return Err("a histogram is drawn in the terminal alone; --output is for pictures".into());
         }
-        return lines::histogram(&Plane::new(source, ndim), &canvas, out);
+        return lines::histogram(&Plane::new(&source, ndim), &canvas, out);
     }
     if ndim == 1 {
         if arguments.output.is_some() {
             return Err("a line is drawn in the terminal alone; --output is for arrays of two axes".into());
         }
-        return lines::line(&Plane::new(source, 1), &canvas, out);
+        return lines::line(&Plane::new(&source, 1), &canvas, out);
+    }
+    if arguments.output.is_none() && !arguments.picture && is_series(source.shape()) {
+        return lines::columns(&source, &canvas, out);
     }
     let channels = channels(&source);
-    let plane = Plane::new(source, if channels > 1 { 3 } else { 2 });
+    let plane = Plane::new(&source, if channels > 1 { 3 } else { 2 });
     match &arguments.output {
         Some(path) => picture::png(&plane, channels, arguments.limits, path, out)?,
         None => picture::draw(&plane, channels, arguments.limits, &canvas, out)?,
     }
     Ok(0)
+}
+
+/// Whether an array of two axes is rather some lines than a picture: measurements of a few things, one a row.
+fn is_series(shape: &[usize]) -> bool {
+    const MOST: usize = 8;
+    /// The sides of no picture are in such a proportion.
+    const LONG: usize = 32;
+    matches!(shape, [rows, columns] if *columns <= MOST && *rows >= LONG * columns)
 }
 
 /// Three or four, if the last axis is that of a picture's colours.

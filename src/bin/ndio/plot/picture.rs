@@ -9,7 +9,7 @@ use ndarray_io::dtype::Kind;
 use super::super::Failure;
 use super::super::convert::replace;
 use super::Canvas;
-use super::colour::{Limits, Rgb, brightness, shade, viridis};
+use super::colour::{Colours, Limits, Rgb, brightness, shade, viridis};
 use super::lines::short;
 use super::plane::{Grid, Plane};
 
@@ -22,7 +22,7 @@ struct Painter {
 
 impl Painter {
     fn new(
-        plane: &Plane,
+        plane: &Plane<'_>,
         channels: usize,
         limits: Option<Limits>,
         height: usize,
@@ -86,7 +86,7 @@ impl Painter {
 
 /// Draws in the terminal: two points one over the other in a character, of which one is its background.
 pub(super) fn draw(
-    plane: &Plane,
+    plane: &Plane<'_>,
     channels: usize,
     limits: Option<Limits>,
     canvas: &Canvas,
@@ -101,17 +101,15 @@ pub(super) fn draw(
         let mut line = String::new();
         for column in 0..width {
             let has_lower = top + 1 < height;
-            if canvas.has_colours {
+            if canvas.colours != Colours::None {
                 let lower = if has_lower { point(top + 1, column) } else { None };
-                line += &half_blocks(point(top, column), lower);
+                line += &half_blocks(canvas.colours, point(top, column), lower);
             } else {
                 let lower = if has_lower { bright(top + 1, column) } else { None };
                 line.push(shaded(bright(top, column), lower));
             }
         }
-        if canvas.has_colours {
-            line += "\x1b[0m";
-        }
+        line += canvas.colours.end();
         writeln!(out, "{}", line.trim_end())?;
     }
     if !plane.lead.is_empty() {
@@ -133,14 +131,13 @@ fn size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usi
     (fit(rows, height), fit(columns, width))
 }
 
-fn half_blocks(upper: Option<Rgb>, lower: Option<Rgb>) -> String {
-    let front = |[red, green, blue]: Rgb| format!("\x1b[38;2;{red};{green};{blue}m");
-    let back = |[red, green, blue]: Rgb| format!("\x1b[48;2;{red};{green};{blue}m");
+fn half_blocks(colours: Colours, upper: Option<Rgb>, lower: Option<Rgb>) -> String {
+    let end = colours.end();
     match (upper, lower) {
-        (None, None) => "\x1b[0m ".into(),
-        (Some(upper), None) => format!("\x1b[0m{}▀", front(upper)),
-        (None, Some(lower)) => format!("\x1b[0m{}▄", front(lower)),
-        (Some(upper), Some(lower)) => format!("{}{}▀", front(upper), back(lower)),
+        (None, None) => format!("{end} "),
+        (Some(upper), None) => format!("{end}{}▀", colours.front(upper)),
+        (None, Some(lower)) => format!("{end}{}▄", colours.front(lower)),
+        (Some(upper), Some(lower)) => format!("{}{}▀", colours.front(upper), colours.back(lower)),
     }
 }
 
@@ -158,16 +155,19 @@ fn scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Fai
     let cell = |index: usize| {
         let part = index as f64 / (WIDTH - 1) as f64;
         let colour = Some(viridis(part));
-        if canvas.has_colours { half_blocks(colour, colour) } else { shade(part).to_string() }
+        match canvas.colours {
+            Colours::None => shade(part).to_string(),
+            colours => half_blocks(colours, colour, colour),
+        }
     };
     let bar: String = (0..WIDTH).map(cell).collect();
-    let end = if canvas.has_colours { "\x1b[0m" } else { "" };
+    let end = canvas.colours.end();
     Ok(writeln!(out, "{} {bar}{end} {}", short(limits.low), short(limits.high))?)
 }
 
 /// Writes a PNG file, a point for each element; larger arrays than 4096 are made smaller.
 pub(super) fn png(
-    plane: &Plane,
+    plane: &Plane<'_>,
     channels: usize,
     limits: Option<Limits>,
     path: &Path,

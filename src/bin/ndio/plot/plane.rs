@@ -6,14 +6,16 @@ use ndarray_io::{Casting, DynArray};
 use num_complex::Complex;
 
 use super::super::Failure;
-use super::super::blocks::Source;
 use super::super::progress::Progress;
+use super::super::source::Source;
 
 /// An array, of which all axes but the last few are at one index.
-pub(super) struct Plane {
-    pub(super) source: Source,
+pub(super) struct Plane<'a> {
+    pub(super) source: &'a Source,
     /// The indices of the axes before.
     pub(super) lead: Vec<usize>,
+    /// The index of the last axis, if that is not drawn either.
+    last: Option<usize>,
 }
 
 /// Means of the numbers that fall into cells side by side.
@@ -25,16 +27,22 @@ pub(super) struct Grid {
     counts: Vec<u32>,
 }
 
-impl Plane {
+impl<'a> Plane<'a> {
     /// The last `axes` of an array, in the middle of the others.
-    pub(super) fn new(source: Source, axes: usize) -> Self {
+    pub(super) fn new(source: &'a Source, axes: usize) -> Self {
         let others = source.shape().len().saturating_sub(axes);
         let lead = source.shape()[..others].iter().map(|length| length / 2).collect();
-        Self { source, lead }
+        Self { source, lead, last: None }
+    }
+
+    /// One column of an array of two axes.
+    pub(super) fn column(source: &'a Source, column: usize) -> Self {
+        Self { source, lead: Vec::new(), last: Some(column) }
     }
 
     pub(super) fn dims(&self) -> &[usize] {
-        &self.source.shape()[self.lead.len()..]
+        let shape = self.source.shape();
+        &shape[self.lead.len()..shape.len() - usize::from(self.last.is_some())]
     }
 
     /// Calls with each block as numbers, and where its first element stands.
@@ -44,7 +52,8 @@ impl Plane {
         let mut progress = Progress::new();
         for (within, first) in self.source.blocks_of(self.dims(), self.source.order(), BLOCK) {
             let lead = self.lead.iter().map(|index| SliceInfoElem::Index(*index as isize));
-            let slice: Vec<SliceInfoElem> = lead.chain(within).collect();
+            let last = self.last.map(|index| SliceInfoElem::Index(index as isize));
+            let slice: Vec<SliceInfoElem> = lead.chain(within).chain(last).collect();
             let block = self.source.slice(&slice)?;
             call(&numbers(&block)?, &first);
             progress.add(block.bytes().len() as u64, all as u64);

@@ -1,0 +1,244 @@
+//! Elements as text that other programs read: the cells of tables, and JSON.
+
+use std::io::Write;
+
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::header::Order;
+use ndarray_io::object::{ObjectRef, View};
+use ndarray_io::{DType, DynArray};
+use serde_json::json;
+
+use super::Failure;
+use super::blocks::in_order;
+
+/// A part of each element that is no array and no record itself: a cell of a table.
+pub(crate) struct Leaf {
+    /// The names of the fields and the numbers within arrays that lead to it; empty if it is the element itself.
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
+    pub(crate) offset: usize,
+}
+
+/// The parts of the elements of a dtype.
+pub(crate) fn leaves(dtype: &DType) -> Vec<Leaf> {
+    let mut all = Vec::new();
+    add_leaves(dtype, String::new(), 0, &mut all);
+    all
+}
+
+fn add_leaves(dtype: &DType, name: String, offset: usize, all: &mut Vec<Leaf>) {
+    let within = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
+    match dtype {
+        DType::Record(record) => {
+            for field in record.fields() {
+                add_leaves(field.dtype(), within(field.name()), offset + field.offset(), all);
+            }
+        }
+        DType::Subarray(subarray) => {
+            let size = subarray.base().item_size();
+            let shape = subarray.shape();
+            for number in 0..shape.iter().product() {
+                let mut left = number;
+                let mut index = Vec::new();
+                for length in shape.iter().rev() {
+                    index.push((left % length).to_string());
+                    left /= length;
+                }
+                index.reverse();
+                add_leaves(subarray.base(), within(&index.join(".")), offset + number * size, all);
+            }
+        }
+        _ => all.push(Leaf { name, dtype: dtype.clone(), offset }),
+    }
+}
+
+/// Appends the text of an element that is no record and no array: numbers with as few digits as mean the same number.
+pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    let Some(scalar) = dtype.as_scalar() else {
+        return Err(format!("elements of the dtype {dtype} have no form in a table").into());
+    };
+    let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+    match (scalar.kind(), bytes.len()) {
+        (Kind::Bool, _) => out.extend_from_slice(if bytes == [0] { b"false" } else { b"true" }),
+        (Kind::Int, size) => {
+            let unused = 64 - 8 * size as u32;
+            let number = (bits(bytes, is_big) as i64) << unused >> unused;
+            out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        }
+        (Kind::Uint, _) => out.extend_from_slice(itoa::Buffer::new().format(bits(bytes, is_big)).as_bytes()),
+        (Kind::Float, 2 | 4 | 8) => put_float(bytes, is_big, out),
+        (Kind::Complex, 8 | 16) => {
+            // As Python writes and reads it.
+            let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+            put_float(real, is_big, out);
+            let at = out.len();
+            put_float(imaginary, is_big, out);
+            if !out[at..].starts_with(b"-") {
+                out.insert(at, b'+');
+            }
+            out.push(b'j');
+        }
+        (Kind::Text, _) => {
+            let codes = bytes.as_chunks::<4>().0.iter();
+            let code =
+                |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
+            let text: String =
+                codes.map(|unit| char::from_u32(code(unit)).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            out.extend_from_slice(text.trim_end_matches('\0').as_bytes());
+        }
+        (Kind::Bytes, _) => {
+            let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            match std::str::from_utf8(&bytes[..end]) {
+                Ok(text) => out.extend_from_slice(text.as_bytes()),
+                Err(_) => write!(out, "{}", bytes[..end].escape_ascii())?,
+            }
+        }
+        // Times, raw bytes and long doubles, as they are shown.
+        _ => {
+            let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
+            one.texts().for_each(|text| out.extend_from_slice(text.as_bytes()));
+        }
+    }
+    Ok(())
+}
+
+fn bits(bytes: &[u8], is_big: bool) -> u64 {
+    let mut all = [0; 8];
+    if is_big {
+        all[8 - bytes.len()..].copy_from_slice(bytes);
+        return u64::from_be_bytes(all);
+    }
+    all[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(all)
+}
+
+fn put_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
+    let bits = bits(bytes, is_big);
+    let mut buffer = zmij::Buffer::new();
+    let text = match bytes.len() {
+        2 => buffer.format(half::f16::from_bits(bits as u16).to_f32()),
+        4 => buffer.format(f32::from_bits(bits as u32)),
+        _ => buffer.format(f64::from_bits(bits)),
+    };
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// An object that has a form in a table.
+pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
+    match object.view() {
+        View::None => {}
+        View::Str(text) if text.as_str().is_some() => {
+            out.extend_from_slice(text.as_str().unwrap_or_default().as_bytes());
+        }
+        View::Bool(_) | View::Int(_) | View::Float(_) => write!(out, "{object}")?,
+        View::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
+        View::Date(date) => write!(out, "{date}")?,
+        // An element of a record.
+        _ => return Err("tables have texts and numbers, and among the objects are others".into()),
+    }
+    Ok(())
+}
+
+/// The array as one line of JSON: `dtype`, `shape`, and `values` in nested lists. Records are objects of their fields, complex numbers
+/// lists of two; what is no number of JSON (NaN, infinities) is a text.
+pub(crate) fn json(array: &DynArray) -> Result<String, Failure> {
+    let dtype = dtype_text(array.dtype());
+    let mut out =
+        format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype), json!(array.shape())).into_bytes();
+    let array = in_order(array, Order::C)?;
+    let mut number = 0;
+    put_list(array.shape(), &mut out, &mut |out| {
+        number += 1;
+        if let Some(objects) = array.objects() {
+            return Ok(serde_json::to_writer(out, &objects[number - 1])?);
+        }
+        let size = array.dtype().item_size();
+        put_json(array.dtype(), &array.bytes()[(number - 1) * size..][..size], out)
+    })?;
+    out.push(b'}');
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// A dtype as NumPy's users write it, which is without quotes if it is a name alone.
+pub(crate) fn dtype_text(dtype: &DType) -> String {
+    let text = dtype.to_string();
+    match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+        Some(name) => name.to_owned(),
+        None => text,
+    }
+}
+
+/// The nested lists of an array of this shape, with what `item` appends for each element in turn.
+fn put_list(
+    shape: &[usize],
+    out: &mut Vec<u8>,
+    item: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Some((length, within)) = shape.split_first() else { return item(out) };
+    out.push(b'[');
+    // The other axes of an empty array may be endless.
+    let length = if within.contains(&0) { (*length).min(1) } else { *length };
+    for index in 0..length {
+        if index > 0 {
+            out.push(b',');
+        }
+        put_list(within, out, item)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    match dtype {
+        DType::Record(record) => {
+            for (number, field) in record.fields().iter().enumerate() {
+                out.push(if number == 0 { b'{' } else { b',' });
+                serde_json::to_writer(&mut *out, field.name())?;
+                out.push(b':');
+                put_json(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], out)?;
+            }
+            out.extend_from_slice(if record.fields().is_empty() { b"{}" } else { b"}" });
+        }
+        DType::Subarray(subarray) => {
+            let (base, size) = (subarray.base(), subarray.base().item_size());
+            let mut number = 0;
+            put_list(subarray.shape(), out, &mut |out| {
+                number += 1;
+                put_json(base, &bytes[(number - 1) * size..][..size], out)
+            })?;
+        }
+        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && bytes.len() <= 16 => {
+            let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+            let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+            out.push(b'[');
+            put_json_float(real, is_big, out);
+            out.push(b',');
+            put_json_float(imaginary, is_big, out);
+            out.push(b']');
+        }
+        DType::Scalar(scalar) if scalar.kind() == Kind::Float && bytes.len() <= 8 => {
+            put_json_float(bytes, scalar.byte_order() == Some(ByteOrder::Big), out);
+        }
+        DType::Scalar(scalar) if is_plain(scalar) => put_scalar(dtype, bytes, out)?,
+        _ => {
+            let mut text = Vec::new();
+            put_scalar(dtype, bytes, &mut text)?;
+            serde_json::to_writer(out, &String::from_utf8_lossy(&text))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the text of a scalar is one in JSON as well.
+fn is_plain(scalar: &Scalar) -> bool {
+    matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint)
+}
+
+fn put_json_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
+    let at = out.len();
+    put_float(bytes, is_big, out);
+    if out[at..].iter().any(|byte| matches!(byte, b'N' | b'n')) {
+        out.insert(at, b'"');
+        out.push(b'"');
+    }
+}

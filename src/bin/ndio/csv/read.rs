@@ -1,0 +1,404 @@
+//! Tables as arrays: read in pieces that end with a line, which all threads parse. What is in memory does not depend on the size.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::thread;
+
+use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
+use ndarray::{ArrayView, IxDyn};
+use ndarray_io::convert::{Conversion, convert_npy};
+use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::{Casting, DType, NpyWriter, WritableElement, WriteOptions};
+use num_complex::Complex;
+
+use super::super::Failure;
+use super::super::convert::temporary;
+use super::super::progress::Progress;
+use super::Form;
+
+/// What is said of a text where a number is wanted.
+const NO_NUMBER: &str = "it is no number";
+
+/// Why a text is no integer.
+fn whole(text: &str, error: &std::num::ParseIntError) -> String {
+    match text.parse::<f64>() {
+        Ok(_) => error.to_string(),
+        Err(_) => NO_NUMBER.into(),
+    }
+}
+
+/// A number as a float, nothing as none. It is an error if it is a larger one than `most`, the largest of its type.
+fn float(text: &str, most: f64) -> Result<f64, String> {
+    if text.is_empty() {
+        return Ok(f64::NAN);
+    }
+    let number = text.parse::<f64>().map_err(|_| NO_NUMBER)?;
+    let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // as infinity is written
+    if number.abs() > most && !is_meant {
+        return Err(format!("the number is larger than {most:?}, the largest of its type"));
+    }
+    Ok(number)
+}
+
+/// The same where nothing says that floats are wanted: integers with more digits than a float has would become others.
+fn float_or_integer(text: &str) -> Result<f64, String> {
+    let number = float(text, f64::MAX)?;
+    match text.parse::<i128>() {
+        Ok(integer) if number as i128 != integer => {
+            Err("the number has more digits than a float; --dtype i8 or u8 reads integers, --dtype f8 rounds"
+                .into())
+        }
+        _ => Ok(number),
+    }
+}
+
+/// As Python and NumPy write it: `1.5+2j`, with or without parentheses; a real number alone is one, too.
+fn complex(text: &str) -> Result<Complex<f64>, String> {
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+    let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(float(inner, f64::MAX)?.into()) };
+    // The sign that is neither the first nor that of an exponent.
+    let bytes = inner.as_bytes();
+    let sign = (1..bytes.len())
+        .rev()
+        .find(|at| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[*at - 1], b'e' | b'E'));
+    let (real, imaginary) = inner.split_at(sign.unwrap_or(0));
+    let real = if real.is_empty() { 0.0 } else { float(real.trim(), f64::MAX)? };
+    Ok(Complex::new(real, float(imaginary.trim(), f64::MAX)?))
+}
+
+/// Reads a table of numbers, or of text if that is asked for, into an NPY file: floats, if nothing is.
+pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) -> Result<(), Failure> {
+    let mut table = Table { all: input.metadata()?.len(), form, ..Table::new(input) };
+    let Some(dtype) = dtype else {
+        return table.numbers(File::options().write(true).open(out)?, float_or_integer);
+    };
+    let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
+    if kind == Some(Kind::Text) {
+        return table.texts(&dtype, out);
+    }
+    // The widest type of the kind first; what does not fit the one that is wanted is told here.
+    let native = dtype.with_byte_order(ByteOrder::NATIVE);
+    let is_widest = native == dtype
+        && matches!((kind, dtype.item_size()), (Some(Kind::Bool), _) | (Some(Kind::Complex), 16) | (_, 8));
+    let between = if is_widest { None } else { Some(temporary(&super::super::convert::folder_of(out))?) };
+    let wide = File::options().write(true).open(between.as_deref().unwrap_or(out))?;
+    let bits = 8 * dtype.item_size() as u32;
+    match kind {
+        Some(Kind::Float) => {
+            let most = match dtype.item_size() {
+                2 => 65504.0,
+                4 => f32::MAX.into(),
+                _ => f64::MAX,
+            };
+            table.numbers(wide, |text| float(text, most))?
+        }
+        Some(Kind::Complex) => table.numbers(wide, complex)?,
+        Some(Kind::Int) => table.numbers(wide, |text| {
+            let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
+            let fits = bits >= 64 || (-(1i64 << (bits - 1))..1 << (bits - 1)).contains(&number);
+            if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
+        })?,
+        Some(Kind::Uint) => table.numbers(wide, |text| {
+            let number = text.parse::<u64>().map_err(|error| whole(text, &error))?;
+            let fits = bits >= 64 || number >> bits == 0;
+            if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
+        })?,
+        Some(Kind::Bool) => table.numbers(wide, |text| match text {
+            "true" | "True" | "1" => Ok(true),
+            "false" | "False" | "0" => Ok(false),
+            _ => Err("it is neither true nor false".into()),
+        })?,
+        _ => return Err("CSV is read as numbers, bools or text".into()),
+    }
+    match between {
+        Some(between) => Ok(convert_npy(&between, out, Conversion::new().dtype(dtype, Casting::Unsafe))?),
+        None => Ok(()),
+    }
+}
+
+/// A table that is being read.
+struct Table {
+    input: File,
+    all: u64,
+    form: Form,
+    /// What has been read and not been parsed.
+    rest: Vec<u8>,
+    is_end: bool,
+    /// How many lines, and columns in each, there have been.
+    lines: u64,
+    columns: Option<usize>,
+    progress: Progress,
+}
+
+/// The values of some lines.
+struct Parsed<T> {
+    values: Vec<T>,
+    lines: u64,
+    columns: Option<usize>,
+}
+
+/// What is wrong with a line, counted from the first of its piece.
+struct Wrong {
+    line: u64,
+    text: String,
+}
+
+impl Table {
+    fn new(input: File) -> Self {
+        let form = Form { has_header: false, delimiter: b',' };
+        let (rest, progress) = (Vec::new(), Progress::new());
+        Self { input, all: 0, form, rest, is_end: false, lines: 0, columns: None, progress }
+    }
+
+    /// The next piece of the text, which ends with a line. None if the text has ended, or if it has quotes, which may have line ends
+    /// within.
+    fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        const PIECE: u64 = 1 << 20;
+        loop {
+            let read = (&self.input).take(PIECE).read_to_end(&mut self.rest)?;
+            self.is_end |= read == 0;
+            self.progress.add(read as u64, self.all);
+            if self.rest.contains(&b'"') {
+                return Ok(None);
+            }
+            let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
+                Some(last) if !self.is_end => last + 1,
+                None if !self.is_end => continue, // one long line
+                _ => self.rest.len(),
+            };
+            let behind = self.rest.split_off(end);
+            let piece = std::mem::replace(&mut self.rest, behind);
+            return Ok(Some(piece).filter(|piece| !piece.is_empty()));
+        }
+    }
+
+    /// Row by row, so that a table of any size is converted.
+    fn numbers<T: WritableElement + Clone + Send>(
+        &mut self,
+        out: File,
+        parse: impl Fn(&str) -> Result<T, String> + Sync,
+    ) -> Result<(), Failure> {
+        let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut rows = Rows { out: Some(out), writer: None, options: WriteOptions::new() };
+        loop {
+            let mut pieces = Vec::new();
+            while pieces.len() < threads
+                && let Some(piece) = self.piece()?
+            {
+                pieces.push(piece);
+            }
+            let is_last = pieces.len() < threads;
+            let (form, is_first) = (self.form, self.lines == 0);
+            let parsed: Vec<Result<Parsed<T>, Wrong>> = thread::scope(|scope| {
+                let parsed = pieces.iter().enumerate().map(|(number, piece)| {
+                    let (parse, form) =
+                        (&parse, Form { has_header: form.has_header && is_first && number == 0, ..form });
+                    scope.spawn(move || values(&piece[..], form, Trim::All, parse))
+                });
+                let join = |parsed: thread::ScopedJoinHandle<'_, _>| match parsed.join() {
+                    Ok(parsed) => parsed,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                };
+                parsed.collect::<Vec<_>>().into_iter().map(join).collect()
+            });
+            for parsed in parsed {
+                self.put(parsed, &mut rows)?;
+            }
+            if is_last {
+                break;
+            }
+        }
+        self.put_rest(Trim::All, &parse, &mut rows)?;
+        rows.finish()
+    }
+
+    /// What has quotes is parsed in one thread, some lines at a time.
+    fn put_rest<T: WritableElement + Clone>(
+        &mut self,
+        trim: Trim,
+        parse: &dyn Fn(&str) -> Result<T, String>,
+        rows: &mut Rows<T>,
+    ) -> Result<(), Failure> {
+        const ROWS: usize = 1000;
+        let rest = std::mem::take(&mut self.rest);
+        let has_header = self.form.has_header && self.lines == 0;
+        let input = self.input.try_clone()?;
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.form.delimiter)
+            .trim(trim)
+            .from_reader(std::io::Cursor::new(rest).chain(input));
+        let before = self.lines;
+        let mut record = ByteRecord::new();
+        let mut is_header = has_header;
+        loop {
+            let mut parsed = Parsed { values: Vec::new(), lines: 0, columns: self.columns };
+            let mut wrong = None;
+            for _ in 0..ROWS {
+                if !reader.read_byte_record(&mut record)? {
+                    break;
+                }
+                parsed.lines = record.position().map_or(0, csv::Position::line);
+                if std::mem::take(&mut is_header) {
+                    continue;
+                }
+                if let Err(found) = put_row(&record, &mut parsed, parse) {
+                    wrong = Some(found);
+                    break;
+                }
+            }
+            let is_end = parsed.lines == 0;
+            self.lines = before; // lines are counted from here on
+            let parsed = match wrong {
+                Some(wrong) => Err(wrong),
+                None => Ok(Parsed { lines: 0, ..parsed }),
+            };
+            self.put(parsed, rows)?;
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    fn put<T: WritableElement + Clone>(
+        &mut self,
+        parsed: Result<Parsed<T>, Wrong>,
+        rows: &mut Rows<T>,
+    ) -> Result<(), Failure> {
+        let parsed = parsed.and_then(|parsed| match (self.columns, parsed.columns) {
+            (Some(old), Some(new)) if old != new => Err(Wrong { line: 1, text: other_width(new, old) }),
+            _ => Ok(parsed),
+        });
+        let parsed = parsed.map_err(|Wrong { line, text }| match self.lines + line {
+            1 if text.ends_with(NO_NUMBER) => {
+                format!("line 1{text}; if the line has the names of the columns, --header leaves it out")
+            }
+            line => format!("line {line}{text}"),
+        })?;
+        self.columns = self.columns.or(parsed.columns);
+        self.lines += parsed.lines;
+        match self.columns {
+            Some(columns) => rows.put(parsed.values, columns),
+            None => Ok(()),
+        }
+    }
+
+    /// Texts of the width that the dtype has, or of that of the widest of them, which is known when all have been seen.
+    fn texts(&mut self, dtype: &DType, out: &Path) -> Result<(), Failure> {
+        let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
+        let options = WriteOptions::new().byte_order(order);
+        let width = match dtype.item_size() / 4 {
+            0 => self.widest()?,
+            width => width,
+        };
+        let parse = |cell: &str| match cell.chars().count() {
+            length if length > width => Err(format!("it has {length} characters, and {dtype} holds {width}")),
+            _ => Ok(cell.to_owned()),
+        };
+        let out = Some(File::options().write(true).open(out)?);
+        let mut rows = Rows { out, writer: None, options: options.text_width(width) };
+        // Blanks are a part of a text.
+        self.put_rest(Trim::None, &parse, &mut rows)?;
+        rows.finish()
+    }
+
+    /// How many characters the longest cell has.
+    fn widest(&mut self) -> Result<usize, Failure> {
+        let mut reader = ReaderBuilder::new()
+            .has_headers(self.form.has_header)
+            .flexible(true)
+            .delimiter(self.form.delimiter)
+            .from_reader(&self.input);
+        let mut record = StringRecord::new();
+        let mut width = 1;
+        while reader.read_record(&mut record)? {
+            width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
+        }
+        self.input.rewind()?;
+        Ok(width)
+    }
+}
+
+/// The values of a piece of the text.
+fn values<T>(
+    piece: &[u8],
+    form: Form,
+    trim: Trim,
+    parse: &(impl Fn(&str) -> Result<T, String> + ?Sized),
+) -> Result<Parsed<T>, Wrong> {
+    let mut reader = ReaderBuilder::new()
+        .has_headers(form.has_header)
+        .flexible(true)
+        .delimiter(form.delimiter)
+        .trim(trim)
+        .from_reader(piece);
+    let lines = piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let mut parsed = Parsed { values: Vec::new(), lines, columns: None };
+    let mut record = ByteRecord::new();
+    let failed = |error: csv::Error| Wrong { line: 1, text: format!(": {error}") };
+    while reader.read_byte_record(&mut record).map_err(failed)? {
+        put_row(&record, &mut parsed, parse)?;
+    }
+    Ok(parsed)
+}
+
+/// Parses the cells of a line.
+fn put_row<T>(
+    record: &ByteRecord,
+    parsed: &mut Parsed<T>,
+    parse: &(impl Fn(&str) -> Result<T, String> + ?Sized),
+) -> Result<(), Wrong> {
+    let line = record.position().map_or(0, csv::Position::line);
+    let columns = *parsed.columns.get_or_insert(record.len());
+    if record.len() != columns {
+        return Err(Wrong { line, text: other_width(record.len(), columns) });
+    }
+    for (column, cell) in record.iter().enumerate() {
+        let wrong = |cell: &str, reason: &str| Wrong {
+            line,
+            text: format!(", column {}: '{cell}': {reason}", column + 1),
+        };
+        match std::str::from_utf8(cell) {
+            Ok(cell) => parsed.values.push(parse(cell).map_err(|reason| wrong(cell, &reason))?),
+            Err(_) => return Err(wrong(&cell.escape_ascii().to_string(), "it is not UTF-8")),
+        }
+    }
+    Ok(())
+}
+
+fn other_width(found: usize, before: usize) -> String {
+    let columns = |count: usize| if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
+    format!(": it has {}, and the lines before have {}", columns(found), columns(before))
+}
+
+/// The rows of the file that is made.
+struct Rows<T: WritableElement> {
+    out: Option<File>,
+    writer: Option<NpyWriter<T, File>>,
+    options: WriteOptions,
+}
+
+impl<T: WritableElement + Clone> Rows<T> {
+    fn put(&mut self, values: Vec<T>, columns: usize) -> Result<(), Failure> {
+        // A table of one column is a list.
+        let within: &[usize] = if columns == 1 { &[] } else { &[columns] };
+        if let Some(out) = self.out.take() {
+            self.writer = Some(NpyWriter::new_with(out, within, &self.options)?);
+        }
+        if let Some(writer) = &mut self.writer {
+            let mut shape = vec![values.len() / columns.max(1)];
+            shape.extend(within);
+            writer.push(&ArrayView::from_shape(IxDyn(&shape), &values)?)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self.writer {
+            Some(writer) => Ok(writer.finish().map(drop)?),
+            None => Err("the table has no rows".into()),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Arrays as tables.
+
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+
+use ndarray::SliceInfoElem;
+use ndarray_io::header::{Order, Shape};
+use ndarray_io::object::{ObjectRef, View};
+use ndarray_io::{DType, DynArray};
+
+use super::super::Failure;
+use super::super::blocks::in_order;
+use super::super::cells::{Leaf, leaves, put_object, put_scalar};
+use super::super::failure::told;
+use super::super::progress::Progress;
+use super::super::source::Source;
+
+/// Writes an array of one or two axes; of records a column for each field, with its name above.
+pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
+    const BLOCK: usize = 1 << 20;
+    let source = Source::open_all(path, None, &crate::password::options().allow_objects(true))?;
+    let is_record = matches!(source.dtype(), DType::Record(_));
+    if source.shape().len() > if is_record { 1 } else { 2 } {
+        let shape = Shape::from(source.shape().to_vec());
+        return Err(format!(
+            "CSV has rows and columns, and the array the shape {shape}; ndio show --slice shows a part"
+        )
+        .into());
+    }
+    let table = Table { leaves: leaves(source.dtype()), delimiter };
+    if is_record {
+        out.write_all(&table.head())?;
+    }
+    let width: usize = source.shape().iter().skip(1).product();
+    let count = source.shape().first().copied().unwrap_or(1);
+    let step = (BLOCK / (width * source.dtype().item_size()).max(1)).max(1);
+    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let all = (source.len() * source.dtype().item_size()) as u64;
+    let mut progress = Progress::new();
+    let mut from = 0;
+    while from < count {
+        // Each thread reads a block and makes it text; the texts are written one after another.
+        let texts: Vec<Result<Vec<u8>, String>> = thread::scope(|scope| {
+            let starts = (from..count).step_by(step).take(threads);
+            let texts = starts.map(|start| {
+                let rows = start..(start + step).min(count);
+                let (table, source) = (&table, &source);
+                scope.spawn(move || table.rows(source, rows).map_err(|failure| told(&failure)))
+            });
+            let join = |text: thread::ScopedJoinHandle<'_, _>| match text.join() {
+                Ok(text) => text,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            texts.collect::<Vec<_>>().into_iter().map(join).collect()
+        });
+        for text in texts {
+            out.write_all(&text?)?;
+            from = (from + step).min(count);
+            progress.set((from * width * source.dtype().item_size()) as u64, all);
+        }
+    }
+    Ok(())
+}
+
+struct Table {
+    leaves: Vec<Leaf>,
+    delimiter: u8,
+}
+
+impl Table {
+    /// The line of the names.
+    fn head(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (number, leaf) in self.leaves.iter().enumerate() {
+            self.begin(number, &mut out);
+            let at = out.len();
+            out.extend_from_slice(leaf.name.as_bytes());
+            self.quote(at, &mut out);
+        }
+        self.end(&mut out);
+        out
+    }
+
+    /// The lines of some rows.
+    fn rows(&self, source: &Source, rows: std::ops::Range<usize>) -> Result<Vec<u8>, Failure> {
+        let mut slice = source.all();
+        if let Some(first) = slice.first_mut() {
+            let (start, end) = (rows.start as isize, rows.end as isize);
+            *first = SliceInfoElem::Slice { start, end: Some(end), step: 1 };
+        }
+        let array = source.slice(&slice)?;
+        let array: &DynArray = &*in_order(&array, Order::C)?;
+        let width = array.shape().get(1).copied().unwrap_or(1);
+        let size = array.dtype().item_size();
+        let mut out = Vec::with_capacity(2 * array.bytes().len());
+        for row in 0..rows.len() {
+            let mut column = 0;
+            for item in row * width..(row + 1) * width {
+                for (number, leaf) in self.leaves.iter().enumerate() {
+                    self.begin(column, &mut out);
+                    column += 1;
+                    let at = out.len();
+                    match array.objects() {
+                        Some(objects) => put_part(objects[item].as_ref(), number, &self.leaves, &mut out)?,
+                        None => {
+                            let bytes = &array.bytes()[item * size + leaf.offset..][..leaf.dtype.item_size()];
+                            put_scalar(&leaf.dtype, bytes, &mut out)?;
+                        }
+                    }
+                    self.quote(at, &mut out);
+                }
+            }
+            // A line without a character is none.
+            if column == 1 && matches!(out.last(), None | Some(b'\n')) {
+                out.extend_from_slice(b"\"\"");
+            }
+            self.end(&mut out);
+        }
+        Ok(out)
+    }
+
+    fn begin(&self, column: usize, out: &mut Vec<u8>) {
+        if column > 0 {
+            out.push(self.delimiter);
+        }
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
+        out.push(b'\n');
+    }
+
+    /// Puts what has been appended into quotes if it could be taken for more than a cell.
+    fn quote(&self, at: usize, out: &mut Vec<u8>) {
+        let is_odd = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
+        if !out[at..].iter().any(is_odd) {
+            return;
+        }
+        let cell = out.split_off(at);
+        out.push(b'"');
+        for byte in cell {
+            if byte == b'"' {
+                out.push(b'"');
+            }
+            out.push(byte);
+        }
+        out.push(b'"');
+    }
+}
+
+/// Appends a part of an element that is Python objects: the element itself, or a part of a record, which is a tuple.
+fn put_part(
+    element: ObjectRef<'_>,
+    number: usize,
+    leaves: &[Leaf],
+    out: &mut Vec<u8>,
+) -> Result<(), Failure> {
+    if leaves[number].name.is_empty() {
+        return put_object(element, out);
+    }
+    match element.view() {
+        // A part that is a record or an array itself has several leaves.
+        View::Tuple(parts) if parts.len() == leaves.len() => match parts.iter().nth(number) {
+            Some(part) => put_object(part, out),
+            None => Ok(()),
+        },
+        _ => {
+            Err("records of Python objects that have records or arrays within have no form in a table".into())
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a verb works on: files. What comes through a pipe becomes one first, so that every verb takes it, whatever it does.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::TempPath;
+
+use super::Failure;
+use super::convert::temporary;
+
+/// The files that were made of something else, with the names that the user gave that.
+static MADE: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
+
+/// Puts a file in the place of standard input (`-`) and of each pipe. The files go with what is returned.
+pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>) -> Result<Vec<TempPath>, Failure> {
+    let mut files = Vec::new();
+    let mut has_standard = false;
+    for path in paths {
+        let is_standard = *path == Path::new("-");
+        if !is_standard && !is_pipe(path) {
+            continue;
+        }
+        if is_standard && has_standard {
+            return Err("standard input is one file, and cannot be two".into());
+        }
+        has_standard |= is_standard;
+        let made = temporary(&std::env::temp_dir())?;
+        let mut file = File::options().write(true).open(&made)?;
+        let copied = match is_standard {
+            true => io::copy(&mut io::stdin().lock(), &mut file),
+            false => File::open(&*path).and_then(|mut pipe| io::copy(&mut pipe, &mut file)),
+        };
+        copied.map_err(|error| format!("{}: {error}", path.display()))?;
+        is_called(&made, &*path);
+        *path = made.to_path_buf();
+        files.push(made);
+    }
+    Ok(files)
+}
+
+/// From now on the user hears of a file that was made by the name of what it was made of.
+pub(crate) fn is_called(made: &Path, given: &Path) {
+    let given = shown(given).into_owned();
+    MADE.lock().unwrap_or_else(PoisonError::into_inner).push((made.to_owned(), given));
+}
+
+/// The name of a file as the user knows it.
+pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    match made.iter().find(|(file, _)| file == path) {
+        Some((_, given)) => given.clone().into(),
+        None => path.to_string_lossy(),
+    }
+}
+
+/// A text that may name such files, with the names that the user knows.
+pub(crate) fn named(text: &str) -> String {
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let rename =
+        |text: String, (file, given): &(PathBuf, String)| text.replace(&*file.to_string_lossy(), given);
+    made.iter().fold(text.to_owned(), rename)
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,336 @@
+//! An array of a file, of a member of an archive, or of memory, of which parts are read; and all arrays of a file.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use clap::Args;
+use ndarray::SliceInfoElem;
+use ndarray_io::header::Order;
+use ndarray_io::npz::Method;
+use ndarray_io::ra::RaFile;
+use ndarray_io::{DType, DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
+
+use super::Failure;
+use super::blocks::Blocks;
+use super::failure::{at, told};
+use super::input::shown;
+use super::open::{Format, format_of, member_index, read};
+
+/// Which array of a file with several.
+#[derive(Args)]
+pub(crate) struct Choice {
+    /// Which array of an archive
+    #[arg(long, value_name = "NAME", conflicts_with = "array")]
+    pub(crate) member: Option<String>,
+    /// Which array of an NPY file that has several one behind the other, counted from 0
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) array: Option<usize>,
+}
+
+impl Choice {
+    /// The array that is chosen, or the only one, to read parts of it.
+    pub(crate) fn open(&self, path: &Path, options: &ReadOptions) -> Result<Source, Failure> {
+        self.open_by(path, options, Source::open)
+    }
+
+    /// The same to read all of it: the checksum of a member is compared first.
+    pub(crate) fn open_all(&self, path: &Path, options: &ReadOptions) -> Result<Source, Failure> {
+        self.open_by(path, options, Source::open_all)
+    }
+
+    fn open_by(
+        &self,
+        path: &Path,
+        options: &ReadOptions,
+        open: impl FnOnce(&Path, Option<&str>, &ReadOptions) -> Result<Source, Failure>,
+    ) -> Result<Source, Failure> {
+        if let Some(wanted) = self.array {
+            return Source::numbered(path, wanted, options);
+        }
+        if self.member.is_none() && format_of(path)? == Format::Npy {
+            refuse_several(path, "--array says which, counted from 0")?;
+        }
+        open(path, self.member.as_deref(), options)
+    }
+
+    /// All arrays that are meant: all of the file, if none is chosen.
+    pub(crate) fn all<'a>(&self, path: &'a Path, options: &'a ReadOptions) -> Result<Arrays<'a>, Failure> {
+        match self.array.is_none() && self.member.is_none() && format_of(path)? == Format::Npy {
+            true => Ok(Arrays::of(path, options)),
+            false => Ok(Arrays {
+                only: Some(self.open(path, options)?),
+                next: None,
+                end: u64::MAX,
+                ..Arrays::of(path, options)
+            }),
+        }
+    }
+}
+
+/// An array of which parts can be read: a file's, or one that is in memory because it was packed or came from a pipe.
+pub(crate) enum Source {
+    Npy(NpyFile),
+    Ra(RaFile),
+    Memory(Box<DynArray>),
+}
+
+impl Source {
+    /// Opens a file, or a member of an archive, to read parts of it. Of several arrays in a file it is the first.
+    pub(crate) fn open(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+        Ok(match format_of(path)? {
+            Format::Npz => {
+                let archive = NpzFile::open_with(path, options)?;
+                let index = member_index(&archive, path, member)?;
+                return Self::member(&archive, index);
+            }
+            _ if member.is_some() => Self::Memory(Box::new(read(path, member, options)?)),
+            // What is packed, or a pickle, is read in one go.
+            Format::Npy => match NpyFile::open_with(path, options) {
+                Ok(file) if !file.dtype().has_object() => Self::Npy(file),
+                _ => Self::Memory(Box::new(read(path, None, options)?)),
+            },
+            Format::Ra => match RaFile::open_with(path, options) {
+                Ok(file) => Self::Ra(file),
+                Err(_) => Self::Memory(Box::new(read(path, None, options)?)),
+            },
+        })
+    }
+
+    /// The same to read all of it: the checksum of a member is compared first.
+    pub(crate) fn open_all(
+        path: &Path,
+        member: Option<&str>,
+        options: &ReadOptions,
+    ) -> Result<Self, Failure> {
+        Self::open_any(path, member, options)?.to_be_read(path)
+    }
+
+    /// This array, if going through its elements comes to an end.
+    pub(crate) fn to_be_read(self, path: &Path) -> Result<Self, Failure> {
+        /// Of elements without a byte a small file may promise any number.
+        const MOST: usize = 1 << 20;
+        match self.dtype().item_size() == 0 && self.len() > MOST {
+            true => Err(format!("{}: it has {} elements that take no bytes", shown(path), self.len()).into()),
+            false => Ok(self),
+        }
+    }
+
+    fn open_any(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+        if format_of(path)? == Format::Npz {
+            let archive = NpzFile::open_with(path, options)?;
+            let index = member_index(&archive, path, member)?;
+            return Self::whole_member(&archive, index);
+        }
+        Self::open(path, member, options)
+    }
+
+    /// One of several arrays of a file by its number.
+    fn numbered(path: &Path, wanted: usize, options: &ReadOptions) -> Result<Self, Failure> {
+        if format_of(path)? != Format::Npy {
+            return Err(format!("{}: --array is for NPY files", shown(path)).into());
+        }
+        let mut count = 0;
+        for array in Arrays::of(path, options) {
+            let array = array?;
+            if count == wanted {
+                return Ok(array);
+            }
+            count += 1;
+        }
+        Err(no_array(path, wanted, count))
+    }
+
+    /// The member of an archive by its number, to read parts of it.
+    pub(crate) fn member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
+        let has_object = archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object());
+        Ok(match has_object {
+            true => Self::Memory(Box::new(archive.read_index(index)?)), // one pickle
+            false => Self::Npy(archive.open_member_index(index)?),
+        })
+    }
+
+    /// The same to read all of it: its checksum is compared first, where neither unpacking it nor reading its blocks does that.
+    pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
+        let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
+        if is_stored {
+            archive.verify_index(index)?;
+        }
+        Self::member(archive, index)
+    }
+
+    pub(crate) fn dtype(&self) -> &DType {
+        match self {
+            Self::Npy(file) => file.dtype(),
+            Self::Ra(file) => file.dtype(),
+            Self::Memory(array) => array.dtype(),
+        }
+    }
+
+    pub(crate) fn order(&self) -> Order {
+        match self {
+            Self::Npy(file) => file.order(),
+            Self::Ra(file) => file.order(),
+            Self::Memory(array) => array.order(),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        match self {
+            Self::Npy(file) => file.shape(),
+            Self::Ra(file) => file.shape(),
+            Self::Memory(array) => array.shape(),
+        }
+    }
+
+    /// The number of elements, which is that of an array that has been opened: it does not overflow.
+    pub(crate) fn len(&self) -> usize {
+        // The axes of an empty array may be endless.
+        if self.shape().contains(&0) { 0 } else { self.shape().iter().product() }
+    }
+
+    /// The slice that is the whole array.
+    pub(crate) fn all(&self) -> Vec<SliceInfoElem> {
+        vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; self.shape().len()]
+    }
+
+    pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> Result<DynArray, Failure> {
+        Ok(match self {
+            Self::Npy(file) => file.slice_any(slice)?,
+            Self::Ra(file) => file.slice_any(slice)?,
+            Self::Memory(array) => array.slice(slice)?,
+        })
+    }
+
+    /// The blocks, each of about so many bytes, in this order of the elements.
+    pub(crate) fn blocks(&self, order: Order, bytes: usize) -> Blocks {
+        self.blocks_of(self.shape(), order, bytes)
+    }
+
+    /// The same of a part that has this shape.
+    pub(crate) fn blocks_of(&self, shape: &[usize], order: Order, bytes: usize) -> Blocks {
+        Blocks::new(shape, order, (bytes / self.dtype().item_size().max(1)).max(1))
+    }
+}
+
+/// An error with this advice if a file has more than one array.
+pub(crate) fn refuse_several(path: &Path, advice: &str) -> Result<(), Failure> {
+    let options = crate::password::options();
+    let mut arrays = Arrays::of(path, &options);
+    match arrays.next() {
+        Some(Ok(_)) if arrays.has_more() => {
+            Err(format!("{}: more arrays follow its first; {advice}", shown(path)).into())
+        }
+        // What is wrong is said by who reads it.
+        _ => Ok(()),
+    }
+}
+
+/// What is said if a file has fewer arrays than the number that is asked for.
+pub(crate) fn no_array(path: &Path, wanted: usize, count: usize) -> Failure {
+    let path = shown(path);
+    format!("{path}: there is no array {wanted}: the file has {count}, counted from 0").into()
+}
+
+/// The arrays of an NPY file, one after another: most files have one. The bytes of none are read before they are asked for, but of
+/// objects, which say themselves where they end.
+pub(crate) struct Arrays<'a> {
+    path: &'a Path,
+    options: &'a ReadOptions,
+    /// Where the next begins.
+    next: Option<u64>,
+    number: usize,
+    only: Option<Source>,
+    /// Where the last that was taken begins and ends.
+    begin: u64,
+    end: u64,
+}
+
+impl<'a> Arrays<'a> {
+    /// All that begin like arrays. What else follows them is looked at by [`Arrays::end`] alone: a file that grows has rows that do not
+    /// count yet.
+    pub(crate) fn of(path: &'a Path, options: &'a ReadOptions) -> Self {
+        Self { path, options, next: Some(0), number: 0, only: None, begin: 0, end: 0 }
+    }
+
+    /// Whether an array follows those that have been taken.
+    pub(crate) fn has_more(&self) -> bool {
+        self.only.is_some() || self.next.is_some()
+    }
+
+    /// Which bytes of the file the last array is that was taken.
+    pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
+        self.begin..self.end
+    }
+
+    /// An error if bytes follow the last array that are none.
+    pub(crate) fn end(&self) -> Result<(), Failure> {
+        match std::fs::metadata(self.path)?.len().saturating_sub(self.end) {
+            0 => Ok(()),
+            // As any reader says it.
+            _ if self.number == 1 => {
+                Ok(ndarray_io::read_npy_with::<_, DynArray>(self.path, self.options).map(drop)?)
+            }
+            more => {
+                Err(format!("{}: {more} bytes follow its last array, which are none", shown(self.path))
+                    .into())
+            }
+        }
+    }
+
+    /// What has been done with the array that was taken last, so that a failure tells which it was.
+    pub(crate) fn numbered<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
+        done.map_err(|failure| match self.number.saturating_sub(1) {
+            0 => at(self.path, failure),
+            number => {
+                let text = told(&failure);
+                let text = text.strip_prefix(&format!("{}: ", shown(self.path))).unwrap_or(&text);
+                at(self.path, format!("array {number}: {text}").into())
+            }
+        })
+    }
+
+    fn at(&self, begin: u64) -> Result<(Source, u64), Failure> {
+        let mut file = File::open(self.path)?;
+        file.seek(SeekFrom::Start(begin))?;
+        let mut reader = NpyReader::new_with(file, self.options)?;
+        match reader.payload_len() {
+            Some(len) => {
+                let end = begin.saturating_add(reader.data_offset()).saturating_add(len);
+                Ok((Source::Npy(reader.into_file()?), end))
+            }
+            None => {
+                let array = reader.read()?;
+                Ok((Source::Memory(Box::new(array)), reader.into_inner().stream_position()?))
+            }
+        }
+    }
+
+    /// Whether an array begins where the last one ends.
+    fn is_followed(&self) -> Result<bool, Failure> {
+        const MAGIC: &[u8; 6] = b"\x93NUMPY";
+        let mut file = File::open(self.path)?;
+        file.seek(SeekFrom::Start(self.end))?;
+        let mut first = Vec::new();
+        file.take(MAGIC.len() as u64).read_to_end(&mut first)?;
+        Ok(first == MAGIC)
+    }
+}
+
+impl Iterator for Arrays<'_> {
+    type Item = Result<Source, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(only) = self.only.take() {
+            return Some(Ok(only));
+        }
+        let begin = self.next.take()?;
+        let found = self.at(begin).and_then(|(source, end)| {
+            (self.begin, self.end) = (begin, end);
+            self.next = self.is_followed()?.then_some(end);
+            Ok(source)
+        });
+        self.number += 1;
+        Some(self.numbered(found))
+    }
+}
