@@ -79,6 +79,23 @@ impl DType {
         }
     }
 
+    /// Whether there are bytes that no element has: of bools, and of text. `DynArray::check` looks for them.
+    ///
+    /// ```
+    /// # use ndarray_io::DType;
+    /// assert!("|b1".parse::<DType>()?.has_invalid_bytes());
+    /// assert!(!"<f8".parse::<DType>()?.has_invalid_bytes());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn has_invalid_bytes(&self) -> bool {
+        match self {
+            Self::Scalar(scalar) => matches!(scalar.kind(), Kind::Bool | Kind::Text),
+            Self::Subarray(subarray) => subarray.base().has_invalid_bytes(),
+            Self::Record(record) => record.fields().iter().any(|field| field.dtype().has_invalid_bytes()),
+            Self::Object => false,
+        }
+    }
+
     /// Whether the element is, or has anywhere within it, what NumPy has no dtype for: a complex number of 2 × 16 bits.
     pub(crate) fn is_foreign_to_numpy(&self) -> bool {
         match self {

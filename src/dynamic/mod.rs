@@ -1,5 +1,6 @@
 //! [`DynArray`]: an array whose type is known only when the program runs.
 
+mod check;
 mod columns;
 mod convert;
 mod dates;

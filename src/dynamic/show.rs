@@ -388,8 +388,10 @@ fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
         let mantissa = text.split('e').next().unwrap_or(text);
         mantissa.split_once('.').map_or(0, |(_, digits)| digits.len())
     };
+    // What would be shown as zero is not.
+    let is_small = |most: usize| number != 0.0 && number.abs() < 10f64.powi(-(most as i32));
     match precision {
-        Some(most) if digits(&shortest) > most => match shortest.contains('e') {
+        Some(most) if digits(&shortest) > most => match shortest.contains('e') || is_small(most) {
             true => format!("{number:.most$e}"),
             false => format!("{number:.most$}"),
         },

@@ -17,6 +17,15 @@ pub(crate) struct Leaf {
     pub(crate) name: String,
     pub(crate) dtype: DType,
     pub(crate) offset: usize,
+    pub(crate) size: usize,
+}
+
+impl Leaf {
+    /// Whether its text may have any characters, and not those of numbers alone.
+    pub(crate) fn is_text(&self) -> bool {
+        let kind = self.dtype.as_scalar().map(Scalar::kind);
+        !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex))
+    }
 }
 
 /// The parts of the elements of a dtype.
@@ -48,11 +57,12 @@ fn add_leaves(dtype: &DType, name: String, offset: usize, all: &mut Vec<Leaf>) {
                 add_leaves(subarray.base(), within(&index.join(".")), offset + number * size, all);
             }
         }
-        _ => all.push(Leaf { name, dtype: dtype.clone(), offset }),
+        _ => all.push(Leaf { name, dtype: dtype.clone(), offset, size: dtype.item_size() }),
     }
 }
 
 /// Appends the text of an element that is no record and no array: numbers with as few digits as mean the same number.
+#[inline]
 pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
     let Some(scalar) = dtype.as_scalar() else {
         return Err(format!("elements of the dtype {dtype} have no form in a table").into());

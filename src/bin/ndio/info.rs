@@ -13,6 +13,7 @@ use ndarray_io::npz::{Method, NpzMember};
 use ndarray_io::{DType, NpyReader, NpzFile};
 use serde_json::{Value, json};
 
+use super::cells::dtype_text;
 use super::failure::escaped;
 use super::input::shown;
 use super::open::{Format, array_files, format_of, ra};
@@ -236,7 +237,9 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
     let mut all_stats = Vec::new();
     let rows = known(&archive, stats).into_iter().map(|known| {
         let what = match known.found {
-            Some(Ok(found)) => format!("{} {}", found.header.dtype(), Shape::from(found.header.shape())),
+            Some(Ok(found)) => {
+                format!("{} {}", dtype_text(found.header.dtype()), Shape::from(found.header.shape()))
+            }
             Some(Err(error)) => error,
             None => "no array".to_owned(),
         };
@@ -273,7 +276,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
 fn array(dtype: &DType, order: Order, shape: &[usize]) -> Value {
     let shape = Shape::from(shape);
     let mut facts = json!({
-        "dtype": dtype.to_string(),
+        "dtype": dtype_text(dtype),
         "shape": shape.dims(),
         "order": if order == Order::C { "C" } else { "Fortran" },
         "item_size": dtype.item_size(),
@@ -281,7 +284,7 @@ fn array(dtype: &DType, order: Order, shape: &[usize]) -> Value {
         "bytes": shape.byte_len(dtype.item_size()),
     });
     if let DType::Record(record) = dtype {
-        let field = |field: &ndarray_io::dtype::Field| json!({"name": field.name(), "dtype": field.dtype().to_string(), "offset": field.offset()});
+        let field = |field: &ndarray_io::dtype::Field| json!({"name": field.name(), "dtype": dtype_text(field.dtype()), "offset": field.offset()});
         facts["fields"] = record.fields().iter().map(field).collect();
     }
     facts
@@ -347,7 +350,26 @@ fn print_stats(stats: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(error) = stats["error"].as_str() {
         return Ok(writeln!(out, "  stats   {error}")?);
     }
-    if !stats["min"].is_null() {
+    for field in stats["fields"].as_array().into_iter().flatten() {
+        writeln!(out, "  field   {}", escaped(&text(&field["name"])))?;
+        print_stats(field, out)?;
+    }
+    if !stats["fields"].is_null() {
+        return Ok(());
+    }
+    if let Some(none) = stats["nat"].as_u64() {
+        if !stats["min"].is_null() {
+            writeln!(out, "  range   {} to {}", text(&stats["min"]), text(&stats["max"]))?;
+            writeln!(out, "  mean    {}", text(&stats["mean"]))?;
+        }
+        return Ok(writeln!(out, "  counts  {none} NaT")?);
+    }
+    if let Some([low, high]) = stats["magnitude"].as_array().map(Vec::as_slice) {
+        writeln!(out, "  range   {low} to {high} in magnitude")?;
+        let (real, imaginary) = (stats["mean"][0].as_f64(), stats["mean"][1].as_f64());
+        let mean = num_complex::Complex::new(real.unwrap_or_default(), imaginary.unwrap_or_default());
+        writeln!(out, "  mean    {:?}{:+?}i, standard deviation {}", mean.re, mean.im, stats["std"])?;
+    } else if !stats["min"].is_null() {
         writeln!(out, "  range   {} to {}", stats["min"], stats["max"])?;
         writeln!(out, "  mean    {}, standard deviation {}", stats["mean"], stats["std"])?;
     }

@@ -8,6 +8,7 @@ mod csv;
 mod diff;
 mod exact;
 mod failure;
+mod in_turn;
 mod info;
 mod input;
 mod interrupt;

@@ -5,9 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::dtype::Kind;
 use ndarray_io::ra::RaFile;
-use ndarray_io::{DType, DynArray, NpzFile, ReadOptions};
+use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
 use super::input::shown;
 use super::open::{Format, array_files, format_of, ra};
@@ -18,9 +17,9 @@ use super::{Failure, at, told};
 /// Check files: structure, length, checksums, bools and text
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Accept Python objects, which are looked at as data
-    #[arg(long)]
-    allow_objects: bool,
+    /// Accept Python objects that this class or function makes, of those that are not known to make plain data: 'fractions.Fraction'
+    #[arg(long, value_name = "MODULE.NAME")]
+    allow: Vec<String>,
     /// Files, or folders, of which all array files are checked
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -33,10 +32,11 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = crate::password::options().allow_objects(arguments.allow_objects);
+    // As data: nothing of them is executed.
+    let options = crate::password::options().allow_objects(true);
     let mut code = 0;
     for path in &array_files(&arguments.files)? {
-        match verify(path, &options) {
+        match verify(path, &options, &arguments.allow) {
             Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
                 // What cannot be read at all has not been checked.
@@ -49,19 +49,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(code)
 }
 
-fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
+fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), Failure> {
     match format_of(path)? {
         Format::Npy => {
             let mut arrays = Arrays::of(path, options);
             while let Some(array) = arrays.next() {
-                let checked = check_blocks(&array?);
+                let checked = check(&array?, allowed);
                 arrays.numbered(checked)?;
             }
             arrays.end()
         }
         Format::Ra => match RaFile::open_with(path, options) {
-            Ok(file) => check_blocks(&Source::Ra(file)),
-            Err(_) => check(&ra(path, options)?.read()?), // what is packed is unpacked whole
+            Ok(file) => check(&Source::Ra(file), allowed),
+            Err(_) => Ok(ra(path, options)?.read::<DynArray>()?.check()?), // what is packed is unpacked whole
         },
         Format::Npz => {
             let archive = NpzFile::open_with(path, options)?;
@@ -75,12 +75,14 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
                     Source::Npy(file)
                         if file.trailing_len()? == Some(0)
                             && member.has_index()
-                            && !needs_a_look(file.dtype()) =>
+                            && !file.dtype().has_invalid_bytes() =>
                     {
                         archive.verify_index(index)?;
                     }
-                    Source::Npy(file) if file.trailing_len()? == Some(0) => check_blocks(&Source::Npy(file))?,
-                    Source::Memory(array) => check(&array)?,
+                    Source::Npy(file) if file.trailing_len()? == Some(0) => {
+                        check(&Source::Npy(file), allowed)?
+                    }
+                    Source::Memory(array) => check(&Source::Memory(array), allowed)?,
                     _ => drop(archive.read_index::<DynArray>(index)?), // which says what is wrong
                 }
             }
@@ -90,14 +92,18 @@ fn verify(path: &Path, options: &ReadOptions) -> Result<(), Failure> {
 }
 
 /// Whether the elements are what they should be, of a file of any size.
-fn check_blocks(source: &Source) -> Result<(), Failure> {
+fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
+    if let Source::Memory(array) = source {
+        check_globals(array, allowed)?;
+    }
     if let Source::Npy(file) = source
         && file.trailing_len()?.is_none()
     {
         file.read::<DynArray>()?; // which says what is missing
     }
-    if !needs_a_look(source.dtype()) || source.dtype().item_size() == 0 {
+    // Of elements without bytes there may be any number.
+    if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {
         return Ok(());
     }
     let all = (source.len() * source.dtype().item_size()) as u64;
@@ -105,61 +111,62 @@ fn check_blocks(source: &Source) -> Result<(), Failure> {
     let mut done = 0;
     for (slice, _) in source.blocks(source.order(), BLOCK) {
         let array = source.slice(&slice)?;
-        check_from(&array, done)?;
+        array.check_from(done)?;
         done += array.len();
         progress.add(array.bytes().len() as u64, all);
     }
     Ok(())
 }
 
-/// The same of an array in memory.
-fn check(array: &DynArray) -> Result<(), Failure> {
-    check_from(array, 0)
-}
-
-/// The first element has this number in its file.
-fn check_from(array: &DynArray, first: usize) -> Result<(), Failure> {
-    let size = array.dtype().item_size();
-    if array.objects().is_some() || size == 0 || !needs_a_look(array.dtype()) {
-        return Ok(());
+/// An error if Python would call more to load the objects of an array than what makes plain data.
+fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
+    let names = array.globals().into_iter().map(|global| (global.module(), global.name()));
+    let unknown: Vec<String> = names
+        .filter(|(module, name)| !is_plain(module, name))
+        .map(|(module, name)| format!("{module}.{name}"))
+        .filter(|name| !allowed.contains(name))
+        .collect();
+    const MOST: usize = 5;
+    match unknown.len() {
+        0 => Ok(()),
+        count => {
+            let more = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
+            let names = unknown.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
+            Err(format!("to load its objects Python would import, and may call, {names}{more}; --allow NAME accepts one").into())
+        }
     }
-    array.bytes().chunks_exact(size).enumerate().try_for_each(|(index, item)| {
-        check_item(array.dtype(), item)
-            .map_err(|reason| format!("element {}: {reason}", first + index).into())
-    })
 }
 
-fn needs_a_look(dtype: &DType) -> bool {
-    match dtype {
-        DType::Scalar(scalar) => matches!(scalar.kind(), Kind::Bool | Kind::Text),
-        DType::Subarray(subarray) => needs_a_look(subarray.base()),
-        DType::Record(record) => record.fields().iter().any(|field| needs_a_look(field.dtype())),
+/// Whether a class makes plain data, and does nothing else.
+fn is_plain(module: &str, name: &str) -> bool {
+    const BUILTINS: [&str; 12] = [
+        "bool", "bytes", "complex", "dict", "float", "int", "list", "object", "range", "slice", "str",
+        "tuple",
+    ];
+    const NUMPY: [&str; 12] = [
+        "bool",
+        "bool_",
+        "bytes_",
+        "clongdouble",
+        "datetime64",
+        "dtype",
+        "longdouble",
+        "ndarray",
+        "object_",
+        "str_",
+        "timedelta64",
+        "void",
+    ];
+    match module {
+        "builtins" => BUILTINS.contains(&name),
+        "collections" => name == "OrderedDict",
+        "datetime" => name == "timezone",
+        "numpy" => {
+            let bare = name.trim_end_matches(|last: char| last.is_ascii_digit());
+            NUMPY.contains(&name) || bare != name && ["int", "uint", "float", "complex"].contains(&bare)
+        }
+        "numpy.ma" | "numpy.ma.core" => ["MaskedArray", "_mareconstruct"].contains(&name),
+        "zoneinfo" => name.starts_with("ZoneInfo"),
         _ => false,
-    }
-}
-
-fn check_item(dtype: &DType, bytes: &[u8]) -> Result<(), String> {
-    match dtype {
-        DType::Scalar(scalar) if scalar.kind() == Kind::Bool && bytes[0] > 1 => {
-            Err(format!("a bool is 0 or 1, but the file has {}", bytes[0]))
-        }
-        DType::Scalar(scalar) if scalar.kind() == Kind::Text => {
-            let is_big = scalar.byte_order() == Some(ndarray_io::dtype::ByteOrder::Big);
-            let code =
-                |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
-            match bytes.as_chunks::<4>().0.iter().map(code).find(|code| char::from_u32(*code).is_none()) {
-                Some(code) => Err(format!("{code:#X} is no character of Unicode")),
-                None => Ok(()),
-            }
-        }
-        DType::Subarray(subarray) => {
-            let size = subarray.base().item_size();
-            bytes.chunks_exact(size.max(1)).try_for_each(|item| check_item(subarray.base(), item))
-        }
-        DType::Record(record) => record.fields().iter().try_for_each(|field| {
-            let item = &bytes[field.offset()..][..field.dtype().item_size()];
-            check_item(field.dtype(), item).map_err(|reason| format!("field '{}': {reason}", field.name()))
-        }),
-        _ => Ok(()),
     }
 }

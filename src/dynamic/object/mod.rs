@@ -58,6 +58,7 @@ mod dtypes;
 mod element;
 mod equal;
 mod finish;
+mod globals;
 mod graph;
 mod int;
 mod keys;

@@ -49,6 +49,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         true => std::env::temp_dir(),
         false => folder_of(&arguments.output),
     };
+    // In one step, where a table becomes what is wanted without one between.
+    if (from, to) == (Kind::Csv, Kind::Npy) && !is_standard(&arguments.output) && !arguments.changes_layout()
+    {
+        csv::read(open(&arguments.input)?, arguments.form(), arguments.dtype()?, &arguments.output)?;
+        return Ok(0);
+    }
     let inputs = Input::of(arguments, from, &near)?;
     let mut arrays = Vec::new();
     for input in inputs {
@@ -197,10 +203,7 @@ impl Input {
                     }),
                 )?;
             }
-            Kind::Csv => {
-                let form = csv::Form { has_header: arguments.header, delimiter: arguments.delimiter };
-                csv::read(open(path)?, form, arguments.dtype()?, &made)?
-            }
+            Kind::Csv => csv::read(open(path)?, arguments.form(), arguments.dtype()?, &made)?,
             Kind::Raw => {
                 let dtype = arguments.dtype()?.ok_or("raw bytes need --dtype")?;
                 let shape = arguments.shape.as_deref().ok_or("raw bytes need --shape")?;
@@ -285,10 +288,12 @@ fn changed(
     if to == Kind::Npy {
         return Ok(None); // in one step, then
     }
-    let has_wish = arguments.byte_order.is_some()
-        || arguments.version.is_some()
-        || arguments.order.is_some() && from != Kind::Raw
-        || arguments.dtype.is_some() && !matches!(from, Kind::Csv | Kind::Raw);
+    // Of raw bytes, order and type say what they are.
+    let has_wish = match from {
+        Kind::Raw => arguments.byte_order.is_some() || arguments.version.is_some(),
+        Kind::Csv => arguments.changes_layout(),
+        _ => arguments.changes_layout() || arguments.dtype.is_some(),
+    };
     if !has_wish {
         return Ok(None);
     }

@@ -12,6 +12,7 @@ use ndarray_io::npz::Compression;
 use ndarray_io::{Casting, DType, WriteOptions, npy};
 
 use super::super::Failure;
+use super::super::csv::Form;
 use super::super::progress::Progress;
 use super::super::source::Choice;
 
@@ -151,6 +152,16 @@ impl Arguments {
         }
     }
 
+    /// Whether order, byte order or version are to be others.
+    pub(super) fn changes_layout(&self) -> bool {
+        self.order.is_some() || self.byte_order.is_some() || self.version.is_some()
+    }
+
+    /// What a table looks like.
+    pub(super) fn form(&self) -> Form {
+        Form { has_header: self.header, delimiter: self.delimiter }
+    }
+
     pub(super) fn order(&self) -> Option<Order> {
         self.order.map(|order| match order {
             OrderName::C => Order::C,
@@ -219,7 +230,8 @@ fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         _ if text == "tab" => Ok(b'\t'),
         [b'"' | b'\n' | b'\r'] => Err("it ends a cell or a line anyway".into()),
-        [one] => Ok(*one),
+        [one] if one.is_ascii_alphanumeric() || b"+-.".contains(one) => Err("numbers have it".into()),
+        [one] if one.is_ascii() => Ok(*one),
         _ => Err("it is one character of ASCII, or tab".into()),
     }
 }

@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
-use std::thread;
 
-use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
+use csv::{ReaderBuilder, StringRecord, Trim};
 use ndarray::{ArrayView, IxDyn};
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::{ByteOrder, Kind};
@@ -13,7 +12,8 @@ use ndarray_io::{Casting, DType, NpyWriter, WritableElement, WriteOptions};
 use num_complex::Complex;
 
 use super::super::Failure;
-use super::super::convert::temporary;
+use super::super::convert::{folder_of, replace, temporary};
+use super::super::in_turn::in_turn;
 use super::super::progress::Progress;
 use super::Form;
 
@@ -71,7 +71,7 @@ fn complex(text: &str) -> Result<Complex<f64>, String> {
 pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) -> Result<(), Failure> {
     let mut table = Table { all: input.metadata()?.len(), form, ..Table::new(input) };
     let Some(dtype) = dtype else {
-        return table.numbers(File::options().write(true).open(out)?, float_or_integer);
+        return table.numbers(out, float_or_integer);
     };
     let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
     if kind == Some(Kind::Text) {
@@ -81,8 +81,8 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
     let native = dtype.with_byte_order(ByteOrder::NATIVE);
     let is_widest = native == dtype
         && matches!((kind, dtype.item_size()), (Some(Kind::Bool), _) | (Some(Kind::Complex), 16) | (_, 8));
-    let between = if is_widest { None } else { Some(temporary(&super::super::convert::folder_of(out))?) };
-    let wide = File::options().write(true).open(between.as_deref().unwrap_or(out))?;
+    let between = if is_widest { None } else { Some(temporary(&folder_of(out))?) };
+    let wide = between.as_deref().unwrap_or(out);
     let bits = 8 * dtype.item_size() as u32;
     match kind {
         Some(Kind::Float) => {
@@ -176,39 +176,29 @@ impl Table {
     /// Row by row, so that a table of any size is converted.
     fn numbers<T: WritableElement + Clone + Send>(
         &mut self,
-        out: File,
+        out: &Path,
         parse: impl Fn(&str) -> Result<T, String> + Sync,
     ) -> Result<(), Failure> {
-        let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut rows = Rows { out: Some(out), writer: None, options: WriteOptions::new() };
-        loop {
-            let mut pieces = Vec::new();
-            while pieces.len() < threads
-                && let Some(piece) = self.piece()?
-            {
-                pieces.push(piece);
-            }
-            let is_last = pieces.len() < threads;
-            let (form, is_first) = (self.form, self.lines == 0);
-            let parsed: Vec<Result<Parsed<T>, Wrong>> = thread::scope(|scope| {
-                let parsed = pieces.iter().enumerate().map(|(number, piece)| {
-                    let (parse, form) =
-                        (&parse, Form { has_header: form.has_header && is_first && number == 0, ..form });
-                    scope.spawn(move || values(&piece[..], form, Trim::All, parse))
-                });
-                let join = |parsed: thread::ScopedJoinHandle<'_, _>| match parsed.join() {
-                    Ok(parsed) => parsed,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                };
-                parsed.collect::<Vec<_>>().into_iter().map(join).collect()
-            });
-            for parsed in parsed {
-                self.put(parsed, &mut rows)?;
-            }
-            if is_last {
-                break;
-            }
-        }
+        replace(out, |out| self.numbers_to(out, parse))
+    }
+
+    fn numbers_to<T: WritableElement + Clone + Send>(
+        &mut self,
+        out: &File,
+        parse: impl Fn(&str) -> Result<T, String> + Sync,
+    ) -> Result<(), Failure> {
+        let mut rows = Rows { out, writer: None, options: WriteOptions::new() };
+        let mut has_header = self.form.has_header;
+        let delimiter = self.form.delimiter;
+        in_turn(
+            &mut (&mut *self, &mut rows),
+            |(table, _)| {
+                let form = Form { has_header: std::mem::take(&mut has_header), delimiter };
+                Ok(table.piece()?.map(|piece| (piece, form)))
+            },
+            |(piece, form)| values(&piece, form, |text| parse(text.trim_ascii())),
+            |(table, rows), parsed| table.put(parsed, rows),
+        )?;
         self.put_rest(Trim::All, &parse, &mut rows)?;
         rows.finish()
     }
@@ -218,7 +208,7 @@ impl Table {
         &mut self,
         trim: Trim,
         parse: &dyn Fn(&str) -> Result<T, String>,
-        rows: &mut Rows<T>,
+        rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
         let rest = std::mem::take(&mut self.rest);
@@ -231,20 +221,21 @@ impl Table {
             .trim(trim)
             .from_reader(std::io::Cursor::new(rest).chain(input));
         let before = self.lines;
-        let mut record = ByteRecord::new();
+        let mut record = StringRecord::new();
         let mut is_header = has_header;
         loop {
             let mut parsed = Parsed { values: Vec::new(), lines: 0, columns: self.columns };
             let mut wrong = None;
             for _ in 0..ROWS {
-                if !reader.read_byte_record(&mut record)? {
+                if !reader.read_record(&mut record)? {
                     break;
                 }
                 parsed.lines = record.position().map_or(0, csv::Position::line);
                 if std::mem::take(&mut is_header) {
                     continue;
                 }
-                if let Err(found) = put_row(&record, &mut parsed, parse) {
+                let line = parsed.lines;
+                if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
                     wrong = Some(found);
                     break;
                 }
@@ -265,7 +256,7 @@ impl Table {
     fn put<T: WritableElement + Clone>(
         &mut self,
         parsed: Result<Parsed<T>, Wrong>,
-        rows: &mut Rows<T>,
+        rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
         let parsed = parsed.and_then(|parsed| match (self.columns, parsed.columns) {
             (Some(old), Some(new)) if old != new => Err(Wrong { line: 1, text: other_width(new, old) }),
@@ -297,11 +288,12 @@ impl Table {
             length if length > width => Err(format!("it has {length} characters, and {dtype} holds {width}")),
             _ => Ok(cell.to_owned()),
         };
-        let out = Some(File::options().write(true).open(out)?);
-        let mut rows = Rows { out, writer: None, options: options.text_width(width) };
-        // Blanks are a part of a text.
-        self.put_rest(Trim::None, &parse, &mut rows)?;
-        rows.finish()
+        replace(out, |out| {
+            let mut rows = Rows { out, writer: None, options: options.text_width(width) };
+            // Blanks are a part of a text.
+            self.put_rest(Trim::None, &parse, &mut rows)?;
+            rows.finish()
+        })
     }
 
     /// How many characters the longest cell has.
@@ -321,51 +313,67 @@ impl Table {
     }
 }
 
-/// The values of a piece of the text.
+/// The values of a piece of the text, which has no quotes.
 fn values<T>(
     piece: &[u8],
     form: Form,
-    trim: Trim,
-    parse: &(impl Fn(&str) -> Result<T, String> + ?Sized),
+    parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Parsed<T>, Wrong> {
-    let mut reader = ReaderBuilder::new()
-        .has_headers(form.has_header)
-        .flexible(true)
-        .delimiter(form.delimiter)
-        .trim(trim)
-        .from_reader(piece);
-    let lines = piece.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let mut parsed = Parsed { values: Vec::new(), lines, columns: None };
-    let mut record = ByteRecord::new();
-    let failed = |error: csv::Error| Wrong { line: 1, text: format!(": {error}") };
-    while reader.read_byte_record(&mut record).map_err(failed)? {
-        put_row(&record, &mut parsed, parse)?;
+    let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let text = std::str::from_utf8(piece).map_err(|error| {
+        let before = &piece[..error.valid_up_to()];
+        Wrong { line: lines_of(before) + 1, text: ": it is not UTF-8".into() }
+    })?;
+    let mut parsed = Parsed { values: Vec::new(), lines: lines_of(piece), columns: None };
+    let mut has_header = form.has_header;
+    for (number, line) in text.split('\n').enumerate() {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.is_empty() || std::mem::take(&mut has_header) {
+            continue;
+        }
+        put_cells(number as u64 + 1, cells(line, form.delimiter), &mut parsed, &parse)?;
     }
     Ok(parsed)
 }
 
-/// Parses the cells of a line.
-fn put_row<T>(
-    record: &ByteRecord,
-    parsed: &mut Parsed<T>,
-    parse: &(impl Fn(&str) -> Result<T, String> + ?Sized),
-) -> Result<(), Wrong> {
-    let line = record.position().map_or(0, csv::Position::line);
-    let columns = *parsed.columns.get_or_insert(record.len());
-    if record.len() != columns {
-        return Err(Wrong { line, text: other_width(record.len(), columns) });
-    }
-    for (column, cell) in record.iter().enumerate() {
-        let wrong = |cell: &str, reason: &str| Wrong {
-            line,
-            text: format!(", column {}: '{cell}': {reason}", column + 1),
-        };
-        match std::str::from_utf8(cell) {
-            Ok(cell) => parsed.values.push(parse(cell).map_err(|reason| wrong(cell, &reason))?),
-            Err(_) => return Err(wrong(&cell.escape_ascii().to_string(), "it is not UTF-8")),
+/// The cells of a line without quotes. Blanks separate them however many they are.
+fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    let by_blanks = delimiter == b' ';
+    std::iter::from_fn(move || {
+        if by_blanks {
+            rest = rest.map(|rest| rest.trim_start_matches(' ')).filter(|rest| !rest.is_empty());
         }
+        let line = rest?;
+        match line.bytes().position(|byte| byte == delimiter) {
+            Some(end) => {
+                rest = Some(&line[end + 1..]);
+                Some(&line[..end])
+            }
+            None => rest.take(),
+        }
+    })
+}
+
+/// Parses the cells of a line.
+fn put_cells<'a, T>(
+    line: u64,
+    cells: impl Iterator<Item = &'a str>,
+    parsed: &mut Parsed<T>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<(), Wrong> {
+    let mut count = 0;
+    for cell in cells {
+        count += 1;
+        let value = parse(cell)
+            .map_err(|reason| Wrong { line, text: format!(", column {count}: '{cell}': {reason}") })?;
+        parsed.values.push(value);
     }
-    Ok(())
+    let columns = *parsed.columns.get_or_insert(count);
+    match count == columns {
+        true => Ok(()),
+        false => Err(Wrong { line, text: other_width(count, columns) }),
+    }
 }
 
 fn other_width(found: usize, before: usize) -> String {
@@ -374,18 +382,18 @@ fn other_width(found: usize, before: usize) -> String {
 }
 
 /// The rows of the file that is made.
-struct Rows<T: WritableElement> {
-    out: Option<File>,
-    writer: Option<NpyWriter<T, File>>,
+struct Rows<'a, T: WritableElement> {
+    out: &'a File,
+    writer: Option<NpyWriter<T, &'a File>>,
     options: WriteOptions,
 }
 
-impl<T: WritableElement + Clone> Rows<T> {
+impl<T: WritableElement + Clone> Rows<'_, T> {
     fn put(&mut self, values: Vec<T>, columns: usize) -> Result<(), Failure> {
         // A table of one column is a list.
         let within: &[usize] = if columns == 1 { &[] } else { &[columns] };
-        if let Some(out) = self.out.take() {
-            self.writer = Some(NpyWriter::new_with(out, within, &self.options)?);
+        if self.writer.is_none() {
+            self.writer = Some(NpyWriter::new_with(self.out, within, &self.options)?);
         }
         if let Some(writer) = &mut self.writer {
             let mut shape = vec![values.len() / columns.max(1)];

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::thread;
 
 use ndarray::SliceInfoElem;
 use ndarray_io::header::{Order, Shape};
@@ -13,6 +12,7 @@ use super::super::Failure;
 use super::super::blocks::in_order;
 use super::super::cells::{Leaf, leaves, put_object, put_scalar};
 use super::super::failure::told;
+use super::super::in_turn::in_turn;
 use super::super::progress::Progress;
 use super::super::source::Source;
 
@@ -35,32 +35,24 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
     let step = (BLOCK / (width * source.dtype().item_size()).max(1)).max(1);
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let all = (source.len() * source.dtype().item_size()) as u64;
     let mut progress = Progress::new();
-    let mut from = 0;
-    while from < count {
-        // Each thread reads a block and makes it text; the texts are written one after another.
-        let texts: Vec<Result<Vec<u8>, String>> = thread::scope(|scope| {
-            let starts = (from..count).step_by(step).take(threads);
-            let texts = starts.map(|start| {
-                let rows = start..(start + step).min(count);
-                let (table, source) = (&table, &source);
-                scope.spawn(move || table.rows(source, rows).map_err(|failure| told(&failure)))
-            });
-            let join = |text: thread::ScopedJoinHandle<'_, _>| match text.join() {
-                Ok(text) => text,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            texts.collect::<Vec<_>>().into_iter().map(join).collect()
-        });
-        for text in texts {
+    let (mut from, mut done) = (0, 0);
+    in_turn(
+        &mut (),
+        |()| {
+            let rows = from..(from + step).min(count);
+            from = rows.end;
+            Ok(Some(rows).filter(|rows| !rows.is_empty()))
+        },
+        |rows| table.rows(&source, rows).map_err(|failure| told(&failure)),
+        |(), text| {
             out.write_all(&text?)?;
-            from = (from + step).min(count);
-            progress.set((from * width * source.dtype().item_size()) as u64, all);
-        }
-    }
-    Ok(())
+            done = (done + step).min(count);
+            progress.set((done * width * source.dtype().item_size()) as u64, all);
+            Ok(())
+        },
+    )
 }
 
 struct Table {
@@ -93,7 +85,8 @@ impl Table {
         let array: &DynArray = &*in_order(&array, Order::C)?;
         let width = array.shape().get(1).copied().unwrap_or(1);
         let size = array.dtype().item_size();
-        let mut out = Vec::with_capacity(2 * array.bytes().len());
+        let (bytes, objects) = (array.bytes(), array.objects());
+        let mut out = Vec::with_capacity(2 * bytes.len());
         for row in 0..rows.len() {
             let mut column = 0;
             for item in row * width..(row + 1) * width {
@@ -101,14 +94,16 @@ impl Table {
                     self.begin(column, &mut out);
                     column += 1;
                     let at = out.len();
-                    match array.objects() {
+                    match objects {
                         Some(objects) => put_part(objects[item].as_ref(), number, &self.leaves, &mut out)?,
                         None => {
-                            let bytes = &array.bytes()[item * size + leaf.offset..][..leaf.dtype.item_size()];
+                            let bytes = &bytes[item * size + leaf.offset..][..leaf.size];
                             put_scalar(&leaf.dtype, bytes, &mut out)?;
                         }
                     }
-                    self.quote(at, &mut out);
+                    if leaf.is_text() {
+                        self.quote(at, &mut out);
+                    }
                 }
             }
             // A line without a character is none.

@@ -119,20 +119,7 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
 pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = plane.source;
-    let is_complex =
-        source.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == ndarray_io::dtype::Kind::Complex);
-    let (low, high) = if is_complex {
-        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
-        plane.each(|block, _| {
-            for number in block.iter().filter(|number| number.is_finite()) {
-                range = (range.0.min(*number), range.1.max(*number));
-            }
-        })?;
-        range
-    } else {
-        let found = stats::of(source)?;
-        (found.min.float(), found.max.float())
-    };
+    let (low, high) = stats::of(source)?.range()?;
     if low.is_nan() || low > high {
         return Err("none of the numbers is finite".into());
     }

@@ -1,27 +1,21 @@
-//! Minimum, maximum, mean and the like of an array, in one pass over its blocks, on all cores.
-
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+//! Minimum, maximum, mean and the like of numbers.
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::source::Source;
-use super::{Failure, told};
+use super::super::Failure;
 
 /// What is found of numbers. The floats among them that are none, or endless, are counted and left out of all else.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stats {
     pub(crate) count: u64,
-    nan: u64,
-    inf: u64,
-    zero: u64,
+    pub(crate) nan: u64,
+    pub(crate) inf: u64,
+    pub(crate) zero: u64,
     pub(crate) min: Bound,
     pub(crate) max: Bound,
-    mean: f64,
+    pub(crate) mean: f64,
     /// The sum of the squares of the distances from the mean,
     squares: f64,
     /// and where that is too large for a float, its root, in parts: see [`PART`].
@@ -32,6 +26,8 @@ pub(crate) struct Stats {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bound {
     Float(f64),
+    /// Of few digits, which would be more as a larger float.
+    Single(f32),
     Int(i128),
 }
 
@@ -39,6 +35,7 @@ impl Bound {
     pub(crate) fn float(self) -> f64 {
         match self {
             Self::Float(number) => number,
+            Self::Single(number) => number.into(),
             Self::Int(number) => number as f64,
         }
     }
@@ -46,19 +43,11 @@ impl Bound {
     fn json(self) -> Value {
         match self {
             Self::Float(number) => json!(number),
+            Self::Single(number) => json!(number.to_string().parse::<f64>().unwrap_or(f64::NAN)),
             Self::Int(number) => match i64::try_from(number) {
                 Ok(number) => json!(number),
                 Err(_) => json!(number as u64), // integers have at most 64 bits
             },
-        }
-    }
-}
-
-impl std::fmt::Display for Bound {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Float(number) => write!(f, "{number:?}"),
-            Self::Int(number) => write!(f, "{number}"),
         }
     }
 }
@@ -68,7 +57,7 @@ const PART: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Stats {
     /// Those of both.
-    fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         if self.finite() == 0 || other.finite() == 0 {
             let (some, none) = if self.finite() == 0 { (other, self) } else { (self, other) };
             let (count, nan, inf) = (some.count + none.count, some.nan + none.nan, some.inf + none.inf);
@@ -76,9 +65,8 @@ impl Stats {
         }
         let pick = |one: Bound, two: Bound, less: bool| match (one, two) {
             (Bound::Int(one), Bound::Int(two)) => Bound::Int(if less { one.min(two) } else { one.max(two) }),
-            (one, two) => {
-                Bound::Float(if less { one.float().min(two.float()) } else { one.float().max(two.float()) })
-            }
+            (one, two) if (two.float() < one.float()) == less => two,
+            (one, _) => one,
         };
         let (n, m) = (self.finite() as f64, other.finite() as f64);
         let apart = other.mean / 2.0 - self.mean / 2.0;
@@ -115,7 +103,7 @@ impl Stats {
     }
 }
 
-trait Number: Copy + Send + Sync {
+pub(crate) trait Number: Copy + Send + Sync {
     fn float(self) -> f64;
     fn bound(self) -> Bound;
     fn least(self, other: Self) -> Self;
@@ -148,11 +136,11 @@ macro_rules! numbers {
 numbers! {
     i8, Int, i128; i16, Int, i128; i32, Int, i128; i64, Int, i128;
     u8, Int, i128; u16, Int, i128; u32, Int, i128; u64, Int, i128;
-    f32, Float, f64; f64, Float, f64;
+    f32, Single, f32; f64, Float, f64;
 }
 
 /// Numbers of a block, in pieces that stay in the innermost cache while they are passed over twice.
-fn of_block<T: Number>(items: &[T]) -> Stats {
+pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     const PIECE: usize = 16 << 10;
     let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
     let none = || of_items::<T>(&[]);
@@ -284,69 +272,11 @@ fn plain(array: DynArray) -> Result<DynArray, Failure> {
     if array.dtype() == &wanted { Ok(array) } else { Ok(array.cast_to(&wanted, Casting::Unsafe)?) }
 }
 
-pub(crate) fn of_array(array: DynArray) -> Result<Stats, Failure> {
+/// Those of an array of numbers.
+pub(crate) fn of_numbers(array: DynArray) -> Result<Stats, Failure> {
     let array = plain(array)?;
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
         Some(items) => of_block(items),
         None => of_block(&view.iter().copied().collect::<Vec<_>>()),
     })?)
-}
-
-/// What has been found of the blocks so far, which are added in their order: rounding depends on it, and two runs should say the
-/// same.
-#[derive(Default)]
-struct Merged {
-    found: Option<Stats>,
-    next: usize,
-    /// Those that came before their turn: as many as there are threads at most.
-    early: BTreeMap<usize, Stats>,
-}
-
-impl Merged {
-    fn add(&mut self, number: usize, stats: Stats) {
-        self.early.insert(number, stats);
-        while let Some(stats) = self.early.remove(&self.next) {
-            self.next += 1;
-            self.found = Some(match self.found.take() {
-                Some(found) => found.and(stats),
-                None => stats,
-            });
-        }
-    }
-}
-
-/// Those of a whole array, by as many threads as there are cores.
-pub(crate) fn of(source: &Source) -> Result<Stats, Failure> {
-    /// What fits a core's own cache.
-    const BLOCK: usize = 512 << 10;
-    let all = source.len().saturating_mul(source.dtype().item_size()) as u64;
-    let queue = Mutex::new((source.blocks(source.order(), BLOCK).enumerate(), Progress::new()));
-    let merged = Mutex::new(Merged::default());
-    let work = || -> Result<(), String> {
-        loop {
-            let block = queue.lock().unwrap_or_else(PoisonError::into_inner).0.next();
-            let Some((number, (slice, _))) = block else { return Ok(()) };
-            let array = source.slice(&slice).map_err(|failure| told(&failure))?;
-            let bytes = array.bytes().len() as u64;
-            let stats = of_array(array).map_err(|failure| told(&failure))?;
-            merged.lock().unwrap_or_else(PoisonError::into_inner).add(number, stats);
-            queue.lock().unwrap_or_else(PoisonError::into_inner).1.add(bytes, all);
-        }
-    };
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    thread::scope(|scope| {
-        let helpers: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        let join = |helper: thread::ScopedJoinHandle<'_, _>| match helper.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        helpers.into_iter().map(join).chain([own]).collect::<Result<(), String>>()
-    })?;
-    let found = merged.into_inner().unwrap_or_else(PoisonError::into_inner).found;
-    Ok(match found {
-        Some(found) => found,
-        // No elements: but it is an error if they could not be looked at.
-        None => of_array(source.slice(&source.all())?)?,
-    })
 }

@@ -1,0 +1,73 @@
+//! Whether the elements of a [`DynArray`] mean something.
+
+use super::DynArray;
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::{Error, ErrorKind, Result};
+
+impl DynArray {
+    /// Looks at each element: bools are 0 or 1, and text is of Unicode's characters. A `DynArray` holds any bytes; what is read as a type
+    /// of Rust is checked when it is read.
+    ///
+    /// # Errors
+    ///
+    /// [`BadBool`](crate::error::ErrorKind::BadBool) and [`BadUnicode`](crate::error::ErrorKind::BadUnicode), with the number of the
+    /// element in the order of the file, and its field.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::DynArray;
+    /// use ndarray_io::header::Order;
+    ///
+    /// let array = DynArray::from_bytes("|b1".parse()?, [3], Order::C, &[0, 1, 2])?;
+    /// assert_eq!(array.check().unwrap_err().to_string(), "element 2: expected a bool of 0 or 1, found 2");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        self.check_from(0)
+    }
+
+    /// The same of a part of an array, whose first element has this number: errors count from there.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn check_from(&self, first: usize) -> Result<()> {
+        let size = self.dtype().item_size();
+        if self.dtype().has_object() || size == 0 || !self.dtype().has_invalid_bytes() {
+            return Ok(());
+        }
+        for (index, item) in self.bytes().chunks_exact(size).enumerate() {
+            check_item(self.dtype(), item).map_err(|error| error.at_element(first.saturating_add(index)))?;
+        }
+        Ok(())
+    }
+}
+
+fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {
+    match dtype {
+        DType::Scalar(scalar) if scalar.kind() == Kind::Bool => match bytes {
+            [0 | 1] => Ok(()),
+            _ => Err(ErrorKind::BadBool { found: bytes.first().copied().unwrap_or_default() }.into()),
+        },
+        DType::Scalar(scalar) if scalar.kind() == Kind::Text => {
+            let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+            let code =
+                |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
+            let mut codes = bytes.as_chunks::<4>().0.iter().map(code);
+            match codes.find(|code| char::from_u32(*code).is_none()) {
+                Some(code) => Err(ErrorKind::BadUnicode { code }.into()),
+                None => Ok(()),
+            }
+        }
+        DType::Subarray(subarray) => {
+            let size = subarray.base().item_size();
+            bytes.chunks_exact(size.max(1)).try_for_each(|item| check_item(subarray.base(), item))
+        }
+        DType::Record(record) => record.fields().iter().try_for_each(|field| {
+            let item = &bytes[field.offset()..][..field.dtype().item_size()];
+            check_item(field.dtype(), item).map_err(|error: Error| error.at_field(field.name()))
+        }),
+        _ => Ok(()),
+    }
+}

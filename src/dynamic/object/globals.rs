@@ -1,0 +1,48 @@
+//! What Python would look up and call to load objects.
+
+use std::collections::HashSet;
+
+use super::graph::Id;
+use super::{Global, ObjectRef, View};
+use crate::dynamic::DynArray;
+
+impl DynArray {
+    /// The classes and functions that Python would import, and may call, to load the objects of this array, each once. Those that only
+    /// make what this library knows as data (NumPy's arrays and scalars, sets, `datetime`'s and `decimal`'s classes) are left out: of a
+    /// file of plain data there is at most `numpy.dtype`. Nothing of them is looked up here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::DynArray;
+    /// use ndarray_io::object::Object;
+    ///
+    /// let array = DynArray::new(&arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]))?;
+    /// let names: Vec<_> = array.globals().iter().map(|global| format!("{}.{}", global.module(), global.name())).collect();
+    /// assert_eq!(names, ["os.system"]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn globals(&self) -> Vec<Global<'_>> {
+        let mut found: Vec<Global<'_>> = Vec::new();
+        let mut names = HashSet::new();
+        // Parts may be shared, and may have one another.
+        let mut seen: HashSet<Id> = HashSet::new();
+        let mut open: Vec<ObjectRef<'_>> = Vec::new();
+        for object in self.objects().into_iter().flatten() {
+            open.push(object.as_ref());
+            while let Some(object) = open.pop() {
+                if !object.id().is_none_or(|id| seen.insert(id)) {
+                    continue;
+                }
+                if let View::Global(global) = object.view()
+                    && names.insert((global.module(), global.name()))
+                {
+                    found.push(global);
+                }
+                open.extend((0..object.part_count()).rev().filter_map(|index| object.part(index)));
+            }
+        }
+        found
+    }
+}
