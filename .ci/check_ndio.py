@@ -48,6 +48,46 @@ def stats(folder):
                 assert found["min"] is None or array.size, found
 
 
+def other_stats(folder):
+    numbers = (RANDOM.normal(size=(300, 50)) + 1j * RANDOM.normal(3, 9, (300, 50))).astype(">c8")
+    numbers[3, :5] = [np.nan, complex(np.inf, 1), complex(0, np.nan), 0, complex(-np.inf, 0)]
+    np.save(folder / "c.npy", numbers)
+    found = json.loads(ndio("info", "--stats", "--json", folder / "c.npy"))["stats"]
+    finite = numbers[np.isfinite(numbers)].astype("c16")
+    assert [found[name] for name in ["count", "nan", "inf", "zero"]] == [15000, 2, 2, 1], found
+    assert np.allclose(found["magnitude"], [abs(finite).min(), abs(finite).max()]), found
+    assert np.allclose(found["mean"], [finite.mean().real, finite.mean().imag]) and np.isclose(found["std"], finite.std()), found
+    times = (RANDOM.integers(0, 10**9, 5000)).astype("M8[s]")
+    times[7] = "NaT"
+    np.save(folder / "t.npy", times)
+    found = json.loads(ndio("info", "--stats", "--json", folder / "t.npy"))["stats"]
+    real = times[~np.isnat(times)]
+    assert found == {"count": 5000, "nat": 1, "min": str(real.min()), "max": str(real.max()), "mean": str(np.datetime64(int(real.astype("i8").mean()), "s"))}, found
+    records = np.zeros(70_000, [("x", ">f4"), ("in", [("n", "i2"), ("v", "u1", (3,))])])
+    records["x"], records["in"]["n"], records["in"]["v"] = RANDOM.normal(size=70_000), RANDOM.integers(-99, 99, 70_000), RANDOM.integers(0, 9, (70_000, 3))
+    np.save(folder / "r.npy", records)
+    x, within = json.loads(ndio("info", "--stats", "--json", folder / "r.npy"))["stats"]["fields"]
+    n, v = within["fields"]
+    for found, field in [(x, records["x"]), (n, records["in"]["n"]), (v, records["in"]["v"])]:
+        assert found["count"] == field.size and found["zero"] == (field == 0).sum(), found
+        assert np.float32(found["min"]) == field.min() and np.float32(found["max"]) == field.max(), found
+        assert np.isclose(found["mean"], field.mean(dtype="f8")) and np.isclose(found["std"], field.std(dtype="f8")), found
+
+
+def values(folder):
+    arrays = [RANDOM.normal(size=(3, 4)).astype("f4"), RANDOM.integers(-9, 9, (2, 3, 2)), np.array([[True, False]]), np.array("äö"), np.array([[], []]),
+              np.array([2**63, 2**64 - 1], ">u8"), np.asfortranarray(RANDOM.normal(size=(5, 3)))]
+    for array in arrays:
+        np.save(folder / "a.npy", array)
+        found = json.loads(ndio("show", "--json", folder / "a.npy"))
+        assert found["dtype"] == array.dtype.str and tuple(found["shape"]) == array.shape, found
+        assert (np.array(found["values"], array.dtype) == array).all() and np.shape(found["values"]) == array.shape, found
+    np.save(folder / "a.npy", RANDOM.normal(size=100) * 1000)
+    text = ndio("show", folder / "a.npy", "--precision", 3, "--width", 60)
+    assert all(len(line) <= 60 for line in text.splitlines())
+    assert np.allclose(json.loads(text), np.load(folder / "a.npy"), atol=0.0005)
+
+
 def tables(folder):
     for kind in ["f8", "f4", "i8", "u8", "?"]:
         array = (RANDOM.normal(size=(500, 7)) * 1e6).astype(kind)
@@ -59,6 +99,25 @@ def tables(folder):
         np.savetxt(folder / "s.csv", array.astype("f8"), delimiter=",", fmt="%.17g")
         ndio("convert", folder / "s.csv", folder / "s.npy")
         assert (np.load(folder / "s.npy") == np.loadtxt(folder / "s.csv", delimiter=",")).all()
+        np.savetxt(folder / "s.txt", array.astype("f8"))
+        ndio("convert", folder / "s.txt", folder / "s.npy", "--from", "csv", "--delimiter", " ")
+        assert (np.load(folder / "s.npy") == np.loadtxt(folder / "s.txt")).all()
+    numbers = RANDOM.normal(size=(50, 3)) + 1j * RANDOM.normal(size=(50, 3))
+    np.save(folder / "c.npy", numbers)
+    ndio("convert", folder / "c.npy", folder / "c.csv")
+    assert (np.loadtxt(folder / "c.csv", delimiter=",", dtype="c16") == numbers).all()
+    np.savetxt(folder / "c.txt", numbers, delimiter=",")
+    ndio("convert", folder / "c.txt", folder / "d.npy", "--from", "csv", "--dtype", ">c16")
+    assert (np.load(folder / "d.npy") == numbers).all()
+    parts = np.zeros(3, [("m", ">i2", (2, 2)), ("z", "f8", (0,)), ("in", [("t", "M8[s]"), ("s", "S4")])])
+    parts["m"], parts["in"]["t"], parts["in"]["s"] = np.arange(12).reshape(3, 2, 2), "2024-02-29T01:02:03", b"a,b"
+    np.save(folder / "p.npy", parts)
+    head, *rows = ndio("convert", folder / "p.npy", "-", "--to", "csv").splitlines()
+    assert head == "m.0.0,m.0.1,m.1.0,m.1.1,in.t,in.s", head
+    assert rows == [",".join(map(str, row["m"].flat)) + ',2024-02-29T01:02:03,"a,b"' for row in parts], rows
+    one = np.array([(1.5,), (2.5,)], [("x", "f8")])
+    np.save(folder / "o.npy", one)
+    assert ndio("convert", folder / "o.npy", "-", "--to", "csv") == "x\n1.5\n2.5\n"
     records = np.array([(1, 2.5, "a,b"), (-3, np.inf, 'q"')], [("n", "i4"), ("x", "f8"), ("t", "U5")])
     np.save(folder / "r.npy", records)
     assert ndio("convert", folder / "r.npy", "-", "--to", "csv") == 'n,x,t\n1,2.5,"a,b"\n-3,inf,"q"""\n'
@@ -69,10 +128,10 @@ def changes(folder):
     for order in "CF":
         np.save(folder / "a.npy", np.asarray(array, order=order))
         for axis in range(3):
-            ndio("split", folder / "a.npy", "--axis", axis, "--parts", 3, "-o", folder / "parts")
+            ndio("split", folder / "a.npy", "--axis", axis, "--parts", 3, "-o", folder / "parts", "--force")
             parts = [folder / "parts" / f"a-{number}.npy" for number in range(3)]
             loaded = [np.load(part) for part in parts]
-            assert (np.concatenate(loaded, axis) == array).all()
+            assert all((one == two).all() and one.shape == two.shape for one, two in zip(loaded, np.array_split(array, 3, axis)))
             ndio("cat", *parts, "-o", folder / "b.npy", "--axis", axis)
             ndio("diff", folder / "a.npy", folder / "b.npy")
             ndio("stack", folder / "a.npy", folder / "b.npy", "-o", folder / "c.npy", "--axis", axis)
@@ -97,6 +156,8 @@ def changes(folder):
 
 with tempfile.TemporaryDirectory() as made:
     stats(pathlib.Path(made))
+    other_stats(pathlib.Path(made))
+    values(pathlib.Path(made))
     tables(pathlib.Path(made))
     changes(pathlib.Path(made))
 print("ndio and NumPy agree")

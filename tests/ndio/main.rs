@@ -110,6 +110,36 @@ fn the_readme_is_true() {
     }
 }
 
+/// What `ndio help VERB` shows as examples can be done, one after another, with an array and an archive.
+#[test]
+fn the_examples_of_the_help_work() {
+    let text = |arguments: &[&str]| {
+        let done = Command::new(PROGRAM).args(arguments).output().unwrap();
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let list = text(&["--help"]);
+    let (_, verbs) = list.split_once("Commands:\n").unwrap();
+    let (verbs, _) = verbs.split_once("\n\n").unwrap();
+    let names = verbs.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let mut count = 0;
+    let mut session = String::from(
+        "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv && cp x.npy y.npy && ndio pack a.npz x.npy\n",
+    );
+    for verb in names.map(|line| line.split_whitespace().next().unwrap()) {
+        let help = text(&["help", verb]);
+        let Some((_, examples)) = help.split_once("Example") else {
+            assert!(["completions", "man", "help"].contains(&verb), "{verb} has no example");
+            continue;
+        };
+        for example in examples.lines().filter_map(|line| line.strip_prefix("  ndio ")) {
+            count += 1;
+            session += &format!("$ (ndio {example}) > out\n");
+        }
+    }
+    assert!(count >= 26, "{count}");
+    assert_eq!(play(&session), session);
+}
+
 /// Every session is played by one of the tests above.
 #[test]
 fn no_session_is_forgotten() {

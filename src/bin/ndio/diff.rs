@@ -20,6 +20,7 @@ use super::source::{Choice, Source};
 
 /// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
+#[command(after_help = "Examples:\n  ndio diff x.npy y.npy --rtol 1e-6 --ignore-dtype\n  ndio diff a.npz a.npz")]
 pub(crate) struct Arguments {
     /// Numbers may differ by this part of the second
     #[arg(long, default_value_t = 0.0, value_name = "PART")]

@@ -23,6 +23,9 @@ use super::{Failure, at, is_closed, told};
 
 /// Show what files are: type, shape, order, sizes, members
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio info x.npy a.npz\n  ndio info --stats x.npy\n  ndio info --json x.npy"
+)]
 pub(crate) struct Arguments {
     /// As JSON, one line a file
     #[arg(long)]

@@ -32,6 +32,7 @@ pub(crate) struct Files {
 
 /// Cut a file along an axis into files of the same name with numbers
 #[derive(Args)]
+#[command(after_help = "Example:\n  ndio split x.npy --parts 2 -o parts")]
 pub(crate) struct Split {
     /// The axis; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
@@ -107,7 +108,9 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         (Some(0), _) | (_, Some(0)) => return Err("there are no parts of size 0, nor 0 of them".into()),
         (Some(parts), _) if parts > 1 << 20 => return Err(format!("{parts} files are too many").into()),
         (Some(parts), _) => {
-            (1..=parts).map(|part| (part as u128 * length as u128 / parts as u128) as usize).collect()
+            // As NumPy's `array_split`: the first ones have one more.
+            let (size, longer) = (length / parts, length % parts);
+            (1..=parts).map(|part| part * size + part.min(longer)).collect()
         }
         (None, size) => {
             let size = size.unwrap_or(1);

@@ -33,9 +33,17 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use failure::{Failure, at, is_closed, told};
 
+/// As `diff` has them.
+const EXIT_CODES: &str = "A file may be - for standard input, or a pipe. ndio help VERB has examples.
+
+Exit codes:
+  0  done; the files are equal, sound, whole
+  1  diff: they differ; verify: one is not sound; info: one is cut
+  2  it could not be done, or not be read";
+
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
 #[derive(Parser)]
-#[command(name = "ndio", version)]
+#[command(name = "ndio", version, after_help = EXIT_CODES)]
 struct Program {
     #[command(subcommand)]
     verb: Verb,
@@ -49,8 +57,10 @@ enum Verb {
     Show(show::Arguments),
     Convert(convert::Arguments),
     /// Put NPY files one behind the other, along an axis that they have
+    #[command(after_help = "Example:\n  ndio cat x.npy x.npy --axis 1 -o wide.npy")]
     Cat(join::Files),
     /// Put NPY files of one shape one behind the other, along a new axis
+    #[command(after_help = "Example:\n  ndio stack x.npy x.npy -o both.npy")]
     Stack(join::Files),
     Split(join::Split),
     Pack(pack::Pack),
@@ -59,6 +69,8 @@ enum Verb {
     Plot(plot::Arguments),
     Verify(verify::Arguments),
     Query(query::Arguments),
+    // The form that oracles compare, which few want.
+    #[command(hide = true)]
     Json(exact::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),

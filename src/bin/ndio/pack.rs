@@ -18,6 +18,7 @@ use super::source::refuse_several;
 
 /// Make an archive of NPY files, which are its members by their names
 #[derive(Args)]
+#[command(after_help = "Example:\n  ndio pack all.npz x.npy other=y.npy --deflate")]
 pub(crate) struct Pack {
     /// Deflate the members
     #[arg(long, short)]
@@ -31,6 +32,7 @@ pub(crate) struct Pack {
 
 /// Make files of the members of an archive
 #[derive(Args)]
+#[command(after_help = "Examples:\n  ndio unpack a.npz -o members\n  ndio unpack a.npz x -o members --force")]
 pub(crate) struct Unpack {
     /// The folder that they go to
     #[arg(long, short, default_value = ".")]

@@ -15,6 +15,7 @@ use super::{Failure, at};
 
 /// Print a header as YAML, as RA's own query does
 #[derive(Args)]
+#[command(after_help = "Example:\n  ndio query x.npy")]
 pub(crate) struct Arguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,

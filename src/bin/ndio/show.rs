@@ -14,6 +14,9 @@ use super::source::{Choice, Source};
 
 /// Print the values of an array; of an NPY file that has several, of each
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio show x.npy\n  ndio show x.npy --slice '0, ::2' --precision 3\n  ndio show a.npz --member x\n  ndio show - --json < x.npy"
+)]
 pub(crate) struct Arguments {
     /// All elements, however many
     #[arg(long)]

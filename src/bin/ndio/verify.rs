@@ -16,6 +16,7 @@ use super::{Failure, at, told};
 
 /// Check files: structure, length, checksums, bools and text
 #[derive(Args)]
+#[command(after_help = "Example:\n  ndio verify x.npy a.npz")]
 pub(crate) struct Arguments {
     /// Accept Python objects that this class or function makes, of those that are not known to make plain data: 'fractions.Fraction'
     #[arg(long, value_name = "MODULE.NAME")]

@@ -18,6 +18,9 @@ use super::super::source::Choice;
 
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy y.npy --order fortran --dtype f4\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6"
+)]
 pub(crate) struct Arguments {
     /// The order of the elements
     #[arg(long, value_enum)]

@@ -21,6 +21,9 @@ use plane::Plane;
 
 /// Draw an array: a picture of two axes, a line of one or of each of a few columns, a histogram of anything. Without --slice, of more axes the middle is drawn
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio plot x.npy\n  ndio plot x.npy --histogram\n  ndio plot x.npy -o x.png"
+)]
 pub(crate) struct Arguments {
     /// How often which numbers occur
     #[arg(long)]
