@@ -1,14 +1,16 @@
 //! The program `ndio` against NumPy in a new Python process: `cargo build --release --features cli`, then `cargo bench -p
 //! ndarray-io-benches --bench ndio`.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use ndarray::{Array1, Array2};
 use ndarray_io::{NpzWriter, write_npy};
-use ndarray_io_benches::{Race, print_head, timed};
+use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
 const ROUNDS: usize = 11;
 
@@ -101,5 +103,36 @@ fn main() {
             numpy(&format!("np.save({out:?}, np.asfortranarray(np.load({name:?}, mmap_mode='r')))"))
         })
         .run(3);
+    tables(&folder, &ndio);
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// 8 million numbers as text. Of the others, the time of the call alone is taken, without the start of Python.
+fn tables(folder: &Path, ndio: &dyn Fn(&[&str]) -> Duration) {
+    let python = RefCell::new(NumPy::start().expect("NumPy is what is compared with: PYTHON names it"));
+    let ask = |work: &str| python.borrow_mut().time(work, 1);
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    for (kind, make, format) in [
+        ("f8", "np.random.default_rng(0).standard_normal((1000000, 8))", "%.18e"),
+        ("i8", "np.random.default_rng(0).integers(-10**6, 10**6, (1000000, 8))", "%d"),
+    ] {
+        let (array, ours, theirs, back) = (path("t.npy"), path("t.csv"), path("s.csv"), path("u.npy"));
+        ask(&format!("let table = {make}; np.save({array:?}, table)"));
+        ask("let import importlib.util as find; polars = find.find_spec('polars') and __import__('polars')");
+        ask("let frame = polars and polars.DataFrame(table)");
+        Race::new(&format!("8 million of {kind} to CSV"))
+            .runner("ndio convert", || ndio(&["convert", &array, &ours]))
+            .runner("np.savetxt", || {
+                ask(&format!("np.savetxt({theirs:?}, table, delimiter=',', fmt={format:?})"))
+            })
+            .runner("polars, if it is there", || ask(&format!("polars and frame.write_csv({theirs:?})")))
+            .run(3);
+        Race::new(&format!("8 million of {kind} from CSV"))
+            .runner("ndio convert", || ndio(&["convert", &ours, &back, "--dtype", kind]))
+            .runner("np.loadtxt", || ask(&format!("np.loadtxt({ours:?}, delimiter=',', dtype={kind:?})")))
+            .runner("polars, if it is there", || {
+                ask(&format!("polars and polars.read_csv({ours:?}, has_header=False).to_numpy()"))
+            })
+            .run(3);
+    }
 }

@@ -12,7 +12,8 @@ use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions};
 
 use super::Failure;
 use super::blocks::in_order;
-use super::failure::escaped;
+use super::failure::{escaped, told};
+use super::in_turn::in_turn;
 use super::input::shown;
 use super::open::{Format, format_of};
 use super::progress::Progress;
@@ -20,7 +21,9 @@ use super::source::{Choice, Source};
 
 /// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
-#[command(after_help = "Examples:\n  ndio diff x.npy y.npy --rtol 1e-6 --ignore-dtype\n  ndio diff a.npz a.npz")]
+#[command(
+    after_help = "Examples:\n  ndio diff x.npy y.npy --rtol 1e-6 --ignore-dtype\n  ndio diff a.npz a.npz"
+)]
 pub(crate) struct Arguments {
     /// Numbers may differ by this part of the second
     #[arg(long, default_value_t = 0.0, value_name = "PART")]
@@ -166,18 +169,27 @@ fn arrays(
         return Ok(false);
     }
     /// Of both files.
-    const BLOCK: usize = 4 << 20;
+    const BLOCK: usize = 1 << 20;
     let mut found = Found::default();
     let wide = if a.item_size() < b.item_size() { two } else { one };
     let all_bytes = (wide.len() * wide.dtype().item_size()) as u64;
     let mut progress = Progress::new();
     // As they lie, if both lie so; else as they are counted.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
-    for (slice, first) in wide.blocks(order, BLOCK) {
-        let (one, two) = (one.slice(&slice)?, two.slice(&slice)?);
-        compare(&one, &two, &first, arguments, &mut found)?;
-        progress.add(one.bytes().len().max(two.bytes().len()) as u64, all_bytes);
-    }
+    let mut blocks = wide.blocks(order, BLOCK);
+    in_turn(
+        &mut found,
+        |_| Ok(blocks.next()),
+        |(slice, first)| read_both(one, two, &slice, first, arguments).map_err(|failure| told(&failure)),
+        |found, read| {
+            let (bytes, differing) = read?;
+            progress.add(bytes, all_bytes);
+            match differing {
+                Some(Both { one, two, first }) => compare(&one, &two, &first, arguments, found),
+                None => Ok(()),
+            }
+        },
+    )?;
     drop(progress);
     if found.differing == 0 {
         return Ok(!has_other_dtype || arguments.ignore_dtype);
@@ -223,6 +235,32 @@ fn are_comparable(a: &DType, b: &DType) -> bool {
     }
 }
 
+/// A block of each array, and where its first element is.
+struct Both {
+    one: DynArray,
+    two: DynArray,
+    first: Vec<usize>,
+}
+
+/// Reads a block of each. How many bytes it has, and both if they are not the same.
+fn read_both(
+    one: &Source,
+    two: &Source,
+    slice: &[SliceInfoElem],
+    first: Vec<usize>,
+    arguments: &Arguments,
+) -> Result<(u64, Option<Both>), Failure> {
+    let (one, two) = (one.slice(slice)?, two.slice(slice)?);
+    let bytes = one.bytes().len().max(two.bytes().len()) as u64;
+    // Equal bytes are equal numbers, but for NaN if that matters.
+    let has_same_bytes = one.objects().is_none()
+        && one.dtype() == two.dtype()
+        && one.order() == two.order()
+        && one.bytes() == two.bytes();
+    let is_equal = has_same_bytes && !arguments.strict_nan;
+    Ok((bytes, (!is_equal).then_some(Both { one, two, first })))
+}
+
 /// Compares a block of each, whose first element is at this place.
 fn compare(
     one: &DynArray,
@@ -231,14 +269,6 @@ fn compare(
     arguments: &Arguments,
     found: &mut Found,
 ) -> Result<(), Failure> {
-    // Equal bytes are equal numbers, but for NaN if that matters.
-    let has_same_bytes = one.objects().is_none()
-        && one.dtype() == two.dtype()
-        && one.order() == two.order()
-        && one.bytes() == two.bytes();
-    if has_same_bytes && !arguments.strict_nan {
-        return Ok(());
-    }
     let mut block = Block { first, shape: one.shape(), differs: vec![false; one.len()], arguments, found };
     block.compare(one, two)?;
     let Block { differs, .. } = block;
