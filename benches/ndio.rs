@@ -120,14 +120,14 @@ fn tables(folder: &Path, ndio: &dyn Fn(&[&str]) -> Duration) {
         ask(&format!("let table = {make}; np.save({array:?}, table)"));
         ask("let import importlib.util as find; polars = find.find_spec('polars') and __import__('polars')");
         ask("let frame = polars and polars.DataFrame(table)");
-        Race::new(&format!("8 million of {kind} to CSV"))
+        Race::new(format!("8 million of {kind} to CSV"))
             .runner("ndio convert", || ndio(&["convert", &array, &ours]))
             .runner("np.savetxt", || {
                 ask(&format!("np.savetxt({theirs:?}, table, delimiter=',', fmt={format:?})"))
             })
             .runner("polars, if it is there", || ask(&format!("polars and frame.write_csv({theirs:?})")))
             .run(3);
-        Race::new(&format!("8 million of {kind} from CSV"))
+        Race::new(format!("8 million of {kind} from CSV"))
             .runner("ndio convert", || ndio(&["convert", &ours, &back, "--dtype", kind]))
             .runner("np.loadtxt", || ask(&format!("np.loadtxt({ours:?}, delimiter=',', dtype={kind:?})")))
             .runner("polars, if it is there", || {

@@ -139,6 +139,7 @@ impl fmt::Display for Shape {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_pointer_width = "64")]
     use super::Shape;
 
     #[cfg(target_pointer_width = "64")] // elsewhere no shape is as large as a file may be

@@ -152,7 +152,9 @@ fn memory_is_in_proportion() {
     drop(array);
 
     // What a header promises and the source does not keep.
-    for elements in ["(268435456,)", "(68719476736,)", "(1000000, 1000000)"] {
+    // Elsewhere than on 64 bits a header of the larger ones alone is an error.
+    let elements = ["(268435456,)", "(68719476736,)", "(1000000, 1000000)"];
+    for elements in &elements[..if usize::BITS == 64 { 3 } else { 1 }] {
         for (left, most) in [(0, 2 * MIB), (MIB + 1, 70 * MIB), (3 * MIB, 200 * MIB)] {
             let stream = Stream { head: head("<f8", elements), left };
             let (_, largest, read) = measured(|| ArrayD::<f64>::read_npy(stream));

@@ -1,6 +1,6 @@
 //! Arrays that become one: where in it each of them goes.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::element::{Change, change};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
 use crate::header::Header;
 use crate::io::ArrayFormat;
-use crate::io::change::{is_same, unnamed};
+use crate::io::change::{FileId, id_of, unnamed};
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
@@ -35,7 +35,7 @@ pub(super) struct Inputs {
     headers: Vec<Header>,
     sources: Vec<Box<dyn Input>>,
     /// Of the files, what they are, and how many bytes follow their arrays.
-    files: Vec<(Metadata, Option<u64>)>,
+    files: Vec<(Option<FileId>, Option<u64>)>,
 }
 
 /// Is given the bytes of an array.
@@ -122,7 +122,7 @@ impl Inputs {
     fn add<F: ArrayFormat>(&mut self, file: ArrayFile<F>) -> Result<()> {
         file.check_complete()?;
         self.headers.push(file.header().clone());
-        self.files.push((file.metadata()?, file.trailing_len()?));
+        self.files.push((file.id()?, file.trailing_len()?));
         self.sources.push(Box::new(file));
         Ok(())
     }
@@ -134,9 +134,9 @@ impl Inputs {
 
     /// An error if one of the files is the target and has rows that an append has left uncounted: they would be lost with it.
     pub(super) fn refuse_uncounted_rows(&self, target: &File) -> Result<()> {
-        let target = target.metadata()?;
+        let target = id_of(target)?;
         for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
-            if let (true, Some(bytes @ 1..)) = (is_same(&target, file), *trailing) {
+            if let (true, Some(bytes @ 1..)) = (target == *file, *trailing) {
                 let rows = bytes.checked_div(header.row_bytes()).unwrap_or(0);
                 return Err(source.named(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
             }

@@ -306,7 +306,7 @@ fn join_npy<P: AsRef<Path>>(
     }
     let header = inputs.header(along, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version())?;
-    write_file(to, locked.as_ref(), &inputs, along, (&header, &head), &mut conversion)
+    write_file(to, locked, inputs, along, (&header, &head), &mut conversion)
 }
 
 /// Makes an RA file out of an NPY file, of any size. The axes stay as they are, in RA's order; with
@@ -357,7 +357,7 @@ where
     let heads = (&header, &head[..]);
     if let Some(target) = &locked {
         inputs.refuse_uncounted_rows(target)?;
-        return write_file(to, locked.as_ref(), &inputs, Along::Alone, heads, &mut conversion);
+        return write_file(to, locked, inputs, Along::Alone, heads, &mut conversion);
     }
     let options = conversion.write.clone();
     let write = |to: &File, _: &[u8]| inputs.write(to, Along::Alone, heads, &mut conversion);
@@ -410,22 +410,27 @@ where
     };
     let header = inputs.header(Along::Alone, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
-    write_file(to, locked.as_ref(), &inputs, Along::Alone, (&header, &head), &mut conversion)
+    drop(reader);
+    write_file(to, locked, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
 /// Puts a new file in its place, of which the old one may have been read.
 fn write_file(
     to: &Path,
-    locked: Option<&Locked>,
-    inputs: &Inputs,
+    locked: Option<Locked>,
+    inputs: Inputs,
     along: Along,
     heads: (&Header, &[u8]),
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
     let options = conversion.write.clone();
-    let write = |file: &File| inputs.write(file, along, heads, conversion);
+    // The inputs are closed when they have been read.
+    let write = move |file: &File| {
+        let inputs = inputs;
+        inputs.write(file, along, heads, conversion)
+    };
     let put = match locked {
-        Some(old) => change::replace_locked(to, old, &options, write),
+        Some(old) => change::replace_locked(to, old, &options, |_, file| write(file)),
         None => change::replace(to, &options, write),
     };
     put.map_err(|error| error.at_path(to))

@@ -11,7 +11,7 @@ use super::*;
 const WRITTEN: &[(&str, &str)] = &[
     ("NumPy 2.4", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }                     \n"),
     ("NumPy 1.0", "{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 4L)}           \n"),
-    ("NumPy, Python 2", "{'descr': '<i8', 'fortran_order': False, 'shape': (12884901888L,), } \n"),
+    ("NumPy, Python 2", "{'descr': '<i8', 'fortran_order': False, 'shape': (1288490188L,), } \n"),
     ("ndarray-npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4)}      \n"),
     ("ndarray-npy, one axis", "{'descr': '<f8', 'fortran_order': True, 'shape': (3,)}\n"),
     (

@@ -145,9 +145,9 @@ impl<'a> NpzUpdate<'a> {
     /// file is locked or cannot be replaced.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added, names: _ } = self;
-        let write = |mut file: &File| {
+        let write = |old: &File, mut file: &File| {
             // What another program has put before the archive stays there.
-            let mut before: &File = &old;
+            let mut before = old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with_options(file, &options);
@@ -157,19 +157,19 @@ impl<'a> NpzUpdate<'a> {
                 match changes.get(&index) {
                     Some(None) => {}
                     Some(Some(array)) => npz.add_member(member.name.clone(), *array, &options)?,
-                    None => copy(&mut npz, &old, member).map_err(|error| error.at_member(&member.name))?,
+                    None => copy(&mut npz, old, member).map_err(|error| error.at_member(&member.name))?,
                 }
             }
             for (name, array) in added {
                 npz.add(name, array, &options)?;
             }
             // Where there are no locks, another program may have changed the archive since it was opened.
-            match Archive::load(&mut Place::File(&old)) {
+            match Archive::load(&mut Place::File(old)) {
                 Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
                 _ => Err(ErrorKind::Locked.into()),
             }
         };
-        change::replace_locked(&path, &old, options.get_write(), write).map_err(|error| error.at_path(&path))
+        change::replace_locked(&path, old, options.get_write(), write).map_err(|error| error.at_path(&path))
     }
 }
 

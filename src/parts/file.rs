@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
-use crate::io::change::Locked;
+use crate::io::change::{FileId, Locked, id_of};
 use crate::io::{self, ArrayFormat, FromPayload, Npy, Payload, PayloadRef, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
@@ -305,8 +305,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(self.file_len()?.checked_sub(array))
     }
 
-    pub(crate) fn metadata(&self) -> Result<std::fs::Metadata> {
-        Ok(self.file.metadata()?)
+    pub(crate) fn id(&self) -> Result<Option<FileId>> {
+        Ok(id_of(&self.file)?)
     }
 
     /// Reads all of it.

@@ -229,10 +229,10 @@ fn indices_are_taken_as_ndarray_selects_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
     let array = Array3::from_shape_fn((70, 11, 90), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
-    let mut state = 1usize;
+    let mut state = 1u64;
     let mut below = |end: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % end
+        (state >> 33) as usize % end
     };
     for order in [Order::C, Order::Fortran] {
         write_npy_with(&path, &array, &WriteOptions::new().order(order).byte_order(ByteOrder::Big)).unwrap();

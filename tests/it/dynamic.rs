@@ -183,10 +183,11 @@ fn no_file_takes_for_ever_to_show() {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
         DynArray::read_npy(&crate::support::file(&header, &[])[..]).unwrap()
     };
-    let many = claim("'|V0'", &format!("({})", "2, ".repeat(62)));
+    let long = 1usize << (usize::BITS - 2);
+    let many = claim("'|V0'", &format!("({})", "2, ".repeat(usize::BITS as usize - 2)));
     assert!(many.to_string().len() < 1_000_000 && many.to_string().contains('…'));
-    assert!(claim("'|V0'", "(1099511627776,)").to_string().len() < 100);
-    assert_eq!(claim("'<f8'", "(1099511627776, 0)").to_string(), "[]");
+    assert!(claim("'|V0'", &format!("({long},)")).to_string().len() < 100);
+    assert_eq!(claim("'<f8'", &format!("({long}, 0)")).to_string(), "[]");
     let field = claim("[('a', [], (2147483647, 1000))]", "(3,)").field("a").unwrap();
     assert_eq!(field.shape(), [3, 2_147_483_647, 1000]);
 }

@@ -38,7 +38,8 @@ fn messages_say_what_was_found_and_what_to_do() {
         (file(&header("'<f4'", "(np.int64(1),)"), &[0; 4]), &["numpy issue 28334", "at byte 63"]),
         (
             file(&header("'<f4'", "(1099511627776, 1099511627776)"), &[]),
-            &["(1099511627776, 1099511627776)", "'<f4'"],
+            // Where one of its axes alone is too long, that is said.
+            if usize::BITS == 64 { &["(1099511627776, 1099511627776)", "'<f4'"] } else { &["1099511627776"] },
         ),
         (file(&header("'<f4'", "(1, 2)").replace("{", "{'x': 1, "), &[]), &["besides 'descr'", "at byte 13"]),
         (file(&header("[('a', '<f4'), ('a', '<f4')]", "(1,)"), &[0; 8]), &["field name 'a'", "twice"]),
@@ -175,7 +176,10 @@ fn views_say_what_to_do_instead() {
     shifted.extend(&bytes);
     let shifted = Aligned::new(&shifted);
     let error = ArrayView1::<f64>::view_npy(&shifted[1..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Misaligned { wanted: 8, off_by: 1, .. }), "{error:?}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Misaligned { wanted, off_by: 1, .. } if *wanted == align_of::<f64>()),
+        "{error:?}"
+    );
     assert!(error.is_mismatch());
 
     let mut foreign = Vec::new();

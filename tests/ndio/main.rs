@@ -69,6 +69,9 @@ macro_rules! sessions {
 
 sessions!(info password show verify convert tables diff join pack query json plot hostile manual streams);
 
+#[cfg(target_pointer_width = "64")]
+sessions!(verify_ra);
+
 /// A signal ends the program while it waits for its input, and with it what it has written so far.
 #[test]
 fn nothing_is_left_by_an_interrupted_run() {
@@ -147,5 +150,5 @@ fn no_session_is_forgotten() {
     let sessions = fs::read_dir(folder).unwrap().filter(|entry| {
         entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "console")
     });
-    assert_eq!(sessions.count(), 15);
+    assert_eq!(sessions.count(), 16);
 }

@@ -172,7 +172,7 @@ fn arrays(
     const BLOCK: usize = 1 << 20;
     let mut found = Found::default();
     let wide = if a.item_size() < b.item_size() { two } else { one };
-    let all_bytes = (wide.len() * wide.dtype().item_size()) as u64;
+    let all_bytes = wide.byte_len();
     let mut progress = Progress::new();
     // As they lie, if both lie so; else as they are counted.
     let order = if one.order() == two.order() { one.order() } else { Order::C };

@@ -127,7 +127,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     if !arguments.force {
         (0..ends.len()).try_for_each(|number| refuse_old(&path_of(number, digits), "--force"))?;
     }
-    let all = (source.len() * source.dtype().item_size()) as u64;
+    let all = source.byte_len();
     let mut progress = Progress::new();
     let mut from = 0;
     for (number, end) in ends.into_iter().enumerate() {

@@ -20,7 +20,7 @@ pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> R
         return Err("Python objects have no bytes of their own".into());
     }
     let order = order.unwrap_or(source.order());
-    let all = (source.len() * source.dtype().item_size()) as u64;
+    let all = source.byte_len();
     let mut progress = Progress::new();
     for (slice, _) in source.blocks(order, BLOCK) {
         let array = source.slice(&slice)?;

@@ -109,7 +109,7 @@ impl Source {
     /// This array, if going through its elements comes to an end.
     pub(crate) fn to_be_read(self, path: &Path) -> Result<Self, Failure> {
         /// Of elements without a byte a small file may promise any number.
-        const MOST: usize = 1 << 20;
+        const MOST: u64 = 1 << 20;
         match self.dtype().item_size() == 0 && self.len() > MOST {
             true => Err(format!("{}: it has {} elements that take no bytes", shown(path), self.len()).into()),
             false => Ok(self),
@@ -183,10 +183,18 @@ impl Source {
         }
     }
 
-    /// The number of elements, which is that of an array that has been opened: it does not overflow.
-    pub(crate) fn len(&self) -> usize {
+    /// The number of elements. A file may have more than this machine can address.
+    pub(crate) fn len(&self) -> u64 {
         // The axes of an empty array may be endless.
-        if self.shape().contains(&0) { 0 } else { self.shape().iter().product() }
+        if self.shape().contains(&0) {
+            return 0;
+        }
+        self.shape().iter().fold(1, |all: u64, length| all.saturating_mul(*length as u64))
+    }
+
+    /// How many bytes they take.
+    pub(crate) fn byte_len(&self) -> u64 {
+        self.len().saturating_mul(self.dtype().item_size() as u64)
     }
 
     /// The slice that is the whole array.

@@ -107,7 +107,7 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {
         return Ok(());
     }
-    let all = (source.len() * source.dtype().item_size()) as u64;
+    let all = source.byte_len();
     let mut progress = Progress::new();
     let mut done = 0;
     for (slice, _) in source.blocks(source.order(), BLOCK) {

@@ -190,23 +190,11 @@ pub(super) fn open_locked_with(
 
 /// Whether a path leads to an open file, links followed.
 pub(crate) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
-    match std::fs::metadata(path) {
-        Ok(found) => Ok(is_same(&found, &file.metadata()?)),
+    match system::id_at(path) {
+        Ok(found) => Ok(found == system::id_of(file)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Whether two files are one. Where the system does not tell, they are taken to be the same.
-#[cfg(unix)]
-pub(crate) fn is_same(one: &std::fs::Metadata, two: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (two.dev(), two.ino())
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
-    true
 }
 
 /// Whether an appender or an update has the file.

@@ -24,9 +24,9 @@ use std::time::Duration;
 use draft::Draft;
 #[cfg(feature = "mmap")]
 pub(crate) use lock::leads_to;
-pub(crate) use lock::{Locked, Purpose, is_being_changed, is_same, open_locked, with_header_lock};
+pub(crate) use lock::{Locked, Purpose, is_being_changed, open_locked, with_header_lock};
 use system::Folder;
-pub(crate) use system::Mode;
+pub(crate) use system::{FileId, Mode, id_of};
 use target::Place;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -41,18 +41,22 @@ pub(crate) fn replace(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    place(path, options, None, &mut |file| write.take().map_or(Ok(()), |write| write(file)))
+    place(path, options, None, &mut |_, file| write.take().map_or(Ok(()), |write| write(file)))
 }
 
-/// The same for a caller who has read the old file, and has had it locked since before that.
+/// The same for a caller who has had the old file locked since before it was read. `write` gets it and the new one. Handles of the old
+/// one that `write` owns are closed when it returns: some systems do not put another file in the place of one that is open.
 pub(crate) fn replace_locked(
     path: &Path,
-    old: &File,
+    old: Locked,
     options: &WriteOptions,
-    write: impl FnOnce(&File) -> Result<()>,
+    write: impl FnOnce(&File, &File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    place(path, options, Some(old), &mut |file| write.take().map_or(Ok(()), |write| write(file)))
+    place(path, options, Some(old), &mut |old, file| match (old, write.take()) {
+        (Some(old), Some(write)) => write(old, file),
+        _ => Ok(()),
+    })
 }
 
 /// The same for a caller who wants to know what is in the old file: `look` reads it under the lock that is held until the new one
@@ -68,7 +72,7 @@ pub(crate) fn replace_after_look(
     const MOST: usize = 100;
     if options.get_in_place() {
         // The old content is still in the file, which is locked by now.
-        return place(path, options, None, &mut |mut file| {
+        return place(path, options, None, &mut |_, mut file| {
             if !file.metadata()?.is_file() {
                 return write(file, &[]);
             }
@@ -89,7 +93,7 @@ pub(crate) fn replace_after_look(
                     old => {
                         let old = old?;
                         let found = look(Ok(&old))?;
-                        return place(path, options, Some(&old), &mut |file| write(file, &found));
+                        return place(path, options, Some(old), &mut |_, file| write(file, &found));
                     }
                 }
             }
@@ -100,24 +104,22 @@ pub(crate) fn replace_after_look(
                 }
             }
             // A pipe, a descriptor, a link without a target: nothing follows an array there.
-            _ => return place(path, options, None, &mut |file| write(file, &[])),
+            _ => return place(path, options, None, &mut |_, file| write(file, &[])),
         }
     }
     Err(ErrorKind::Locked.into())
 }
 
+/// Writes a new file; gets the old one if that is locked.
+type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
+
 /// Compiled once, and not for each type of array. `write` is called once.
-fn place(
-    path: &Path,
-    options: &WriteOptions,
-    locked: Option<&File>,
-    write: &mut dyn FnMut(&File) -> Result<()>,
-) -> Result<()> {
+fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write: WriteNew<'_>) -> Result<()> {
     let target = match target::follow_links(path)? {
         Place::File(target) => target,
         Place::Open(_) if locked.is_some() => return Err(not_itself()),
         Place::Open(file) => {
-            write(&file)?;
+            write(None, &file)?;
             return sync_file(&file, options);
         }
     };
@@ -132,7 +134,7 @@ fn place(
         }
         // A pipe, a terminal: it cannot be truncated or replaced.
         let file = OpenOptions::new().write(true).open(&target)?;
-        write(&file)?;
+        write(None, &file)?;
         return sync_file(&file, options);
     }
     if options.get_in_place() {
@@ -140,7 +142,7 @@ fn place(
     }
     let (folder, name) = draft::split(&target)?;
     let mut old = if old.is_some() { open_old(&folder, &name)? } else { None };
-    if let (Some(old), None) = (&old, locked) {
+    if let (Some(old), None) = (&old, &locked) {
         lock::refuse_early(old, options.get_wait_for_lock())?; // before much is written
     }
     let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
@@ -155,7 +157,7 @@ fn place(
         if let Some(old) = &old {
             target::inherit(old, &draft.file)?;
         }
-        write(&draft.file)?;
+        write(locked.as_deref(), &draft.file)?;
         if options.get_sync() {
             draft.sync()?;
         }
@@ -173,12 +175,18 @@ fn place(
             };
             // The lock is held for the renaming alone: what takes longer comes before it.
             draft.prepare(&folder, options.get_sync())?;
-            let lock = match locked {
+            let lock = match &locked {
                 None => Some(lock::lock_for_replacing(file, options.get_wait_for_lock())?),
                 Some(_) => None,
             };
-            if folder.names(&name, locked.unwrap_or(file))? {
+            if folder.names(&name, locked.as_deref().unwrap_or(file))? {
                 target::inherit(file, &draft.file)?; // it may have been changed since
+                // Elsewhere the lock is held until the new file is in place. Windows does not put a file in the place of one that is
+                // open, on all of its file systems: the handles go first, and with them the lock.
+                if cfg!(windows) {
+                    drop(lock);
+                    (old, locked) = (None, None);
+                }
                 return draft.replace(&folder, &name).map_err(refused);
             }
             if locked.is_some() {
@@ -250,14 +258,9 @@ pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
 
 /// Writes over an old file, and truncates it only after what has been written: a call that fails before it writes changes
 /// nothing. The file is opened for reading, too, since it may be mapped.
-fn overwrite(
-    target: &Path,
-    options: &WriteOptions,
-    is_new: bool,
-    write: &mut dyn FnMut(&File) -> Result<()>,
-) -> Result<()> {
+fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNew<'_>) -> Result<()> {
     let file = open_in_place(target, options)?;
-    if let Err(error) = write(&file) {
+    if let Err(error) = write(None, &file) {
         if is_new && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             let _ = fs::remove_file(target);
         }
@@ -287,9 +290,12 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     inputs: &[P],
     options: &WriteOptions,
 ) -> Result<Option<Locked>> {
-    let Ok(target) = fs::metadata(path) else { return Ok(None) }; // no file yet, or one that will tell
-    let is_input = target.is_file()
-        && inputs.iter().any(|input| fs::metadata(input).is_ok_and(|input| is_same_file(&target, &input)));
+    // No file yet, or one that will tell.
+    let Ok(target) = fs::metadata(path) else { return Ok(None) };
+    let is_input = target.is_file() && {
+        let id = system::id_at(path)?;
+        inputs.iter().any(|input| system::id_at(input.as_ref()).is_ok_and(|input| input == id))
+    };
     match (is_input, options.get_in_place()) {
         (false, _) => Ok(None),
         (true, true) => {
@@ -299,17 +305,6 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
         }
         (true, false) => open_locked(path, Purpose::Change, options.get_wait_for_lock()).map(Some),
     }
-}
-
-#[cfg(unix)]
-fn is_same_file(one: &fs::Metadata, two: &fs::Metadata) -> bool {
-    is_same(one, two)
-}
-
-/// Where the system does not tell one file from another, equal lengths are enough to be careful.
-#[cfg(not(unix))]
-fn is_same_file(one: &fs::Metadata, two: &fs::Metadata) -> bool {
-    one.len() == two.len() && one.modified().ok() == two.modified().ok()
 }
 
 /// Syncs what was written to, if that is asked for and means anything: a pipe has nothing to sync.

@@ -65,15 +65,20 @@ mod linux {
 
     use super::*;
 
+    /// The structure whose places have 64 bits: these locks know no other, and the plain one of glibc has 32 on machines of 32 bits.
+    #[cfg(target_env = "gnu")]
+    type Flock = libc::flock64;
+    #[cfg(not(target_env = "gnu"))]
+    type Flock = libc::flock;
+
     /// A lock of the open file, which goes with its last handle and not with the process.
-    fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result<libc::flock> {
+    fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result<Flock> {
         let (start, len) = region.range();
         // SAFETY: the structure is nothing but numbers, for which zero is valid.
-        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        let mut lock: Flock = unsafe { std::mem::zeroed() };
         lock.l_type = kind as libc::c_short;
         lock.l_whence = libc::SEEK_SET as libc::c_short;
-        lock.l_start = start as libc::off_t;
-        lock.l_len = len as libc::off_t;
+        (lock.l_start, lock.l_len) = (start, len);
         loop {
             // SAFETY: the descriptor is open as long as the file is borrowed, and the structure lives until the call returns.
             let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
@@ -397,10 +402,47 @@ mod other {
             // SAFETY: as for LockFileEx. It goes with the file at the latest.
             let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut place) };
         }
+
+        #[repr(C)]
+        #[derive(Default)]
+        struct Information {
+            attributes: u32,
+            times: [u32; 6],
+            volume: u32,
+            size: [u32; 2],
+            links: u32,
+            index: [u32; 2],
+        }
+
+        #[link(name = "kernel32")]
+        unsafe extern "system" {
+            fn GetFileInformationByHandle(file: *mut c_void, information: *mut Information) -> i32;
+        }
+
+        fn information(file: &File) -> io::Result<Information> {
+            let mut information = Information::default();
+            // SAFETY: the handle is open as long as the file is borrowed, and the structure, which has the system's layout, lives
+            // until the call returns.
+            match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut information) } {
+                0 => Err(io::Error::last_os_error()),
+                _ => Ok(information),
+            }
+        }
+
+        /// What tells one file from another.
+        pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
+            let found = information(file)?;
+            Ok(Some((found.volume.into(), u64::from(found.index[0]) << 32 | u64::from(found.index[1]))))
+        }
+
+        /// How many names a file has.
+        pub(crate) fn links_of(file: &File) -> io::Result<u64> {
+            Ok(information(file)?.links.into())
+        }
     }
 
     #[cfg(windows)]
-    pub(crate) use windows::{is_locked, try_lock, unlock};
+    pub(crate) use windows::{id_of, is_locked, links_of, try_lock, unlock};
 
     /// A folder by its path.
     pub(crate) struct Folder {
@@ -468,10 +510,14 @@ mod other {
             }
         }
 
-        /// Nothing that the standard library has tells one file from another here.
+        /// The system tells of open files only which they are.
         #[cfg(not(unix))]
-        pub(crate) fn names(&self, name: &OsStr, _: &File) -> io::Result<bool> {
-            Ok(self.path.join(name).exists())
+        pub(crate) fn names(&self, name: &OsStr, file: &File) -> io::Result<bool> {
+            match File::open(self.path.join(name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error),
+                Ok(found) => Ok(id_of(&found)? == id_of(file)?),
+            }
         }
 
         pub(crate) fn is_own(file: &File) -> io::Result<bool> {
@@ -482,6 +528,47 @@ mod other {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::*;
+
+/// What tells one file from another: the volume or device, and a number on it.
+pub(crate) type FileId = (u64, u64);
+
+/// Which file this is. `None` where the system does not tell: then all are taken to be the same.
+#[cfg(unix)]
+pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata()?;
+    Ok(Some((metadata.dev(), metadata.ino())))
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn id_of(_: &File) -> io::Result<Option<FileId>> {
+    Ok(None)
+}
+
+/// The same of what is at a path, links followed.
+#[cfg(unix)]
+pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(path)?;
+    Ok(Some((metadata.dev(), metadata.ino())))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
+    id_of(&File::open(path)?)
+}
+
+/// How many names a file has, where the system tells.
+#[cfg(unix)]
+pub(crate) fn links_of(file: &File) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(file.metadata()?.nlink())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn links_of(_: &File) -> io::Result<u64> {
+    Ok(1)
+}
 
 /// Renames to a name that must be free, where no call does it: a link, unlike a renaming, never replaces anything. A process
 /// that dies between the two calls leaves both names.

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::cannot;
+use super::{cannot, system};
 use crate::error::Result;
 use crate::transfer::os;
 
@@ -64,7 +64,7 @@ fn open_descriptor(_: &Path) -> Result<Option<File>> {
 /// Gives a new file all that belongs to the old one, or says what would be lost.
 pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
     let metadata = old.metadata()?;
-    check_links(&metadata)?;
+    check_links(old)?;
     keep_owner(new, &metadata)?;
     os::copy_attributes(old, new).map_err(|error| {
         cannot(format!("its extended attributes (an access list, a label) would be lost: {error}"))
@@ -81,18 +81,11 @@ pub(super) fn keep_all(from: &File, to: &File) -> io::Result<()> {
     keep_permissions(to, &metadata)
 }
 
-#[cfg(unix)]
-fn check_links(old: &Metadata) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    match old.nlink() {
+fn check_links(old: &File) -> Result<()> {
+    match system::links_of(old)? {
         0 | 1 => Ok(()),
         links => Err(cannot(format!("it has {links} hard links, and the others would keep the old content"))),
     }
-}
-
-#[cfg(not(unix))]
-fn check_links(_: &Metadata) -> Result<()> {
-    Ok(())
 }
 
 /// Gives a new file the owner of an old one, or fails if that is not allowed.

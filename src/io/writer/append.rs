@@ -331,9 +331,8 @@ pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Resu
     let rewrite = || {
         let old = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
         let (found, head, have) = look(&old)?;
-        change::replace_locked(path, &old, &options, |mut file| {
+        change::replace_locked(path, old, &options, |mut old, mut file| {
             file.write_all(&npy::format_growing(&found.header, None)?)?;
-            let mut old: &File = &old;
             old.seek(SeekFrom::Start(head as u64))?;
             match std::io::copy(&mut old, &mut file)? {
                 copied if copied < have => Err(transfer::truncated(&found.header, copied)),

@@ -35,7 +35,7 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
     let step = (BLOCK / (width * source.dtype().item_size()).max(1)).max(1);
-    let all = (source.len() * source.dtype().item_size()) as u64;
+    let all = source.byte_len();
     let mut progress = Progress::new();
     let (mut from, mut done) = (0, 0);
     in_turn(
@@ -49,7 +49,7 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
         |(), text| {
             out.write_all(&text?)?;
             done = (done + step).min(count);
-            progress.set((done * width * source.dtype().item_size()) as u64, all);
+            progress.set((done as u64).saturating_mul((width * source.dtype().item_size()) as u64), all);
             Ok(())
         },
     )

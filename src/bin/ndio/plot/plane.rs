@@ -48,7 +48,8 @@ impl<'a> Plane<'a> {
     /// Calls with each block as numbers, and where its first element stands.
     pub(super) fn each(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
         const BLOCK: usize = 1 << 20;
-        let all = self.dims().iter().product::<usize>() * self.source.dtype().item_size();
+        let elements = self.dims().iter().fold(1, |all: u64, length| all.saturating_mul(*length as u64));
+        let all = elements.saturating_mul(self.source.dtype().item_size() as u64);
         let mut progress = Progress::new();
         for (within, first) in self.source.blocks_of(self.dims(), self.source.order(), BLOCK) {
             let lead = self.lead.iter().map(|index| SliceInfoElem::Index(*index as isize));
@@ -56,7 +57,7 @@ impl<'a> Plane<'a> {
             let slice: Vec<SliceInfoElem> = lead.chain(within).chain(last).collect();
             let block = self.source.slice(&slice)?;
             call(&numbers(&block)?, &first);
-            progress.add(block.bytes().len() as u64, all as u64);
+            progress.add(block.bytes().len() as u64, all);
         }
         Ok(())
     }

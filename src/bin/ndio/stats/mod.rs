@@ -203,7 +203,7 @@ pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
     if matches!(nothing, Found::Nothing(_)) {
         return Ok(nothing);
     }
-    let all = source.len().saturating_mul(source.dtype().item_size()) as u64;
+    let all = source.byte_len();
     let queue = Mutex::new((source.blocks(source.order(), BLOCK).enumerate(), Progress::new()));
     let merged = Mutex::new(Merged::default());
     let work = || -> Result<(), String> {
