@@ -72,7 +72,7 @@ fn streams(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) ->
         match (ones.next().transpose()?, twos.next().transpose()?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
-                let (one, two) = (one.to_be_read(&arguments.a)?, two.to_be_read(&arguments.b)?);
+                let (one, two) = (one.readable(&arguments.a)?, two.readable(&arguments.b)?);
                 are_equal &= arrays(&name, &one, &two, arguments, out)?;
             }
             (one, _) => {

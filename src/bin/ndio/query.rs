@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         match format_of(path)? {
             Format::Ra => {
                 let reader = ra(path, &crate::password::options()).map_err(|failure| at(path, failure))?;
-                write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?;
+                write!(out, "{}", format::query(reader.ra_header(), &name))?;
             }
             Format::Npy => {
                 let mut reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;

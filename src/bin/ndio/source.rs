@@ -103,11 +103,11 @@ impl Source {
         member: Option<&str>,
         options: &ReadOptions,
     ) -> Result<Self, Failure> {
-        Self::open_any(path, member, options)?.to_be_read(path)
+        Self::open_any(path, member, options)?.readable(path)
     }
 
     /// This array, if going through its elements comes to an end.
-    pub(crate) fn to_be_read(self, path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn readable(self, path: &Path) -> Result<Self, Failure> {
         /// Of elements without a byte a small file may promise any number.
         const MOST: u64 = 1 << 20;
         match self.dtype().item_size() == 0 && self.len() > MOST {

@@ -15,17 +15,14 @@ use serde_json::{Value, json};
 use super::progress::Progress;
 use super::source::Source;
 use super::{Failure, told};
-use numbers::{Stats, of_block, of_numbers};
+use numbers::{Bound, Stats, of_block, of_numbers};
 
 /// What is found of elements of whatever kind.
 #[derive(Debug)]
 pub(crate) enum Found {
     Numbers(Stats),
-    Complex {
-        real: Stats,
-        imaginary: Stats,
-        size: Stats,
-    },
+    /// Of complex numbers: their two parts, and their magnitudes.
+    Complex(Box<[Stats; 3]>),
     /// Ticks of this dtype, and how many are no time.
     Times {
         ticks: Stats,
@@ -79,25 +76,18 @@ impl Found {
             });
             of_block(&parts.collect::<Vec<_>>())
         };
-        Ok(Self::Complex {
-            real: part(|number| number.re),
-            imaginary: part(|number| number.im),
-            size: part(|number| number.norm()),
-        })
+        let parts = [part(|number| number.re), part(|number| number.im), part(|number| number.norm())];
+        Ok(Self::Complex(Box::new(parts)))
     }
 
     /// What is found of both.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Numbers(one), Self::Numbers(two)) => Self::Numbers(one.and(two)),
-            (
-                Self::Complex { real, imaginary, size },
-                Self::Complex { real: other_real, imaginary: other_imaginary, size: other_size },
-            ) => Self::Complex {
-                real: real.and(other_real),
-                imaginary: imaginary.and(other_imaginary),
-                size: size.and(other_size),
-            },
+            (Self::Complex(ones), Self::Complex(twos)) => {
+                let ([a, b, c], [d, e, f]) = (*ones, *twos);
+                Self::Complex(Box::new([a.and(d), b.and(e), c.and(f)]))
+            }
             (Self::Times { ticks, dtype, none }, Self::Times { ticks: others, none: other_none, .. }) => {
                 Self::Times { ticks: ticks.and(others), dtype, none: none + other_none }
             }
@@ -113,7 +103,7 @@ impl Found {
     pub(crate) fn range(&self) -> Result<(f64, f64), Failure> {
         match self {
             Self::Numbers(stats) => Ok((stats.min.float(), stats.max.float())),
-            Self::Complex { size, .. } => Ok((size.min.float(), size.max.float())),
+            Self::Complex(parts) => Ok((parts[2].min.float(), parts[2].max.float())),
             Self::Nothing(reason) => Err(reason.clone().into()),
             Self::Times { dtype, .. } => Err(format!("elements of the dtype {dtype} are no numbers").into()),
             Self::Fields(_) => Err("records are no numbers".into()),
@@ -132,7 +122,8 @@ impl Found {
                 });
                 json!({"fields": fields.collect::<Vec<_>>()})
             }
-            Self::Complex { real, imaginary, size } => {
+            Self::Complex(parts) => {
+                let [real, imaginary, size] = &**parts;
                 let mut stats =
                     json!({"count": size.count, "nan": size.nan, "inf": size.inf, "zero": size.zero});
                 if size.finite() > 0 {
@@ -146,8 +137,8 @@ impl Found {
                 let mut stats = json!({"count": ticks.count + none, "nat": none});
                 if ticks.count > 0 {
                     let text = |ticks: f64| time_text(ticks as i64, dtype);
-                    let exact = |bound: numbers::Bound| match bound {
-                        numbers::Bound::Int(number) => time_text(number as i64, dtype),
+                    let exact = |bound: Bound| match bound {
+                        Bound::Int(number) => time_text(number as i64, dtype),
                         bound => text(bound.float()),
                     };
                     stats["min"] = json!(exact(ticks.min));
