@@ -7,7 +7,9 @@ use std::path::Path;
 use memmap2::{MmapMut, MmapOptions};
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
-use super::{MapAdvice, Mapped, NpyMmapMut, advice};
+#[cfg(unix)]
+use super::advice;
+use super::{MapAdvice, Mapped, NpyMmapMut};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::{ViewMutElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};

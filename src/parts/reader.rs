@@ -53,6 +53,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         let mut runs = Runs { reader, start, picked: &picked, at: 0 };
         let mut source = Source::of(&mut runs);
         let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
+        drop(source);
         reader.seek(SeekFrom::Start(start))?;
         arranged(&selection, array?)
     }

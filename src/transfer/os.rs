@@ -252,7 +252,10 @@ pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bo
     }
 }
 
-/// Reads at a position, which leaves the file's own where it is (on Windows it does not; nobody relies on it).
+/// Whether [`read_at`] moves the file's own position: who needs that puts it back.
+pub(super) const READING_MOVES: bool = cfg!(not(unix));
+
+/// Reads at a position. On Unix this leaves the file's own where it is.
 pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_at(file, into, at);
@@ -333,9 +336,11 @@ pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
-    // Each call says where; the file's own position is moved, which nobody relies on.
     #[cfg(windows)]
     {
+        use std::io::{Seek, SeekFrom};
+        // The call moves the file's own position, at which the next bytes belong.
+        let own = { file }.stream_position()?;
         let mut done = 0;
         while done < bytes.len() {
             match std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64) {
@@ -345,6 +350,7 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
                 Err(error) => return Err(error),
             }
         }
+        { file }.seek(SeekFrom::Start(own))?;
         Ok(())
     }
     #[cfg(not(any(unix, windows)))]

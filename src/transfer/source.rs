@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ByteRuns;
 #[cfg(feature = "npz")]
@@ -18,6 +19,8 @@ pub(crate) struct Source<'a> {
     passed: u64,
     witness: Option<&'a dyn Observer>,
     tally: Option<Arc<ProgressCounter>>,
+    /// Of a file that is read from its own position on.
+    own: Option<OwnPosition<'a>>,
 }
 
 enum Origin<'a> {
@@ -104,7 +107,7 @@ impl<'a> Source<'a> {
             return Self::from(Origin::Stream(reader, None));
         };
         match os::as_file(reader) {
-            Some(file) => Self::from(Origin::File(FileSource { file, at, end })),
+            Some(file) => Self::of_position(FileSource { file, at, end }),
             None => unreachable!("it was recognised above"),
         }
     }
@@ -113,10 +116,16 @@ impl<'a> Source<'a> {
     pub(crate) fn of_opened(file: &'a mut File) -> Self {
         match file.metadata() {
             Ok(metadata) if metadata.is_file() => {
-                Self::from(Origin::File(FileSource { file, at: 0, end: metadata.len() }))
+                Self::of_position(FileSource { file, at: 0, end: metadata.len() })
             }
             _ => Self::of(file),
         }
+    }
+
+    /// A file from its own position on, which reading leaves where it is until the source is [settled](Self::settle).
+    fn of_position(file: FileSource<'a>) -> Self {
+        let own = OwnPosition { file: file.file, at: AtomicU64::new(file.at) };
+        Self { own: Some(own), ..Self::from(Origin::File(file)) }
     }
 
     /// A part of a file.
@@ -168,7 +177,7 @@ impl<'a> Source<'a> {
     }
 
     fn from(origin: Origin<'a>) -> Self {
-        Self { origin, passed: 0, witness: None, tally: None }
+        Self { origin, passed: 0, witness: None, tally: None, own: None }
     }
 
     /// The same source with somebody who sees the bytes.
@@ -307,8 +316,26 @@ impl<'a> Source<'a> {
     pub(crate) fn settle(&self) -> Result<()> {
         if let Origin::File(FileSource { mut file, at, .. }) = self.origin {
             file.seek(SeekFrom::Start(at))?;
+            if let Some(own) = &self.own {
+                own.at.store(at, Ordering::Relaxed);
+            }
         }
         Ok(())
+    }
+}
+
+/// The position that a file has for whoever reads it next. Where reading at a place moves it, as on Windows, it is put back at the end.
+struct OwnPosition<'a> {
+    file: &'a File,
+    at: AtomicU64,
+}
+
+impl Drop for OwnPosition<'_> {
+    fn drop(&mut self) {
+        if os::READING_MOVES {
+            let mut file = self.file;
+            let _ = file.seek(SeekFrom::Start(*self.at.get_mut())); // what is read next fails if this does
+        }
     }
 }
 

@@ -13,8 +13,7 @@ use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy,
-    write_npy_with,
+    Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, read_npy, write_npy, write_npy_with,
 };
 
 fn folder() -> tempfile::TempDir {
@@ -399,7 +398,7 @@ mod unix {
     fn a_new_file_has_one_name() {
         let folder = folder();
         let path = folder.path().join("a.npy");
-        create_new_npy(&path, &arr1(&[1u8])).unwrap();
+        ndarray_io::create_new_npy(&path, &arr1(&[1u8])).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
         write_npy(&path, &arr1(&[2u8])).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
@@ -564,7 +563,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
 #[cfg(feature = "npz")]
 mod archives {
     use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
-    use ndarray_io::{Limits, NpzFile, NpzWriter, ReadOptions, write_npz};
+    use ndarray_io::{Limits, NpzFile, ReadOptions, write_npz};
 
     use super::*;
     use crate::support::manifest;
@@ -688,7 +687,7 @@ mod archives {
         let folder = folder();
         let path = folder.path().join("a.npz");
         fs::write(&path, b"something else").unwrap();
-        let mut npz = NpzWriter::new(File::options().append(true).open(&path).unwrap());
+        let mut npz = ndarray_io::NpzWriter::new(File::options().append(true).open(&path).unwrap());
         npz.add_array("a", &Array1::<f64>::ones(100_000)).unwrap();
         npz.finish().unwrap();
         let bytes = fs::read(&path).unwrap();

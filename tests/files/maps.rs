@@ -2,7 +2,6 @@
 #![cfg(all(feature = "mmap", target_endian = "little"))]
 
 use std::fs;
-use std::io::Write;
 
 use ndarray::{Array1, Array2, ArrayD, Ix0, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
 use ndarray_io::error::{ErrorKind, FileSection};
@@ -51,7 +50,7 @@ fn a_made_file_takes_no_room_and_leaves_nothing() {
 
 #[test]
 fn shared_changes_reach_the_file_and_private_ones_do_not() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &arr1(&[1, 2, 3])).unwrap();
     // SAFETY: the file is the test's own.
     let mut cow = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(file.path()).unwrap() };
@@ -68,7 +67,7 @@ fn shared_changes_reach_the_file_and_private_ones_do_not() {
 
 #[test]
 fn a_map_outlives_its_file() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &arr2(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
     // SAFETY: the file is the test's own, and it is only ever replaced.
     let map = unsafe { NpyMmap::<f64, Ix2>::open(file.path()).unwrap() };
@@ -92,8 +91,8 @@ fn a_map_describes_itself() {
 #[test]
 fn what_cannot_be_mapped_says_why() {
     let open = |bytes: &[u8]| {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(bytes).unwrap();
+        let file = crate::support::Temp::new();
+        fs::write(file.path(), bytes).unwrap();
         // SAFETY: the file is the test's own.
         unsafe { NpyMmap::<f64, IxDyn>::open(file.path()) }
             .map(|map| (map.trailing_len(), map.view().to_owned()))
@@ -165,7 +164,7 @@ fn a_map_in_the_other_byte_order_is_not_made() {
 
 #[test]
 fn a_map_is_made_in_place() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &Array1::<u16>::ones(100)).unwrap();
     let in_place = WriteOptions::new().in_place(true);
     // SAFETY: the file is the test's own.

@@ -470,7 +470,7 @@ fn archives_are_updated() {
 #[test]
 fn foreign_archives_are_updated() {
     for case in manifest::cases_of(&manifest::testdata(), "npz").iter().filter(|case| case.expect == "ok") {
-        let copy = tempfile::NamedTempFile::new().unwrap();
+        let copy = crate::support::Temp::new();
         fs::write(copy.path(), &case.bytes).unwrap();
         let one = arr1(&[1.0]);
         NpzUpdate::open(copy.path()).unwrap().add("one more", &one).unwrap().finish().unwrap();
@@ -533,7 +533,7 @@ fn a_name_that_stands_twice_is_ambiguous() {
         "{error}"
     );
     assert_eq!(npz.read_index::<Array1<i32>>(1).unwrap(), arr1(&[2]));
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     fs::write(file.path(), twice()).unwrap();
     assert!(matches!(read_npz(file.path()).unwrap_err().kind(), ErrorKind::AmbiguousName { .. }));
 }
@@ -619,7 +619,7 @@ fn an_empty_member_may_have_a_long_record() {
     let central = [&b"PK\x01\x02\x14\0"[..], &fixed, &[0; 14], name, &extra].concat();
     let sizes = [(central.len() as u32).to_le_bytes(), (local.len() as u32).to_le_bytes()].concat();
     let end = [&b"PK\x05\x06\0\0\0\0\x01\0\x01\0"[..], &sizes, &[0, 0]].concat();
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     fs::write(file.path(), [local, central, end].concat()).unwrap();
     let npz = NpzFile::open(file.path()).unwrap();
     assert_eq!(npz.names(), ["a"]);
@@ -662,7 +662,7 @@ fn many_members_need_large_records() {
     }
     let bytes = npz.finish().unwrap();
     keep("70000-members.npz", &bytes);
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     fs::write(file.path(), &bytes).unwrap();
     let npz = NpzFile::open(file.path()).unwrap();
     assert_eq!(npz.len(), 70_000);

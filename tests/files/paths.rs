@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ndarray::{Array1, Array2, arr1, arr2};
+use ndarray::{Array1, arr1};
 use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::{
     ReadOptions, WriteOptions, create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with,
@@ -30,7 +30,7 @@ fn a_file_is_replaced() {
 #[test]
 fn who_has_the_old_file_open_keeps_it() {
     use std::io::Read;
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &arr1(&[1u8, 2])).unwrap();
     let mut old = fs::File::open(file.path()).unwrap();
     write_npy(file.path(), &arr1(&[3u8, 4])).unwrap();
@@ -41,7 +41,7 @@ fn who_has_the_old_file_open_keeps_it() {
 
 #[test]
 fn trailing_bytes_are_counted() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &arr1(&[1u8, 2])).unwrap();
     let mut bytes = fs::read(file.path()).unwrap();
     bytes.extend([0; 7]);
@@ -109,7 +109,7 @@ mod unix {
 
     #[test]
     fn permissions_are_kept() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = crate::support::Temp::new();
         for mode in [0o600, 0o640, 0o755] {
             fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
             write_npy(file.path(), &arr1(&[1u8])).unwrap();
@@ -137,11 +137,11 @@ mod unix {
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
-        let array = Array2::from_shape_fn((500, 700), |(row, column)| (row * column) as f64);
+        let array = ndarray::Array2::from_shape_fn((500, 700), |(row, column)| (row * column) as f64);
         let written = array.clone();
         let target = path.clone();
         let writer = std::thread::spawn(move || write_npy(target, &written).unwrap());
-        let read: Array2<f64> = read_npy(&path).unwrap();
+        let read: ndarray::Array2<f64> = read_npy(&path).unwrap();
         writer.join().unwrap();
         assert_eq!(read, array);
         assert!(!fs::metadata(&path).unwrap().is_file(), "the pipe is still one");
@@ -175,7 +175,7 @@ mod unix {
 
     #[test]
     fn a_failure_in_place_changes_nothing_before_it_writes() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = crate::support::Temp::new();
         write_npy(file.path(), &Array1::<u8>::ones(100)).unwrap();
         let in_place = WriteOptions::new().in_place(true);
         let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
@@ -198,8 +198,8 @@ mod unix {
     #[test]
     fn a_bare_name_is_beside_nothing() {
         // The folder of a bare name is the current one; the test must not write there, so it asks for an error.
-        let error = write_npy("..", &arr2(&[[1u8]])).unwrap_err();
+        let error = write_npy("..", &ndarray::arr2(&[[1u8]])).unwrap_err();
         assert!(error.is_io(), "{error}");
-        assert!(write_npy("", &arr2(&[[1u8]])).unwrap_err().is_io());
+        assert!(write_npy("", &ndarray::arr2(&[[1u8]])).unwrap_err().is_io());
     }
 }

@@ -247,7 +247,7 @@ mod composites {
 
     #[test]
     fn field_names_are_not_lost_without_a_word() {
-        let (npy, ra) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
+        let (npy, ra) = (crate::support::Temp::new(), crate::support::Temp::new());
         ndarray_io::write_npy(npy.path(), &arr1(&[Entry { info: [1; 12], index: 2, v: [3.0; 8] }])).unwrap();
         let error = convert_npy_to_ra(npy.path(), ra.path(), Conversion::new()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");

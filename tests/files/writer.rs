@@ -60,7 +60,7 @@ fn pieces_make_numpys_files() {
             );
 
             // Appended to a file that holds the head.
-            let file = tempfile::NamedTempFile::new().unwrap();
+            let file = crate::support::Temp::new();
             let mut writer =
                 NpyWriter::<A, _>::new_with(File::create(file.path()).unwrap(), &row, &options).unwrap();
             writer.push(&head).unwrap();
@@ -109,7 +109,7 @@ fn too_few_and_too_many_are_errors() {
     );
 
     // A row that is not complete: the whole ones count.
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[2]).unwrap();
     writer.extend([1u8, 2, 3]).unwrap();
     assert!(writer.push(&arr1(&[4, 5])).unwrap_err().is_usage());
@@ -130,7 +130,7 @@ fn too_few_and_too_many_are_errors() {
 #[test]
 fn text_needs_a_width_and_is_never_cut() {
     assert!(NpyWriter::<String, _>::new(Cursor::new(Vec::new()), &[]).unwrap_err().is_usage());
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     let names = arr1(&["Ada".to_owned(), "Grace".into()]);
     write_npy(file.path(), &names).unwrap();
     let mut writer = NpyWriter::<String, _>::append(file.path()).unwrap();
@@ -144,7 +144,7 @@ fn text_needs_a_width_and_is_never_cut() {
 
 #[test]
 fn appending_asks_for_what_the_file_has() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &arr2(&[[1i16, 2]])).unwrap();
     assert!(NpyWriter::<i32, _>::append(file.path()).unwrap_err().is_mismatch());
     ndarray_io::write_npy_with(
@@ -177,7 +177,7 @@ fn records_are_pushed() {
             time: f64,
         }
         let events = Array1::from_shape_fn(1000, |index| Event { kind: index as u8, time: index as f64 });
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = crate::support::Temp::new();
         let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[]).unwrap();
         writer.push(&events.slice(s![..10])).unwrap();
         writer.extend(events.iter().skip(10).copied()).unwrap();
@@ -189,7 +189,7 @@ fn records_are_pushed() {
 /// What a crash leaves: the old length, whatever follows.
 #[test]
 fn a_cut_append_leaves_the_old_array() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     let old = arr2(&[[1u16, 2], [3, 4]]);
     write_npy(file.path(), &old).unwrap();
     let before = fs::read(file.path()).unwrap();
@@ -233,7 +233,7 @@ fn a_cut_append_leaves_the_old_array() {
 
 #[test]
 fn two_appenders_are_one_too_many() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     write_npy(file.path(), &arr1(&[1u8])).unwrap();
     let mut first = NpyWriter::<u8, _>::append(file.path()).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
@@ -254,7 +254,7 @@ fn old_headers_have_no_room() {
     // As NumPy 1.13 wrote it: padded to 16, with no room but the padding.
     let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
     let padded = format!("{text}{}\n", " ".repeat(15 - (10 + text.len()) % 16));
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     let old =
         [b"\x93NUMPY\x01\x00", &(padded.len() as u16).to_le_bytes()[..], padded.as_bytes(), &[1, 2]].concat();
     fs::write(file.path(), old).unwrap();

@@ -435,6 +435,25 @@ mod other {
             Ok(Some((found.volume.into(), u64::from(found.index[0]) << 32 | u64::from(found.index[1]))))
         }
 
+        /// Renames to a name that must be free: the system's own call does that, unless it is asked for more.
+        pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+            use std::os::windows::ffi::OsStrExt;
+            #[link(name = "kernel32")]
+            unsafe extern "system" {
+                fn MoveFileExW(from: *const u16, to: *const u16, flags: u32) -> i32;
+            }
+            // Which makes long paths ones that the system takes.
+            let wide = |path: &Path| -> io::Result<Vec<u16>> {
+                Ok(std::path::absolute(path)?.as_os_str().encode_wide().chain([0]).collect())
+            };
+            let (from, to) = (wide(from)?, wide(to)?);
+            // SAFETY: both names end in a NUL and live until the call returns.
+            match unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) } {
+                0 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        }
+
         /// How many names a file has.
         pub(crate) fn links_of(file: &File) -> io::Result<u64> {
             Ok(information(file)?.links.into())
@@ -489,8 +508,14 @@ mod other {
             std::fs::rename(self.path.join(from), self.path.join(to))
         }
 
+        #[cfg(not(windows))]
         pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
             super::link_and_unlink(&self.path.join(from), &self.path.join(to))
+        }
+
+        #[cfg(windows)]
+        pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            windows::rename_to_new(&self.path.join(from), &self.path.join(to))
         }
 
         pub(crate) fn unlink(&self, name: &OsStr) -> io::Result<()> {
@@ -572,6 +597,7 @@ pub(crate) fn links_of(_: &File) -> io::Result<u64> {
 
 /// Renames to a name that must be free, where no call does it: a link, unlike a renaming, never replaces anything. A process
 /// that dies between the two calls leaves both names.
+#[cfg(not(windows))]
 fn link_and_unlink(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from, to)?;
     let _ = std::fs::remove_file(from); // the file has its place

@@ -231,6 +231,7 @@ fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
         return Err(ErrorKind::BadOption { reason }.into());
     }
     transfer::check_length(&source, &found.header, &options)?;
+    drop(source);
     let have = file.metadata()?.len().saturating_sub(head as u64);
     match found.header.payload_len() {
         Some(need) if have < need => Err(transfer::truncated(&found.header, have)),

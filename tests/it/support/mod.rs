@@ -27,3 +27,17 @@ pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortra
     let places = ArrayD::from_shape_vec(reversed, numbers).unwrap().reversed_axes();
     places.iter().flat_map(|place| payload[place * item..][..item].iter().copied()).collect()
 }
+
+/// An empty file for a test, which is gone after it. Nobody has it open: some systems do not put another file in the place of one that
+/// is.
+pub(crate) struct Temp(tempfile::TempPath);
+
+impl Temp {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::NamedTempFile::new().unwrap().into_temp_path())
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+}
