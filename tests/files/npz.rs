@@ -414,6 +414,7 @@ fn stored_members_are_aligned_and_mapped() {
     assert_eq!(npz.read::<Array2<f64>>("large").unwrap(), Array2::from_elem((700, 300), 3.5));
     assert_eq!(npz.read::<Array0<u8>>("scalar").unwrap(), arr0(10));
     keep("changed-in-a-map.npz", &fs::read(&path).unwrap());
+    drop(npz);
 
     write_npz_with(&path, &[("a", &arr1(&[1.5]))], &NpzOptions::new().compression(Compression::deflated()))
         .unwrap();
@@ -455,6 +456,7 @@ fn archives_are_updated() {
         assert_eq!(npz.read::<Array2<i64>>("d").unwrap(), new);
         assert_eq!(packed("b"), before, "it was copied");
         keep(&format!("updated-{before}.npz"), &fs::read(&path).unwrap());
+        drop(npz);
 
         let update = || NpzUpdate::open(&path).unwrap();
         assert!(matches!(update().add("a", &a).unwrap_err().kind(), ErrorKind::NameTaken { .. }));
@@ -626,6 +628,7 @@ fn an_empty_member_may_have_a_long_record() {
     for error in [npz.peek_index(0).map(drop).unwrap_err(), npz.read::<DynArray>("a").unwrap_err()] {
         assert!(error.is_format() && error.member() == Some("a.npy"), "{error}");
     }
+    drop(npz);
     NpzUpdate::open(file.path()).unwrap().add("b", &arr1(&[1])).unwrap().finish().unwrap();
     let bytes = fs::read(file.path()).unwrap();
     assert_eq!(bytes.windows(2000).filter(|bytes| *bytes == extra).count(), 2, "both records keep the field");

@@ -259,6 +259,7 @@ fn indices_are_taken_as_ndarray_selects_them() {
     let file = NpyFile::open(&path).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
     assert!(file.take::<Array3<u32>>(0, &[69]).unwrap_err().is_format());
+    drop(file);
     let empty = ndarray::Array3::<u8>::zeros((0, 3, 2));
     write_npy(&path, &empty).unwrap();
     let none: Array3<u8> = NpyFile::open(&path).unwrap().take(1, &[2, 2]).unwrap();

@@ -351,6 +351,7 @@ fn what_stands_behind_is_kept_or_missed() {
         write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Keep)).unwrap();
         let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
+        drop(reader);
         write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 58);
         write_ra(&path, &new).unwrap();

@@ -126,11 +126,19 @@ fn put_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
     let bits = bits(bytes, is_big);
     let mut buffer = zmij::Buffer::new();
     let text = match bytes.len() {
-        2 => buffer.format(half::f16::from_bits(bits as u16).to_f32()),
+        2 => buffer.format(shortest(half::f16::from_bits(bits as u16))),
         4 => buffer.format(f32::from_bits(bits as u32)),
         _ => buffer.format(f64::from_bits(bits)),
     };
     out.extend_from_slice(text.as_bytes());
+}
+
+/// The number of fewest digits that means the same number of 16 bits.
+fn shortest(half: half::f16) -> f32 {
+    let exact = half.to_f32();
+    let rounded = (0..5).filter_map(|digits| format!("{exact:.digits$e}").parse::<f32>().ok());
+    let is_same = |number: &f32| half::f16::from_f32(*number) == half;
+    rounded.filter(|_| exact.is_finite()).find(is_same).unwrap_or(exact)
 }
 
 /// An object that has a form in a table.

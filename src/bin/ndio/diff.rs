@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 /// Compares the arrays of two files, of which each may have several.
 fn streams(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
     let all = Choice { member: None, array: None };
-    let (mut ones, mut twos) = (all.all(&arguments.a, options)?, all.all(&arguments.b, options)?);
+    let (mut ones, mut twos) = (all.all(&arguments.a, options, true)?, all.all(&arguments.b, options, true)?);
     let mut are_equal = true;
     for number in 0.. {
         let name = if number == 0 { String::new() } else { format!("array {number}: ") };
@@ -211,7 +211,7 @@ fn arrays(
 fn is_number(dtype: &DType) -> bool {
     dtype.as_scalar().is_some_and(|scalar| {
         matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex)
-            && scalar.size() <= 16
+            && scalar.size() <= if scalar.kind() == Kind::Complex { 16 } else { 8 }
     })
 }
 

@@ -121,7 +121,7 @@ fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
     if stats {
         let options = crate::password::options().allow_objects(true);
         for (facts, source) in all.iter_mut().zip(Arrays::of(path, &options)) {
-            facts["stats"] = stats_of(&source?);
+            facts["stats"] = stats_of(&source?.readable(path)?);
         }
     }
     // What follows an array is another, but for the last.

@@ -13,6 +13,7 @@ use ndarray_io::header::Shape;
 
 use super::Failure;
 use super::convert::{folder_of, replace, write_header};
+use super::input::without_pipes;
 use super::progress::Progress;
 use super::source::{Choice, refuse_several};
 
@@ -101,7 +102,9 @@ pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = arguments.choice.open_all(&arguments.file, &crate::password::options())?;
+    let mut file = arguments.file.clone();
+    let made = without_pipes(vec![&mut file])?;
+    let source = arguments.choice.open_all(&file, &crate::password::options())?;
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {
@@ -112,14 +115,21 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
             let (size, longer) = (length / parts, length % parts);
             (1..=parts).map(|part| part * size + part.min(longer)).collect()
         }
+        (None, Some(size)) if length.div_ceil(size) > 1 << 20 => {
+            return Err(format!("{} files are too many", length.div_ceil(size)).into());
+        }
         (None, size) => {
             let size = size.unwrap_or(1);
             (1..=length.div_ceil(size)).map(|part| part.saturating_mul(size).min(length)).collect()
         }
     };
-    let stem =
-        arguments.file.file_stem().map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
-    let folder = arguments.output.clone().unwrap_or_else(|| folder_of(&arguments.file));
+    let name = if made.is_empty() { arguments.file.file_stem() } else { None };
+    let stem = name.map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
+    let folder = match (&arguments.output, made.is_empty()) {
+        (Some(folder), _) => folder.clone(),
+        (None, true) => folder_of(&arguments.file),
+        (None, false) => PathBuf::from("."),
+    };
     std::fs::create_dir_all(&folder)?;
     let path_of = |number: usize, digits: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     let digits = ends.len().saturating_sub(1).to_string().len();

@@ -52,9 +52,9 @@ pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
         }
     }
     Ok(match &first[..have] {
-        [0x93, b'N', ..] => Some(Format::Npy),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Format::Npy),
         b"rawarray" | b"yarrawar" => Some(Format::Ra),
-        [b'P', b'K', ..] => Some(Format::Npz),
+        [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..] => Some(Format::Npz),
         _ => None,
     })
 }

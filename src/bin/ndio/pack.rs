@@ -11,6 +11,7 @@ use ndarray_io::{NpyReader, NpzFile, NpzWriter};
 use super::Failure;
 use super::convert::{Watched, folder_of, replace};
 use super::failure::escaped;
+use super::input::{shown, without_pipes};
 use super::join::refuse_old;
 use super::open::some_names;
 use super::progress::Progress;
@@ -23,9 +24,12 @@ pub(crate) struct Pack {
     /// Deflate the members
     #[arg(long, short)]
     deflate: bool,
-    /// The archive, which replaces an old one
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+    /// The archive
     archive: PathBuf,
-    /// The files; NAME=FILE gives a member another name
+    /// The files; NAME=FILE gives a member another name, which - and pipes need
     #[arg(required = true)]
     files: Vec<String>,
 }
@@ -48,10 +52,13 @@ pub(crate) struct Unpack {
 
 pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
     let compression = if arguments.deflate { Compression::deflated() } else { Compression::Stored };
+    if !arguments.force {
+        refuse_old(&arguments.archive, "--force")?;
+    }
     let mut progress = Progress::new();
-    let mut inputs = Vec::new();
+    let (mut inputs, mut made) = (Vec::new(), Vec::new());
     for argument in &arguments.files {
-        let (name, path) = match argument.split_once('=') {
+        let (name, mut path) = match argument.split_once('=') {
             Some((name, path)) if !Path::new(argument).exists() => {
                 (format!("{name}.npy"), PathBuf::from(path))
             }
@@ -61,10 +68,19 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
                 (name.ok_or_else(|| format!("{argument}: it is no file"))?, path)
             }
         };
+        if path == Path::new("-") && name == "-" {
+            return Err("what comes from standard input needs a name: NAME=-".into());
+        }
+        made.extend(without_pipes(vec![&mut path])?);
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         // What NumPy could not read from the archive had better not get into it.
-        NpyReader::new(&file).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut reader = NpyReader::new(&file).map_err(|error| format!("{}: {error}", shown(&path)))?;
+        let trailing = if reader.dtype().has_object() { Some(0) } else { reader.trailing_len() };
         refuse_several(&path, "ndio convert --array takes one out")?;
+        if trailing != Some(0) {
+            let what = "bytes are missing, or follow that are none of its array; ndio verify tells";
+            return Err(format!("{}: {what}", shown(&path)).into());
+        }
         let len = file.metadata()?.len();
         inputs.push((name, path, len));
     }

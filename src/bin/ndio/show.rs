@@ -68,8 +68,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let options = crate::password::options().allow_objects(arguments.allow_objects);
     let Which { choice, slice, file } = &arguments.which;
     let look = arguments.look();
-    for source in choice.all(file, &options)? {
-        let source = source?;
+    let is_whole = arguments.json && slice.is_none();
+    for source in choice.all(file, &options, is_whole)? {
+        let source = if arguments.json { source?.readable(file)? } else { source? };
         let slice = slice_of(slice.as_deref(), &source)?;
         let show = || match arguments.json {
             true => super::cells::json(&source.slice(&slice)?),

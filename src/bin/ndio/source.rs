@@ -54,16 +54,19 @@ impl Choice {
         open(path, self.member.as_deref(), options)
     }
 
-    /// All arrays that are meant: all of the file, if none is chosen.
-    pub(crate) fn all<'a>(&self, path: &'a Path, options: &'a ReadOptions) -> Result<Arrays<'a>, Failure> {
+    /// All arrays that are meant: all of the file, if none is chosen. If all of a member is going to be read, its checksum is compared.
+    pub(crate) fn all<'a>(
+        &self,
+        path: &'a Path,
+        options: &'a ReadOptions,
+        is_whole: bool,
+    ) -> Result<Arrays<'a>, Failure> {
+        let open = || if is_whole { self.open_all(path, options) } else { self.open(path, options) };
         match self.array.is_none() && self.member.is_none() && format_of(path)? == Format::Npy {
             true => Ok(Arrays::of(path, options)),
-            false => Ok(Arrays {
-                only: Some(self.open(path, options)?),
-                next: None,
-                end: u64::MAX,
-                ..Arrays::of(path, options)
-            }),
+            false => {
+                Ok(Arrays { only: Some(open()?), next: None, end: u64::MAX, ..Arrays::of(path, options) })
+            }
         }
     }
 }

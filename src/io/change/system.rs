@@ -432,7 +432,8 @@ mod other {
         /// What tells one file from another.
         pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
             let found = information(file)?;
-            Ok(Some((found.volume.into(), u64::from(found.index[0]) << 32 | u64::from(found.index[1]))))
+            let number = u64::from(found.index[0]) << 32 | u64::from(found.index[1]);
+            Ok(Some(FileId { volume: found.volume.into(), number }))
         }
 
         /// Renames to a name that must be free: the system's own call does that, unless it is asked for more.
@@ -555,14 +556,26 @@ mod other {
 pub(crate) use other::*;
 
 /// What tells one file from another: the volume or device, and a number on it.
-pub(crate) type FileId = (u64, u64);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileId {
+    volume: u64,
+    number: u64,
+}
+
+impl PartialEq for FileId {
+    fn eq(&self, other: &Self) -> bool {
+        // Wine does not know the volume of an open file that has been renamed, and says 0.
+        let is_unknown = cfg!(windows) && (self.volume == 0 || other.volume == 0);
+        self.number == other.number && (self.volume == other.volume || is_unknown)
+    }
+}
 
 /// Which file this is. `None` where the system does not tell: then all are taken to be the same.
 #[cfg(unix)]
 pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
     use std::os::unix::fs::MetadataExt;
     let metadata = file.metadata()?;
-    Ok(Some((metadata.dev(), metadata.ino())))
+    Ok(Some(FileId { volume: metadata.dev(), number: metadata.ino() }))
 }
 
 #[cfg(not(any(unix, windows)))]
@@ -575,7 +588,7 @@ pub(crate) fn id_of(_: &File) -> io::Result<Option<FileId>> {
 pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::metadata(path)?;
-    Ok(Some((metadata.dev(), metadata.ino())))
+    Ok(Some(FileId { volume: metadata.dev(), number: metadata.ino() }))
 }
 
 #[cfg(not(unix))]

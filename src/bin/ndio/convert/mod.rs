@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         Format::Npz => Kind::Npz,
         Format::Ra => Kind::Ra,
     };
-    let from = match (arguments.from, kind_of_name(&arguments.input)) {
+    // The name that the user knows: that of a pipe may tell what comes through it.
+    let from = match (arguments.from, kind_of_name(Path::new(&*shown(&arguments.input)))) {
         (Some(kind), _) => kind,
         // An array in a file of another name is an array still.
         (None, Some(kind @ (Kind::Csv | Kind::Raw))) => by_content(&arguments.input)?.map_or(kind, of),
@@ -49,6 +50,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         true => std::env::temp_dir(),
         false => folder_of(&arguments.output),
     };
+    let has_choice = arguments.which.array.is_some() || arguments.which.member.is_some();
+    if matches!(from, Kind::Csv | Kind::Raw | Kind::Ra) && has_choice {
+        let path = shown(&arguments.input);
+        return Err(
+            format!("{path}: it has one array: --array and --member are for NPY files and archives").into()
+        );
+    }
     // In one step, where a table becomes what is wanted without one between.
     if (from, to) == (Kind::Csv, Kind::Npy) && !is_standard(&arguments.output) && !arguments.changes_layout()
     {
@@ -90,7 +98,7 @@ fn finish(
     let output = passing.as_deref().unwrap_or(&arguments.output);
     match to {
         Kind::Npz => {
-            refuse_to_lose_members(arguments, output)?;
+            refuse_to_lose_members(arguments, arrays.len(), output)?;
             let options = NpzOptions::new().compression(arguments.packed()?);
             let mut progress = Progress::new();
             let all =
@@ -143,13 +151,13 @@ fn finish(
 }
 
 /// An error if the output is an archive with members that would be gone.
-fn refuse_to_lose_members(arguments: &Arguments, output: &Path) -> Result<(), Failure> {
-    let own = arguments.member_name(0, 1);
+fn refuse_to_lose_members(arguments: &Arguments, count: usize, output: &Path) -> Result<(), Failure> {
+    let own: Vec<String> = (0..count).map(|number| arguments.member_name(number, count)).collect();
     if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
         return Ok(());
     }
     let archive = NpzFile::open(output)?;
-    match archive.members().iter().filter(|member| member.file_name() != own).count() {
+    match archive.members().iter().filter(|member| !own.iter().any(|own| own == member.file_name())).count() {
         0 => Ok(()),
         others => {
             let path = output.display();
@@ -227,7 +235,7 @@ impl Input {
             array?;
             ranges.push(arrays.bytes());
             if arguments.drop_trailing && arguments.which.array.is_none() {
-                return Ok(given);
+                break;
             }
         }
         let more = fs::metadata(path)?.len().saturating_sub(ranges.last().map_or(0, |last| last.end));
@@ -235,6 +243,9 @@ impl Input {
             let count = ranges.len();
             let range = ranges.into_iter().nth(wanted).ok_or_else(|| no_array(path, wanted, count))?;
             return Ok(vec![Self::cut(path, range, near)?]);
+        }
+        if more > 0 && arguments.drop_trailing {
+            return ranges.into_iter().map(|range| Self::cut(path, range, near)).collect();
         }
         if more > 0 {
             let path = shown(path);
@@ -314,6 +325,10 @@ fn convert(
 ) -> Result<(), Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
     if NpyReader::new(File::open(from)?)?.dtype().has_object() {
+        if arguments.dtype.is_some() || arguments.byte_order.is_some() || arguments.version.is_some() {
+            let path = shown(&arguments.input);
+            return Err(format!("{path}: Python objects have no other dtype, byte order or version").into());
+        }
         let array: ndarray_io::DynArray = ndarray_io::read_npy_with(from, &options)?;
         let mut write = WriteOptions::new();
         if let Some(order) = arguments.order() {

@@ -74,13 +74,25 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
         return table.numbers(out, float_or_integer);
     };
     let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
+    if dtype
+        .as_scalar()
+        .is_some_and(|scalar| scalar.size() > if scalar.kind() == Kind::Complex { 16 } else { 8 })
+        && kind != Some(Kind::Text)
+    {
+        return Err(format!("CSV is read as numbers of 64 bits at most, and {dtype} has more").into());
+    }
     if kind == Some(Kind::Text) {
         return table.texts(&dtype, out);
     }
     // The widest type of the kind first; what does not fit the one that is wanted is told here.
     let native = dtype.with_byte_order(ByteOrder::NATIVE);
     let is_widest = native == dtype
-        && matches!((kind, dtype.item_size()), (Some(Kind::Bool), _) | (Some(Kind::Complex), 16) | (_, 8));
+        && matches!(
+            (kind, dtype.item_size()),
+            (Some(Kind::Bool), _)
+                | (Some(Kind::Complex), 16)
+                | (Some(Kind::Int | Kind::Uint | Kind::Float), 8)
+        );
     let between = if is_widest { None } else { Some(temporary(&folder_of(out))?) };
     let wide = between.as_deref().unwrap_or(out);
     let bits = 8 * dtype.item_size() as u32;
@@ -136,6 +148,16 @@ struct Parsed<T> {
     values: Vec<T>,
     lines: u64,
     columns: Option<usize>,
+    /// The first line that has any.
+    first: u64,
+    /// What ended it before its end.
+    wrong: Option<Wrong>,
+}
+
+impl<T> Parsed<T> {
+    fn new(lines: u64, columns: Option<usize>) -> Self {
+        Self { values: Vec::new(), lines, columns, first: 1, wrong: None }
+    }
 }
 
 /// What is wrong with a line, counted from the first of its piece.
@@ -211,6 +233,9 @@ impl Table {
         rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
+        if self.form.delimiter == b' ' && (trim == Trim::None || self.rest.contains(&b'"')) {
+            return Err("text and quotes need another delimiter than blanks, of which any number may be between numbers".into());
+        }
         let rest = std::mem::take(&mut self.rest);
         let has_header = self.form.has_header && self.lines == 0;
         let input = self.input.try_clone()?;
@@ -224,10 +249,9 @@ impl Table {
         let mut record = StringRecord::new();
         let mut is_header = has_header;
         loop {
-            let mut parsed = Parsed { values: Vec::new(), lines: 0, columns: self.columns };
-            let mut wrong = None;
+            let mut parsed = Parsed::new(0, self.columns);
             for _ in 0..ROWS {
-                if !reader.read_record(&mut record)? {
+                if !reader.read_record(&mut record).map_err(|error| wrong_text(&error, before))? {
                     break;
                 }
                 parsed.lines = record.position().map_or(0, csv::Position::line);
@@ -236,17 +260,13 @@ impl Table {
                 }
                 let line = parsed.lines;
                 if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
-                    wrong = Some(found);
+                    parsed.wrong = Some(found);
                     break;
                 }
             }
             let is_end = parsed.lines == 0;
             self.lines = before; // lines are counted from here on
-            let parsed = match wrong {
-                Some(wrong) => Err(wrong),
-                None => Ok(Parsed { lines: 0, ..parsed }),
-            };
-            self.put(parsed, rows)?;
+            self.put(Parsed { lines: 0, ..parsed }, rows)?;
             if is_end {
                 return Ok(());
             }
@@ -255,19 +275,24 @@ impl Table {
 
     fn put<T: WritableElement + Clone>(
         &mut self,
-        parsed: Result<Parsed<T>, Wrong>,
+        parsed: Parsed<T>,
         rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
-        let parsed = parsed.and_then(|parsed| match (self.columns, parsed.columns) {
-            (Some(old), Some(new)) if old != new => Err(Wrong { line: 1, text: other_width(new, old) }),
-            _ => Ok(parsed),
-        });
-        let parsed = parsed.map_err(|Wrong { line, text }| match self.lines + line {
-            1 if text.ends_with(NO_NUMBER) => {
-                format!("line 1{text}; if the line has the names of the columns, --header leaves it out")
+        let wrong = match (self.columns, parsed.columns) {
+            (Some(old), Some(new)) if old != new => {
+                Some(Wrong { line: parsed.first, text: other_width(new, old) })
             }
-            line => format!("line {line}{text}"),
-        })?;
+            _ => parsed.wrong,
+        };
+        if let Some(Wrong { line, text }) = wrong {
+            return Err(match self.lines + line {
+                1 if text.ends_with(NO_NUMBER) => {
+                    format!("line 1{text}; if the line has the names of the columns, --header leaves it out")
+                }
+                line => format!("line {line}{text}"),
+            }
+            .into());
+        }
         self.columns = self.columns.or(parsed.columns);
         self.lines += parsed.lines;
         match self.columns {
@@ -314,26 +339,40 @@ impl Table {
 }
 
 /// The values of a piece of the text, which has no quotes.
-fn values<T>(
-    piece: &[u8],
-    form: Form,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Parsed<T>, Wrong> {
+fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>) -> Parsed<T> {
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let text = std::str::from_utf8(piece).map_err(|error| {
-        let before = &piece[..error.valid_up_to()];
-        Wrong { line: lines_of(before) + 1, text: ": it is not UTF-8".into() }
-    })?;
-    let mut parsed = Parsed { values: Vec::new(), lines: lines_of(piece), columns: None };
+    let mut parsed = Parsed::new(lines_of(piece), None);
+    let text = match std::str::from_utf8(piece) {
+        // What some editors of text put first.
+        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
+        Err(error) => {
+            let line = lines_of(&piece[..error.valid_up_to()]) + 1;
+            parsed.wrong = Some(Wrong { line, text: ": it is not UTF-8".into() });
+            return parsed;
+        }
+    };
     let mut has_header = form.has_header;
     for (number, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        if line.is_empty() || std::mem::take(&mut has_header) {
+        if line.trim_matches(' ').is_empty() || std::mem::take(&mut has_header) {
             continue;
         }
-        put_cells(number as u64 + 1, cells(line, form.delimiter), &mut parsed, &parse)?;
+        let wrong = put_cells(number as u64 + 1, cells(line, form.delimiter), &mut parsed, &parse);
+        if let Err(wrong) = wrong {
+            parsed.wrong = Some(wrong);
+            break;
+        }
     }
-    Ok(parsed)
+    parsed
+}
+
+/// What the reader of quoted text finds wrong, whose first line has so many before it.
+fn wrong_text(error: &csv::Error, before: u64) -> String {
+    let line = error.position().map_or(0, csv::Position::line) + before;
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => format!("line {line}: it is not UTF-8"),
+        _ => format!("line {line}: {error}"),
+    }
 }
 
 /// The cells of a line without quotes. Blanks separate them however many they are.
@@ -369,7 +408,10 @@ fn put_cells<'a, T>(
             .map_err(|reason| Wrong { line, text: format!(", column {count}: '{cell}': {reason}") })?;
         parsed.values.push(value);
     }
-    let columns = *parsed.columns.get_or_insert(count);
+    let columns = *parsed.columns.get_or_insert_with(|| {
+        parsed.first = line;
+        count
+    });
     match count == columns {
         true => Ok(()),
         false => Err(Wrong { line, text: other_width(count, columns) }),

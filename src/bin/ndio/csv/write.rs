@@ -13,6 +13,7 @@ use super::super::blocks::in_order;
 use super::super::cells::{Leaf, leaves, put_object, put_scalar};
 use super::super::failure::told;
 use super::super::in_turn::in_turn;
+use super::super::input::shown;
 use super::super::progress::Progress;
 use super::super::source::Source;
 
@@ -34,6 +35,9 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
     }
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
+    if width == 0 && count > 1 << 20 {
+        return Err(format!("{}: a table of {count} rows without a cell is no table", shown(path)).into());
+    }
     let step = (BLOCK / (width * source.dtype().item_size()).max(1)).max(1);
     let all = source.byte_len();
     let mut progress = Progress::new();

@@ -25,7 +25,8 @@ impl Limits {
 
     /// From 0 to 1.
     pub(super) fn part(self, number: f64) -> f64 {
-        let part = (number - self.low) / (self.high - self.low);
+        // Of each halves, because the distance of two floats may be too large for one.
+        let part = (number / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
         if part.is_nan() { 0.5 } else { part.clamp(0.0, 1.0) }
     }
 }

@@ -12,6 +12,13 @@ use super::plane::Plane;
 const ACROSS: usize = 2;
 const DOWN: usize = 4;
 
+const NO_NUMBERS: &str = "none of the numbers is finite";
+
+/// Where a number is between two, from 0 to 1; of each halves, because the distance of two floats may be too large for one.
+fn part(number: f64, low: f64, high: f64) -> f64 {
+    (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
+}
+
 /// Draws each column of an array of two axes by itself, one below the other.
 pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const LEAST: usize = 4;
@@ -20,7 +27,11 @@ pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> 
     let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(LEAST);
     for column in 0..count {
         writeln!(out, "column {column}")?;
-        line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out)?;
+        let drawn = line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out);
+        match drawn {
+            Err(failure) if failure.to_string() == NO_NUMBERS => writeln!(out, "  {NO_NUMBERS}")?,
+            drawn => drop(drawn?),
+        }
     }
     Ok(0)
 }
@@ -55,10 +66,10 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
     let low = finite().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
     let high = finite().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
     if low > high {
-        return Err("none of the numbers is finite".into());
+        return Err(NO_NUMBERS.into());
     }
     let row = |number: f64| {
-        let part = if high > low { (number - low) / (high - low) } else { 0.5 };
+        let part = if high > low { part(number, low, high) } else { 0.5 };
         height - 1 - ((part * (height - 1) as f64).round() as usize).min(height - 1)
     };
     let mut dots = vec![vec![false; width]; height];
@@ -121,7 +132,7 @@ pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
     let source = plane.source;
     let (low, high) = stats::of(source)?.range()?;
     if low.is_nan() || low > high {
-        return Err("none of the numbers is finite".into());
+        return Err(NO_NUMBERS.into());
     }
     let label = 12;
     let columns = canvas.columns - label - 2;
@@ -134,7 +145,7 @@ pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
                 outside += 1;
                 continue;
             }
-            let part = if high > low { (number - low) / (high - low) } else { 0.5 };
+            let part = if high > low { part(*number, low, high) } else { 0.5 };
             counts[((part * columns as f64) as usize).min(columns - 1)] += 1;
         }
     })?;

@@ -133,6 +133,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     }
     let canvas = Canvas::of(arguments);
     let ndim = source.shape().len();
+    let is_picture = ndim > 1 && !arguments.histogram;
+    let is_lines =
+        is_picture && arguments.output.is_none() && !arguments.picture && is_series(source.shape());
+    if arguments.limits.is_some() && (!is_picture || is_lines) {
+        return Err("--limits is for pictures: it says which numbers are darkest and brightest".into());
+    }
     if arguments.histogram || ndim == 0 {
         if arguments.output.is_some() {
             return Err("a histogram is drawn in the terminal alone; --output is for pictures".into());
@@ -145,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         }
         return lines::line(&Plane::new(&source, 1), &canvas, out);
     }
-    if arguments.output.is_none() && !arguments.picture && is_series(source.shape()) {
+    if is_lines {
         return lines::columns(&source, &canvas, out);
     }
     let channels = channels(&source);

@@ -143,7 +143,11 @@ impl Found {
                     };
                     stats["min"] = json!(exact(ticks.min));
                     stats["max"] = json!(exact(ticks.max));
-                    stats["mean"] = json!(text(ticks.mean));
+                    // A float has fewer digits than ticks: the mean of times is among them, at least.
+                    let (low, high) = (ticks.min.float(), ticks.max.float());
+                    let is_one = ticks.min == ticks.max;
+                    stats["mean"] =
+                        json!(if is_one { exact(ticks.min) } else { text(ticks.mean.clamp(low, high)) });
                 }
                 stats
             }
