@@ -122,8 +122,7 @@ fn files_are_read_as_numpy_says() {
                         }
                     }
                     // An axis that this machine cannot address is told before what is missing.
-                    Err(error)
-                        if usize::BITS < 64 && expect == "truncated" && class(&error) == "overflow" => {}
+                    Err(error) if usize::BITS < 64 && expect != "ok" && class(&error) == "overflow" => {}
                     Err(error) => assert_eq!(class(&error), expect, "{id} by {name}: {error}"),
                 }
             }

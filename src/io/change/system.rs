@@ -81,7 +81,13 @@ mod linux {
         (lock.l_start, lock.l_len) = (start, len);
         loop {
             // SAFETY: the descriptor is open as long as the file is borrowed, and the structure lives until the call returns.
+            #[cfg(target_pointer_width = "64")]
             let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
+            // The C library's function would take the structure for the one of 32 bits.
+            // SAFETY: as above; the kernel's structure is this one.
+            #[cfg(not(target_pointer_width = "64"))]
+            let result =
+                unsafe { libc::syscall(libc::SYS_fcntl64, file.as_raw_fd(), command, &raw mut lock) };
             match result {
                 -1 => match io::Error::last_os_error() {
                     error if error.kind() == io::ErrorKind::Interrupted => {}
