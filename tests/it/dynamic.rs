@@ -187,9 +187,11 @@ fn no_file_takes_for_ever_to_show() {
     let many = claim("'|V0'", &format!("({})", "2, ".repeat(usize::BITS as usize - 2)));
     assert!(many.to_string().len() < 1_000_000 && many.to_string().contains('…'));
     assert!(claim("'|V0'", &format!("({long},)")).to_string().len() < 100);
-    assert_eq!(claim("'<f8'", &format!("({long}, 0)")).to_string(), "[]");
-    let field = claim("[('a', [], (2147483647, 1000))]", "(3,)").field("a").unwrap();
-    assert_eq!(field.shape(), [3, 2_147_483_647, 1000]);
+    assert_eq!(claim("'<f8'", &format!("({}, 0)", long / 16)).to_string(), "[]");
+    if usize::BITS == 64 {
+        let field = claim("[('a', [], (2147483647, 1000))]", "(3,)").field("a").unwrap();
+        assert_eq!(field.shape(), [3, 2_147_483_647, 1000]);
+    }
 }
 
 #[test]

@@ -178,14 +178,16 @@ impl Table {
     fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         const PIECE: u64 = 1 << 20;
         loop {
+            // What was there before has neither a quote nor the end of a line.
+            let before = self.rest.len();
             let read = (&self.input).take(PIECE).read_to_end(&mut self.rest)?;
             self.is_end |= read == 0;
             self.progress.add(read as u64, self.all);
-            if self.rest.contains(&b'"') {
+            if self.rest[before..].contains(&b'"') {
                 return Ok(None);
             }
-            let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
-                Some(last) if !self.is_end => last + 1,
+            let end = match self.rest[before..].iter().rposition(|byte| *byte == b'\n') {
+                Some(last) if !self.is_end => before + last + 1,
                 None if !self.is_end => continue, // one long line
                 _ => self.rest.len(),
             };
