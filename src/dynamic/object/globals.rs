@@ -15,10 +15,12 @@ impl DynArray {
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndarray_io::DynArray;
     /// use ndarray_io::object::Object;
+    /// use ndarray_io::{DynArray, ReadNpyExt, ReadOptions, WriteNpyExt};
     ///
-    /// let array = DynArray::new(&arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]))?;
+    /// let mut file = Vec::new();
+    /// arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]).write_npy(&mut file)?;
+    /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
     /// let names: Vec<_> = array.globals().iter().map(|global| format!("{}.{}", global.module(), global.name())).collect();
     /// assert_eq!(names, ["os.system"]);
     /// # Ok::<(), ndarray_io::Error>(())
