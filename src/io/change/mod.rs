@@ -55,7 +55,8 @@ pub(crate) fn replace_locked(
     let mut write = Some(write);
     place(path, options, Some(old), &mut |old, file| match (old, write.take()) {
         (Some(old), Some(write)) => write(old, file),
-        _ => Ok(()),
+        // In place there is no old file beside the new one: whoever asks for that must not end with an empty file.
+        _ => Err(not_itself()),
     })
 }
 
