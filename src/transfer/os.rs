@@ -94,83 +94,6 @@ pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
     Ok(borrowed.try_clone_to_owned()?.into())
 }
 
-/// Takes the access list from a file that has got one from its folder, where the file that it replaces has none.
-#[cfg(target_os = "linux")]
-fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
-    const LIST: &std::ffi::CStr = c"system.posix_acl_access";
-    let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == LIST));
-    if has(to)? && !has(from)? {
-        let to = std::os::fd::AsRawFd::as_raw_fd(to);
-        // SAFETY: the descriptor is open, and the name ends in a NUL.
-        if unsafe { libc::fremovexattr(to, LIST.as_ptr()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-/// Gives one file the extended attributes of another: access lists, labels, and what users have put there. On systems
-/// without a call for it here, files are taken to have none.
-pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    remove_inherited_list(from, to)?;
-    #[cfg(target_os = "linux")]
-    for name in attribute_names(from)? {
-        let value = attribute(from, &name)?;
-        // A label is often there already, and not everybody may set one.
-        if attribute(to, &name).is_ok_and(|own| own == value) {
-            continue;
-        }
-        let (to, value) = (std::os::fd::AsRawFd::as_raw_fd(to), value.as_slice());
-        // SAFETY: the descriptor is open, the name ends in a NUL, and the length is that of the value.
-        let result = unsafe { libc::fsetxattr(to, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (from, to);
-    Ok(())
-}
-
-#[cfg(target_os = "linux")]
-fn attribute_names(file: &File) -> io::Result<Vec<std::ffi::CString>> {
-    let file = std::os::fd::AsRawFd::as_raw_fd(file);
-    let list = filled(|buffer, length| {
-        // SAFETY: the descriptor is open, and the buffer has the length that is told.
-        unsafe { libc::flistxattr(file, buffer.cast(), length) }
-    });
-    match list {
-        Ok(list) => {
-            let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-            names.map(|name| std::ffi::CString::new(name).map_err(io::Error::from)).collect()
-        }
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn attribute(file: &File, name: &std::ffi::CStr) -> io::Result<Vec<u8>> {
-    let file = std::os::fd::AsRawFd::as_raw_fd(file);
-    filled(|buffer, length| {
-        // SAFETY: the descriptor is open, the name ends in a NUL, and the buffer has the length that is told.
-        unsafe { libc::fgetxattr(file, name.as_ptr(), buffer.cast(), length) }
-    })
-}
-
-/// What a call puts into a buffer that it asks the size of first.
-#[cfg(target_os = "linux")]
-fn filled(call: impl Fn(*mut u8, usize) -> isize) -> io::Result<Vec<u8>> {
-    let length = |result: isize| usize::try_from(result).map_err(|_| io::Error::last_os_error());
-    let mut buffer = vec![0; length(call(std::ptr::null_mut(), 0))?];
-    if !buffer.is_empty() {
-        let filled = length(call(buffer.as_mut_ptr(), buffer.len()))?;
-        buffer.truncate(filled);
-    }
-    Ok(buffer)
-}
-
 /// Whether several threads can read one file at once, each at a position of its own.
 pub(super) const READS_ANYWHERE: bool = cfg!(any(unix, windows));
 
@@ -304,16 +227,39 @@ pub(super) fn will_need(file: &File, at: u64, length: u64) {
     let _ = (file, at, length);
 }
 
-/// Whether all that is written to a file goes to its end, wherever it should go. (Only Linux is asked.)
+/// Whether all that is written to a file goes to its end, wherever it should go.
 pub(crate) fn only_appends(file: &File) -> bool {
-    #[cfg(target_os = "linux")]
+    #[cfg(any(unix, target_os = "wasi"))]
     {
         use std::os::fd::AsRawFd;
         // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
         let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
         flags >= 0 && flags & libc::O_APPEND != 0
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::AsRawHandle;
+
+        use windows_sys::Wdk::Storage::FileSystem::{
+            FILE_ACCESS_INFORMATION, FileAccessInformation, NtQueryInformationFile,
+        };
+        use windows_sys::Win32::Storage::FileSystem::FILE_WRITE_DATA;
+        use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+        let (mut status, mut access) = (IO_STATUS_BLOCK::default(), FILE_ACCESS_INFORMATION::default());
+        let length = size_of_val(&access) as u32;
+        // SAFETY: the handle is open, and both structures live until the call returns.
+        let result = unsafe {
+            NtQueryInformationFile(
+                file.as_raw_handle(),
+                &raw mut status,
+                (&raw mut access).cast(),
+                length,
+                FileAccessInformation,
+            )
+        };
+        result >= 0 && access.AccessFlags & FILE_WRITE_DATA == 0 // there is only the right to append
+    }
+    #[cfg(not(any(unix, windows, target_os = "wasi")))]
     {
         let _ = file;
         false
@@ -329,7 +275,7 @@ pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     if only_appends(file) {
         return Some((metadata.len(), false));
     }
-    Some((file.stream_position().ok()?, cfg!(target_os = "linux"))) // elsewhere nobody says
+    Some((file.stream_position().ok()?, true))
 }
 
 /// Writes all of the bytes at a position, which leaves the file's own where it is.
@@ -362,29 +308,5 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
         let written = file.write_all(bytes);
         file.seek(SeekFrom::Start(own))?;
         written
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn attributes_are_copied() {
-        let (from, to) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-        let set = |name: &std::ffi::CStr, value: &[u8]| {
-            let file = std::os::fd::AsRawFd::as_raw_fd(&from);
-            // SAFETY: the descriptor is open, the name ends in a NUL, and the length is that of the value.
-            unsafe { libc::fsetxattr(file, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) }
-        };
-        copy_attributes(&from, &to).unwrap();
-        if set(c"user.note", b"kept") != 0 {
-            return; // a file system that has none
-        }
-        set(c"user.empty", b"");
-        copy_attributes(&from, &to).unwrap();
-        assert_eq!(attribute(&to, c"user.note").unwrap(), b"kept");
-        assert_eq!(attribute(&to, c"user.empty").unwrap(), b"");
-        assert!(attribute(&to, c"user.other").is_err());
     }
 }

@@ -256,7 +256,12 @@ fn what_was_recovered_is_not_rolled_back() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr2(&[[1u16, 2]])).unwrap();
-    File::options().append(true).open(&path).unwrap().write_all(&[3, 0, 4, 0, 5]).unwrap();
+    File::options()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(&[&bytemuck::bytes_of(&[3u16, 4])[..], &[5]].concat())
+        .unwrap();
     // Uncounted rows are not lost by a conversion of the file onto itself either.
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 5, rows: 1, .. }), "{error}");
@@ -714,7 +719,7 @@ mod archives {
         drop(npz);
         // Damage in an element that nobody changes.
         let mut bytes = fs::read(&path).unwrap();
-        let at = bytes.windows(8).position(|bytes| bytes == 2.5f64.to_le_bytes()).unwrap();
+        let at = bytes.windows(8).position(|bytes| bytes == 2.5f64.to_ne_bytes()).unwrap();
         bytes[at] ^= 1;
         fs::write(&path, &bytes).unwrap();
         // SAFETY: as above.

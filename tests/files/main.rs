@@ -24,4 +24,5 @@ mod progress;
 mod ra;
 mod streams;
 mod tiles;
+mod windows;
 mod writer;

@@ -254,9 +254,19 @@ fn arrays() -> Arrays {
     ]
 }
 
+/// In the byte order of `testdata`.
+fn compressed(compression: Compression) -> NpzOptions {
+    NpzOptions::new().compression(compression).write(WriteOptions::new().byte_order(ByteOrder::Little))
+}
+
 fn options() -> [NpzOptions; 4] {
-    let deflated = |level| NpzOptions::new().compression(Compression::Deflated(level));
-    [NpzOptions::new(), deflated(6), deflated(1), deflated(9).write(WriteOptions::new().threads(1))]
+    let one_thread = WriteOptions::new().byte_order(ByteOrder::Little).threads(1);
+    [
+        compressed(Compression::Stored),
+        compressed(Compression::Deflated(6)),
+        compressed(Compression::Deflated(1)),
+        compressed(Compression::Deflated(9)).write(one_thread),
+    ]
 }
 
 /// A writer that cannot seek.
@@ -361,7 +371,7 @@ fn archives_are_written_to_everything() {
 #[test]
 fn zstandard_is_a_method_as_well() {
     for level in [1, 3, 19] {
-        let bytes = write_all(Pipe(Vec::new()), &NpzOptions::new().compression(Compression::Zstd(level))).0;
+        let bytes = write_all(Pipe(Vec::new()), &compressed(Compression::Zstd(level))).0;
         assert_eq!(
             NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
             ndarray_io::npz::Method::Zstd

@@ -14,7 +14,7 @@ use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy
 
 /// Starts this binary as a child that does `what`.
 fn child(what: &str, path: &Path, number: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    crate::support::program::program(std::env::current_exe().unwrap())
         .args(["--exact", "processes::as_a_child", "--nocapture", "--ignored"])
         .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
         .env("NDARRAY_IO_PATH", path)
@@ -133,9 +133,11 @@ impl Seek for Dying {
 /// A shell that lets no file of its child grow beyond so many kilobytes: what is more is an error, as on a full disk.
 fn child_with_little_room(what: &str, path: &Path, number: usize, room: usize) -> Child {
     let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", 2 * room);
+    let program = crate::support::program::program(std::env::current_exe().unwrap());
     Command::new("sh")
         .args(["-c", &limited])
-        .arg(std::env::current_exe().unwrap())
+        .arg(program.get_program())
+        .args(program.get_args())
         .args(["--exact", "processes::as_a_child", "--nocapture", "--ignored"])
         .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
         .env("NDARRAY_IO_PATH", path)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
+use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FileSection, Help};
 use ndarray_io::header::Order;
 use ndarray_io::options::Trailing;
@@ -31,6 +32,14 @@ fn cases() -> Vec<(String, PathBuf, Value)> {
     };
     lines.lines().map(case).collect()
 }
+
+/// In the byte order of `testdata`.
+fn little() -> RaOptions {
+    RaOptions::new().write(WriteOptions::new().byte_order(ByteOrder::Little))
+}
+
+/// The words for this machine's byte order in names of files, and for the other.
+const NATIVE: [&str; 2] = if cfg!(target_endian = "little") { ["little", "big"] } else { ["big", "little"] };
 
 fn class(error: &Error) -> &'static str {
     match error.kind() {
@@ -181,7 +190,7 @@ fn the_array_of_the_documentation() {
     let array = Array2::from_shape_fn((3, 4), |(row, column)| value(row + 3 * column));
     let folder_ = tempfile::tempdir().unwrap();
     let path = folder_.path().join("test.ra");
-    write_ra(&path, &array).unwrap();
+    write_ra_with(&path, &array, &little()).unwrap();
     // Its md5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
     assert_eq!(fs::read(&path).unwrap(), fs::read(folder().join("page.ra")).unwrap());
     assert_eq!(
@@ -199,7 +208,6 @@ fn the_array_of_the_documentation() {
 #[cfg(feature = "derive")]
 mod composites {
     use ndarray::Array1;
-    use ndarray_io::dtype::ByteOrder;
     use ndarray_io::{Record, Void};
 
     use super::*;
@@ -229,16 +237,18 @@ mod composites {
             entries.write_ra_with(&mut file, &options).unwrap();
             assert_eq!(file, fs::read(&path).unwrap(), "{id}");
         }
-        let bytes = fs::read(folder().join("composite.ra")).unwrap();
+        let [own, foreign] = if NATIVE[0] == "little" {
+            ["composite.ra", "composite-big.ra"]
+        } else {
+            ["composite-big.ra", "composite.ra"]
+        };
+        let bytes = fs::read(folder().join(own)).unwrap();
         let mut aligned = vec![0u64; bytes.len() / 8];
         bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);
         let view = ndarray::ArrayView1::<Entry>::view_ra(bytemuck::cast_slice(&aligned)).unwrap();
         assert_eq!(view[2].index, 512);
-        assert!(
-            ndarray::ArrayView1::<Entry>::view_ra(&fs::read(folder().join("composite-big.ra")).unwrap())
-                .is_err()
-        );
-        let raw: Array1<Void<80>> = read_ra(folder().join("composite.ra")).unwrap();
+        assert!(ndarray::ArrayView1::<Entry>::view_ra(&fs::read(folder().join(foreign)).unwrap()).is_err());
+        let raw: Array1<Void<80>> = read_ra(folder().join(own)).unwrap();
         assert_eq!(&raw[0].0[..8], b"number 0");
         let error = read_ra::<_, Array1<Entry>>(folder().join("raw-int-3.ra")).unwrap_err();
         assert!(error.is_mismatch(), "{error}");
@@ -261,7 +271,7 @@ fn halves() {
     let read: Array1<Complex<f16>> = read_ra(folder().join("complex-2x16.ra")).unwrap();
     assert_eq!(read[2], Complex::new(f16::from_f32(4.0), f16::from_f32(5.0)));
     let mut file = Vec::new();
-    read.write_ra(&mut file).unwrap();
+    read.write_ra_with(&mut file, &little()).unwrap();
     assert_eq!(file, fs::read(folder().join("complex-2x16.ra")).unwrap());
     let error = read.write_npy(Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { format: "NPY", .. }), "{error}");
@@ -283,22 +293,22 @@ fn shapes_and_orders() {
     let mut fortran = Array2::zeros((3, 4).f());
     fortran.assign(&array);
     let mut file = Vec::new();
-    array.write_ra(&mut file).unwrap();
+    array.write_ra_with(&mut file, &little()).unwrap();
     let mut other = Vec::new();
-    fortran.write_ra(&mut other).unwrap();
+    fortran.write_ra_with(&mut other, &little()).unwrap();
     assert_eq!(file, other, "the shape is what counts");
     assert_eq!(file[48..64], [3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(file[64..70], [0, 0, 10, 0, 20, 0]);
     assert_eq!(Array2::<u16>::read_ra(&file[..]).unwrap(), array);
 
     let mut reversed = Vec::new();
-    array.write_ra_with(&mut reversed, &RaOptions::new().reversed(true)).unwrap();
+    array.write_ra_with(&mut reversed, &little().reversed(true)).unwrap();
     assert_eq!(reversed[48..64], [4, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(reversed[64..70], [0, 0, 1, 0, 2, 0]);
     assert_eq!(Array2::<u16>::read_ra(&reversed[..]).unwrap().reversed_axes(), array);
 
     let any = DynArray::new(&array).unwrap();
-    for (options, wanted) in [(RaOptions::new(), &file), (RaOptions::new().reversed(true), &reversed)] {
+    for (options, wanted) in [(little(), &file), (little().reversed(true), &reversed)] {
         let mut found = Vec::new();
         any.write_ra_with(&mut found, &options).unwrap();
         assert_eq!(&found, wanted);
@@ -364,7 +374,7 @@ fn packed_files_unpack_to_what_was_packed() {
         let array = Array2::from_shape_fn((rows, columns), |(row, column)| ((row * column) % 37) as f32);
         for is_reversed in [false, true] {
             let mut file = Vec::new();
-            let options = RaOptions::new().reversed(is_reversed).compressed(true);
+            let options = little().reversed(is_reversed).compressed(true);
             array.write_ra_with(&mut file, &options).unwrap();
             let reader = RaReader::new(&file[..]).unwrap();
             assert_eq!(reader.flags(), 2);
@@ -377,14 +387,15 @@ fn packed_files_unpack_to_what_was_packed() {
 
 #[test]
 fn views_and_maps() {
-    let bytes = fs::read(folder().join("f8-2-little.ra")).unwrap();
+    let [own, foreign] = NATIVE;
+    let bytes = fs::read(folder().join(format!("f8-2-{own}.ra"))).unwrap();
     let mut aligned = vec![0u64; bytes.len() / 8];
     bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);
-    let wanted: ndarray::Array3<f64> = read_npy(folder().join("f8-2-little.npy")).unwrap();
+    let wanted: ndarray::Array3<f64> = read_npy(folder().join(format!("f8-2-{own}.npy"))).unwrap();
     let view = ndarray::ArrayView3::<f64>::view_ra(bytemuck::cast_slice(&aligned)).unwrap();
     assert_eq!(view, wanted);
-    let error =
-        ndarray::ArrayView3::<f64>::view_ra(&fs::read(folder().join("f8-2-big.ra")).unwrap()).unwrap_err();
+    let bytes = fs::read(folder().join(format!("f8-2-{foreign}.ra"))).unwrap();
+    let error = ndarray::ArrayView3::<f64>::view_ra(&bytes).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ForeignByteOrder { .. }), "{error}");
     let error = ArrayView2::<u16>::view_ra(&fs::read(folder().join("lz4.ra")).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Packed), "{error}");

@@ -116,7 +116,13 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
             true => Self::UNIX_EPOCH.checked_sub(distance),
             false => Self::UNIX_EPOCH.checked_add(distance),
         });
-        found.ok_or_else(|| cannot(format!("{time:?} is too far away for this system's clock")))
+        let found =
+            found.ok_or_else(|| cannot(format!("{time:?} is too far away for this system's clock")))?;
+        // The clock of Windows has steps of 100 nanoseconds, to which the standard library rounds.
+        match nanos_since_1970(found) == nanos {
+            true => Ok(found),
+            false => Err(cannot(format!("{time:?} is finer than this system's clock"))),
+        }
     }
 }
 
@@ -124,11 +130,14 @@ impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
     type Error = Error;
 
     fn try_from(time: SystemTime) -> Result<Self> {
-        let nanos = match time.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => after.as_nanos() as i128, // a duration has less than 2⁹⁴ nanoseconds
-            Err(before) => -(before.duration().as_nanos() as i128),
-        };
-        to_ticks(nanos, U::STEP).map(Self::new)
+        to_ticks(nanos_since_1970(time), U::STEP).map(Self::new)
+    }
+}
+
+fn nanos_since_1970(time: SystemTime) -> i128 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => after.as_nanos() as i128, // a duration has less than 2⁹⁴ nanoseconds
+        Err(before) => -(before.duration().as_nanos() as i128),
     }
 }
 

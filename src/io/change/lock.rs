@@ -105,6 +105,10 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
         Purpose::Change => (Region::Change, Mode::Exclusive),
         Purpose::Map => (Region::Map, Mode::Shared),
     };
+    // The map of a file that this writer has just made in place: Linux turns its lock into the shared one, Windows would wait for it.
+    if cfg!(windows) && purpose == Purpose::Map {
+        system::unlock(file, Region::Change);
+    }
     let start = Instant::now();
     let in_the_way = || system::is_locked(file, Region::Map, mode);
     let taken = until(wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
@@ -190,11 +194,7 @@ pub(super) fn open_locked_with(
 
 /// Whether a path leads to an open file, links followed.
 pub(crate) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
-    match system::id_at(path) {
-        Ok(found) => Ok(found == system::id_of(file)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    system::is_same(system::id_at(path), file)
 }
 
 /// Whether an appender or an update has the file.

@@ -182,11 +182,17 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
             };
             if folder.names(&name, locked.as_deref().unwrap_or(file))? {
                 target::inherit(file, &draft.file)?; // it may have been changed since
-                // Elsewhere the lock is held until the new file is in place. Windows does not put a file in the place of one that is
-                // open, on all of its file systems: the handles go first, and with them the lock.
-                if cfg!(windows) {
-                    drop(lock);
-                    (old, locked) = (None, None);
+                match draft.replace(&folder, &name) {
+                    Err(error) if cfg!(windows) && is_refused(&error) => {}
+                    replaced => return replaced.map_err(refused),
+                }
+                // Some file systems of Windows put no file in the place of one that is open: the handles go first, and with them
+                // the lock. Which file it was is looked up once more.
+                let id = system::id_of(file)?;
+                drop(lock);
+                (old, locked) = (None, None);
+                if system::id_at(&target)? != id {
+                    return Err(ErrorKind::Locked.into()); // another process has just replaced it
                 }
                 return draft.replace(&folder, &name).map_err(refused);
             }
@@ -199,7 +205,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
         Err(ErrorKind::Locked.into())
     };
     put().inspect_err(|_| draft.discard(&folder))?;
-    drop(old); // and with it the lock: syncing the folder takes long
+    drop((old, locked)); // and with them the lock: syncing the folder takes long
     sync_folder(&folder, options)
 }
 
@@ -378,13 +384,17 @@ fn cannot(reason: String) -> Error {
     ErrorKind::CannotReplace { reason }.into()
 }
 
-/// The target is a mount of its own, or (on Windows) somebody has it mapped.
+/// The target is a mount of its own, or (on Windows) somebody has it open or mapped.
 fn refused(error: io::Error) -> Error {
-    use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
-    match error.kind() {
-        ResourceBusy | CrossesDevices | PermissionDenied => {
-            cannot(format!("the system does not let another one take its place: {error}"))
-        }
-        _ => error.into(),
+    match is_refused(&error) {
+        true => cannot(format!("the system does not let another one take its place: {error}")),
+        false => error.into(),
     }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
+    const SHARING_VIOLATION: i32 = 32;
+    let is_open = cfg!(windows) && error.raw_os_error() == Some(SHARING_VIOLATION);
+    is_open || matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied)
 }

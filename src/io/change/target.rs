@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{cannot, system};
 use crate::error::Result;
+#[cfg(unix)]
 use crate::transfer::os;
 
 /// Where a path leads in the end.
@@ -13,7 +14,7 @@ pub(super) enum Place {
     /// A file by its name, be it one that does not exist yet.
     File(PathBuf),
     /// What a descriptor of this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written as the
-    /// descriptor would be, at its position.
+    /// descriptor would be, at its position. On Windows, a device.
     Open(File),
 }
 
@@ -56,7 +57,13 @@ fn open_descriptor(path: &Path) -> Result<Option<File>> {
     }
 }
 
-#[cfg(not(unix))]
+/// The device that a path names: `NUL`, `CON`, a named pipe.
+#[cfg(windows)]
+fn open_descriptor(path: &Path) -> Result<Option<File>> {
+    Ok(system::device(path)?)
+}
+
+#[cfg(not(any(unix, windows)))]
 fn open_descriptor(_: &Path) -> Result<Option<File>> {
     Ok(None)
 }
@@ -66,8 +73,8 @@ pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
     let metadata = old.metadata()?;
     check_links(old)?;
     keep_owner(new, &metadata)?;
-    os::copy_attributes(old, new).map_err(|error| {
-        cannot(format!("its extended attributes (an access list, a label) would be lost: {error}"))
+    system::copy_attributes(old, new).map_err(|error| {
+        cannot(format!("what belongs to it besides its content (an access list, a label, a stream) would be lost: {error}"))
     })?;
     keep_permissions(new, &metadata)
         .map_err(|error| cannot(format!("its permissions would be lost: {error}")))
@@ -77,7 +84,7 @@ pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
 pub(super) fn keep_all(from: &File, to: &File) -> io::Result<()> {
     let metadata = from.metadata()?;
     own(to, &metadata)?;
-    os::copy_attributes(from, to)?;
+    system::copy_attributes(from, to)?;
     keep_permissions(to, &metadata)
 }
 

@@ -5,6 +5,7 @@
 pub(crate) mod bombs;
 pub(crate) mod headers;
 pub(crate) mod manifest;
+pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod routes;
 

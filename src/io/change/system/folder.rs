@@ -1,0 +1,86 @@
+//! Folders by their paths, where they are not addressed by handles.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::FileId;
+
+/// A folder by its path.
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned() })
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
+    }
+
+    pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(self.path.join(name))
+    }
+
+    pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
+        OpenOptions::new().write(true).open(self.path.join(name))
+    }
+
+    pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        if is_private {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        #[cfg(windows)]
+        super::windows::allow_access_lists(&mut options);
+        let _ = is_private;
+        options.open(self.path.join(name))
+    }
+
+    pub(crate) fn create_unnamed(&self, _: bool) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn link(&self, _: &File, _: &OsStr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        std::fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    #[cfg(not(windows))]
+    pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        super::link_and_unlink(&self.path.join(from), &self.path.join(to))
+    }
+
+    #[cfg(windows)]
+    pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        super::windows::rename_to_new(&self.path.join(from), &self.path.join(to))
+    }
+
+    pub(crate) fn unlink(&self, name: &OsStr) -> io::Result<()> {
+        std::fs::remove_file(self.path.join(name))
+    }
+
+    /// Which file has the name, which is not followed if it is a link.
+    #[cfg(unix)]
+    pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
+        Ok(Some(FileId::from(&std::fs::symlink_metadata(self.path.join(name))?)))
+    }
+
+    /// Which file has the name. (The systems tell that of open files only.)
+    #[cfg(not(unix))]
+    pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
+        super::id_of(&File::open(self.path.join(name))?)
+    }
+
+    pub(crate) fn is_own(file: &File) -> io::Result<bool> {
+        Ok(file.metadata()?.is_file())
+    }
+}

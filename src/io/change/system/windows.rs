@@ -1,0 +1,236 @@
+//! Windows: locks on ranges of bytes, what tells files apart, and what belongs to a file besides its content.
+#![allow(unsafe_code)]
+
+use std::ffi::{OsString, c_void};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::windows::ffi::{OsStrExt, OsStringExt};
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::AsRawHandle;
+use std::path::{Component, Path, Prefix};
+
+use windows_sys::Win32::Foundation::{
+    ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_LOCK_VIOLATION, ERROR_NOT_SUPPORTED, GENERIC_READ,
+    GENERIC_WRITE,
+};
+use windows_sys::Win32::Security::{
+    DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SetKernelObjectSecurity,
+};
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_TYPE_DISK, FileStreamInfo, GetFileInformationByHandle,
+    GetFileInformationByHandleEx, GetFileType, GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK,
+    LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW, UnlockFileEx, WRITE_DAC,
+};
+use windows_sys::Win32::System::IO::OVERLAPPED;
+
+use super::{Attempt, FileId, Mode, Region};
+
+/// An error if a call said 0.
+fn checked(result: i32) -> io::Result<()> {
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn is(error: &io::Error, code: u32) -> bool {
+    error.raw_os_error() == Some(code as i32)
+}
+
+/// A file system has no such thing.
+fn is_unsupported(error: &io::Error) -> bool {
+    is(error, ERROR_INVALID_FUNCTION) || is(error, ERROR_NOT_SUPPORTED)
+}
+
+fn place(region: Region) -> (OVERLAPPED, u32) {
+    let (start, len) = region.range();
+    let mut place = OVERLAPPED::default();
+    (place.Anonymous.Anonymous.Offset, place.Anonymous.Anonymous.OffsetHigh) =
+        (start as u32, (start >> 32) as u32);
+    (place, len as u32)
+}
+
+pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
+    let exclusive = if mode == Mode::Exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
+    let (mut place, len) = place(region);
+    // SAFETY: the handle is open as long as the file is borrowed, and the structure lives until the call returns: the file was
+    // not opened for overlapped use, so that nothing goes on after it.
+    let locked = checked(unsafe {
+        LockFileEx(file.as_raw_handle(), LOCKFILE_FAIL_IMMEDIATELY | exclusive, 0, len, 0, &raw mut place)
+    });
+    match locked {
+        Ok(()) => Ok(Attempt::Taken),
+        Err(error) if is(&error, ERROR_LOCK_VIOLATION) => Ok(Attempt::Busy),
+        Err(error) if is_unsupported(&error) => Ok(Attempt::Unsupported),
+        Err(error) => Err(error),
+    }
+}
+
+/// The system tells only who tries: the lock is taken for a moment.
+pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
+    match try_lock(file, region, mode) {
+        Ok(Attempt::Busy) => true,
+        Ok(Attempt::Taken) => {
+            unlock(file, region);
+            false
+        }
+        _ => false,
+    }
+}
+
+pub(crate) fn unlock(file: &File, region: Region) {
+    let (mut place, len) = place(region);
+    // SAFETY: as for LockFileEx. It goes with the file at the latest.
+    let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut place) };
+}
+
+fn information(file: &File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
+    let mut information = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open as long as the file is borrowed, and the structure lives until the call returns.
+    checked(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut information) })?;
+    Ok(information)
+}
+
+/// What tells one file from another.
+pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
+    let found = information(file)?;
+    let number = u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow);
+    Ok(Some(FileId { volume: found.dwVolumeSerialNumber.into(), number }))
+}
+
+/// How many names a file has.
+pub(crate) fn links_of(file: &File) -> io::Result<u64> {
+    Ok(information(file)?.nNumberOfLinks.into())
+}
+
+/// Renames to a name that must be free: the system's own call does that, unless it is asked for more.
+pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    // Which makes long paths ones that the system takes.
+    let wide = |path: &Path| -> io::Result<Vec<u16>> {
+        Ok(std::path::absolute(path)?.as_os_str().encode_wide().chain([0]).collect())
+    };
+    let (from, to) = (wide(from)?, wide(to)?);
+    // SAFETY: both names end in a NUL and live until the call returns.
+    checked(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
+}
+
+/// The device that a path names, be it a plain name like `NUL`: opened to be written, for it cannot be replaced.
+pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
+    let full = std::path::absolute(path)?;
+    let is_device = matches!(full.components().next(), Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::DeviceNS(_)));
+    if !is_device {
+        return Ok(None);
+    }
+    let file = OpenOptions::new().write(true).open(&full)?;
+    // SAFETY: the handle is open.
+    let kind = unsafe { GetFileType(file.as_raw_handle()) };
+    Ok((kind != FILE_TYPE_DISK).then_some(file)) // a file can be named by way of its device as well
+}
+
+/// A file that is opened so may be given an access list.
+pub(super) fn allow_access_lists(options: &mut OpenOptions) {
+    options.access_mode(GENERIC_READ | GENERIC_WRITE | WRITE_DAC);
+}
+
+/// Gives one file the access list of another and its streams.
+pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
+    let list = access_list(from)?;
+    if list != access_list(to)? {
+        // SAFETY: the handle is open, and the list is one that the system has made.
+        checked(unsafe {
+            SetKernelObjectSecurity(
+                to.as_raw_handle(),
+                DACL_SECURITY_INFORMATION,
+                list.as_ptr() as *mut c_void,
+            )
+        })?;
+    }
+    for stream in streams(from)? {
+        let at = |file| -> io::Result<OsString> {
+            let mut path = path_of(file)?;
+            path.push(&stream);
+            Ok(path)
+        };
+        io::copy(
+            &mut File::open(at(from)?)?,
+            &mut OpenOptions::new().write(true).create(true).truncate(true).open(at(to)?)?,
+        )?;
+    }
+    Ok(())
+}
+
+/// Who may do what, as the system has it; nothing on a file system without such lists.
+fn access_list(file: &File) -> io::Result<Vec<u8>> {
+    let mut list = Vec::new();
+    let mut length = 0;
+    loop {
+        // SAFETY: the handle is open, and the buffer has the length that is told.
+        let got = checked(unsafe {
+            GetKernelObjectSecurity(
+                file.as_raw_handle(),
+                DACL_SECURITY_INFORMATION,
+                list.as_mut_ptr() as *mut c_void,
+                list.len() as u32,
+                &raw mut length,
+            )
+        });
+        match got {
+            Ok(()) => return Ok(list),
+            Err(error) if is_unsupported(&error) => return Ok(Vec::new()),
+            // The first call asks for the length.
+            Err(_) if length as usize > list.len() => list.resize(length as usize, 0),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The names of the streams that a file has besides its content.
+fn streams(file: &File) -> io::Result<Vec<OsString>> {
+    /// Where a name begins within its entry, which starts with its own length, the name's and the stream's.
+    const NAME: usize = 24;
+    // Numbers of 64 bits, for the system wants them aligned.
+    let mut entries = vec![0_u64; 8 << 10];
+    let length = size_of_val(&*entries) as u32;
+    // SAFETY: the handle is open, and the buffer has the length that is told.
+    let got = checked(unsafe {
+        GetFileInformationByHandleEx(
+            file.as_raw_handle(),
+            FileStreamInfo,
+            entries.as_mut_ptr().cast(),
+            length,
+        )
+    });
+    match got {
+        Err(error) if is_unsupported(&error) || is(&error, ERROR_HANDLE_EOF) => return Ok(Vec::new()),
+        got => got?,
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(&entries);
+    let number = |at: usize| {
+        bytes
+            .get(at..at + 4)
+            .map_or(0, |bytes| u32::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize)
+    };
+    let (mut at, mut names) = (0, Vec::new());
+    loop {
+        let name = bytes.get(at + NAME..at + NAME + number(at + 4)).unwrap_or_default();
+        let name: Vec<u16> =
+            name.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+        let name = OsString::from_wide(&name);
+        if name != "::$DATA" && !name.is_empty() {
+            names.push(name);
+        }
+        match number(at) {
+            0 => return Ok(names),
+            step => at += step,
+        }
+    }
+}
+
+/// A path that leads to an open file.
+fn path_of(file: &File) -> io::Result<OsString> {
+    let mut path = vec![0_u16; 1 << 15];
+    // SAFETY: the handle is open, and the buffer has the length that is told.
+    let length =
+        unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), path.as_mut_ptr(), path.len() as u32, 0) };
+    match path.get(..length as usize) {
+        Some(path) if !path.is_empty() => Ok(OsString::from_wide(path)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

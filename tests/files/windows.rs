@@ -1,0 +1,113 @@
+//! What a change keeps on Windows, and where it writes without a change.
+#![cfg(windows)]
+
+use std::fs;
+use std::os::windows::ffi::OsStrExt;
+use std::path::Path;
+
+use ndarray::{Array1, arr1};
+use ndarray_io::npz::write_npz;
+use ndarray_io::{ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, write_npy, write_npy_with};
+use windows_sys::Win32::Security::Authorization::ConvertStringSecurityDescriptorToSecurityDescriptorW;
+use windows_sys::Win32::Security::{
+    DACL_SECURITY_INFORMATION, GetFileSecurityW, PSECURITY_DESCRIPTOR, SetFileSecurityW,
+};
+
+fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
+    text.as_ref().encode_wide().chain([0]).collect()
+}
+
+/// Who may do what with a file, in the system's own form.
+fn access_list(path: &Path) -> Vec<u8> {
+    let (path, mut length, mut list) = (wide(path), 0, vec![0_u8; 4096]);
+    // SAFETY: the name ends in a NUL, and the buffer has the length that is told.
+    let got = unsafe {
+        GetFileSecurityW(
+            path.as_ptr(),
+            DACL_SECURITY_INFORMATION,
+            list.as_mut_ptr().cast(),
+            4096,
+            &raw mut length,
+        )
+    };
+    assert_ne!(got, 0, "{}", std::io::Error::last_os_error());
+    list.truncate(length as usize);
+    list
+}
+
+fn set_access_list(path: &Path, words: &str) {
+    let (path, words) = (wide(path), wide(words));
+    let mut descriptor: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
+    // SAFETY: the words end in a NUL, and the system puts the address of its memory where it is told.
+    let made = unsafe {
+        ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            words.as_ptr(),
+            1,
+            &raw mut descriptor,
+            std::ptr::null_mut(),
+        )
+    };
+    assert_ne!(made, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: the name ends in a NUL, and the descriptor is the system's.
+    let set = unsafe { SetFileSecurityW(path.as_ptr(), DACL_SECURITY_INFORMATION, descriptor) };
+    assert_ne!(set, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn devices_are_written_to() {
+    for name in ["NUL", "nul", r"\\.\NUL"] {
+        write_npy(name, &arr1(&[1u8])).unwrap();
+        write_npy_with(name, &arr1(&[1u8]), &WriteOptions::new().sync(true)).unwrap();
+        write_npz(name, &[("a", &arr1(&[1u8]))]).unwrap();
+        assert_eq!(fs::read(name).unwrap(), b"", "{name} is still the device");
+    }
+}
+
+#[test]
+fn access_lists_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    write_npy(&other, &arr1(&[1u8])).unwrap();
+    set_access_list(&path, "D:P(A;;FA;;;WD)"); // everything for everybody, and nothing from the folder
+    let before = access_list(&path);
+    assert_ne!(before, access_list(&other));
+    write_npy(&path, &arr1(&[2u8])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[2]));
+    assert_eq!(access_list(&path), before);
+}
+
+#[test]
+#[ignore = "needs a file system with streams, as NTFS"]
+fn streams_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, stream) = (folder.path().join("a.npy"), folder.path().join("a.npy:note"));
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    fs::write(&stream, "kept").unwrap();
+    write_npy(&path, &arr1(&[2u8])).unwrap();
+    assert_eq!(fs::read(&stream).unwrap(), b"kept");
+}
+
+#[test]
+fn several_names_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    write_npy(&path, &arr1(&[1u8])).unwrap();
+    fs::hard_link(&path, &other).unwrap();
+    let error = write_npy(&path, &arr1(&[2u8])).unwrap_err();
+    assert!(error.to_string().contains("2 hard links"), "{error}");
+    assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1]));
+}
+
+/// A position that the next bytes go to is not where a file in append mode puts them.
+#[test]
+fn a_file_that_only_appends_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bin");
+    fs::write(&path, "before").unwrap();
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    arr1(&[1u8]).write_npy(&mut file).unwrap();
+    let written = fs::read(&path).unwrap();
+    assert_eq!(&written[..6], b"before");
+    assert_eq!(Array1::<u8>::read_npy(&written[6..]).unwrap(), arr1(&[1]));
+}

@@ -1,0 +1,147 @@
+//! Sessions in a shell, signals, and what the README and the help say.
+
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::{PROGRAM, program};
+
+fn play(session: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, target) in [("data", "testdata"), ("docs", "docs")] {
+        std::os::unix::fs::symlink(root.join(target), folder.path().join(name)).unwrap();
+    }
+    let bin = tempfile::tempdir().unwrap();
+    let program = program(PROGRAM);
+    let words: Vec<_> = program.get_args().map(|word| word.to_str().unwrap()).collect();
+    let script = format!("#!/bin/sh\nexec {} {} \"$@\"\n", program.get_program().display(), words.join(" "));
+    fs::write(bin.path().join("ndio"), script).unwrap();
+    fs::set_permissions(bin.path().join("ndio"), PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut played = String::new();
+    for line in session.lines() {
+        let Some(command) = line.strip_prefix("$ ") else {
+            if let Some(comment) = line.strip_prefix("## ") {
+                writeln!(played, "## {comment}").unwrap();
+            }
+            continue;
+        };
+        let done = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .env_remove("COLORTERM")
+            .env_remove("COLUMNS")
+            .output()
+            .unwrap();
+        writeln!(played, "{line}\n{}", String::from_utf8_lossy(&done.stdout).trim_end()).unwrap();
+        if played.ends_with("\n\n") {
+            played.pop();
+        }
+        match done.status.code() {
+            Some(0) => {}
+            code => writeln!(played, "[exit {}]", code.unwrap_or(-1)).unwrap(),
+        }
+    }
+    played
+}
+
+fn check(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ndio").join(name).with_extension("console");
+    let session = fs::read_to_string(&path).unwrap();
+    let played = play(&session);
+    if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+        fs::write(&path, played).unwrap();
+    } else if played != session {
+        let differing = played.lines().zip(session.lines()).position(|(one, two)| one != two);
+        panic!("{name}.console differs from line {} on:\n{played}", differing.map_or(0, |line| line + 1));
+    }
+}
+
+macro_rules! sessions {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            check(stringify!($name));
+        }
+    )*};
+}
+
+sessions!(info password show verify convert tables diff join pack query json plot hostile manual streams);
+
+#[cfg(target_pointer_width = "64")]
+sessions!(verify_ra);
+
+/// A signal ends the program while it waits for its input, and with it what it has written so far.
+#[test]
+fn nothing_is_left_by_an_interrupted_run() {
+    for signal in ["INT", "TERM"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = program(PROGRAM)
+            .args(["convert", "-", "out.npz"])
+            .current_dir(folder.path())
+            .env("TMPDIR", folder.path())
+            .stdin(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut stdin, b"\x93NUMPY").unwrap();
+        while fs::read_dir(folder.path()).unwrap().count() == 0 {
+            assert!(child.try_wait().unwrap().is_none(), "it has ended without a file for its input");
+            std::thread::yield_now();
+        }
+        // The handler is there before the file is; it ends the program in a thread of its own.
+        while child.try_wait().unwrap().is_none() {
+            let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+            assert!(sent.is_ok());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{signal}");
+        assert_ne!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+/// What the README shows in blocks of `console`.
+#[test]
+fn the_readme_is_true() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let blocks: Vec<&str> =
+        readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        assert_eq!(play(block), block);
+    }
+}
+
+/// What `ndio help VERB` shows as examples can be done, one after another, with an array and an archive.
+#[test]
+fn the_examples_of_the_help_work() {
+    let text = |arguments: &[&str]| {
+        let done = program(PROGRAM).args(arguments).output().unwrap();
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let list = text(&["--help"]);
+    let (_, verbs) = list.split_once("Commands:\n").unwrap();
+    let (verbs, _) = verbs.split_once("\n\n").unwrap();
+    let names = verbs.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let mut count = 0;
+    let mut session = String::from(
+        "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv && cp x.npy y.npy && ndio pack a.npz x.npy\n",
+    );
+    for verb in names.map(|line| line.split_whitespace().next().unwrap()) {
+        let help = text(&["help", verb]);
+        let Some((_, examples)) = help.split_once("Example") else {
+            assert!(["completions", "man", "help"].contains(&verb), "{verb} has no example");
+            continue;
+        };
+        for example in examples.lines().filter_map(|line| line.strip_prefix("  ndio ")) {
+            count += 1;
+            session += &format!("$ (ndio {example}) > out\n");
+        }
+    }
+    assert!(count >= 26, "{count}");
+    assert_eq!(play(&session), session);
+}
