@@ -208,7 +208,7 @@ impl Inputs {
         sink.expect((head.len() as u64).saturating_add(all), &conversion.write)?;
         sink.write(head)?;
         let mut told = 0;
-        let has_places = file.metadata()?.is_file() && !os::only_appends(file);
+        let has_places = os::len_of_regular(file).is_some() && !os::only_appends(file);
         if has_places {
             let start = file.stream_position()?;
             self.move_to(Some(start), file, along, header, conversion, &mut told)?;

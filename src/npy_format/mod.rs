@@ -26,6 +26,7 @@ mod write;
 
 #[cfg(feature = "py_literal")]
 use std::borrow::Cow;
+use std::fmt;
 
 pub use write::format;
 pub(crate) use write::{SECTOR, format_growing, format_in_place};
@@ -55,10 +56,11 @@ pub enum Version {
 }
 
 impl Version {
-    /// The two numbers of the version.
+    /// The two numbers of the version, between which [`Display`](fmt::Display) puts a dot.
     ///
     /// ```
     /// assert_eq!(ndarray_io::npy::Version::V2.numbers(), (2, 0));
+    /// assert_eq!(ndarray_io::npy::Version::V2.to_string(), "2.0");
     /// ```
     pub fn numbers(self) -> (u8, u8) {
         match self {
@@ -85,6 +87,13 @@ impl Version {
     /// How many bytes stand before the text of the header.
     fn preamble_len(self) -> usize {
         if self == Self::V1 { SHORTEST } else { 12 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.numbers();
+        write!(f, "{major}.{minor}")
     }
 }
 

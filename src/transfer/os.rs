@@ -227,6 +227,21 @@ pub(super) fn will_need(file: &File, at: u64, length: u64) {
     let _ = (file, at, length);
 }
 
+/// The length of a regular file, whose bytes have places; `None` for pipes, terminals and devices.
+pub(crate) fn len_of_regular(file: &File) -> Option<u64> {
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::AsRawHandle;
+
+        use windows_sys::Win32::Storage::FileSystem::{FILE_TYPE_DISK, GetFileType};
+        // SAFETY: the handle is open.
+        if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
+            return None; // of which the metadata do not always tell
+        }
+    }
+    file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
+}
+
 /// Whether all that is written to a file goes to its end, wherever it should go.
 pub(crate) fn only_appends(file: &File) -> bool {
     #[cfg(any(unix, target_os = "wasi"))]
@@ -271,9 +286,9 @@ pub(crate) fn only_appends(file: &File) -> bool {
 #[cfg(feature = "npz")]
 pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;
-    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let length = len_of_regular(file)?;
     if only_appends(file) {
-        return Some((metadata.len(), false));
+        return Some((length, false));
     }
     Some((file.stream_position().ok()?, true))
 }

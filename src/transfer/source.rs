@@ -114,11 +114,9 @@ impl<'a> Source<'a> {
 
     /// All of a file that has just been opened, whose position is its beginning.
     pub(crate) fn of_opened(file: &'a mut File) -> Self {
-        match file.metadata() {
-            Ok(metadata) if metadata.is_file() => {
-                Self::of_position(FileSource { file, at: 0, end: metadata.len() })
-            }
-            _ => Self::of(file),
+        match os::len_of_regular(file) {
+            Some(end) => Self::of_position(FileSource { file, at: 0, end }),
+            None => Self::of(file),
         }
     }
 
@@ -341,8 +339,8 @@ impl Drop for OwnPosition<'_> {
 
 /// The position and length, if the file is a regular one. (The length of others says nothing.)
 fn regular_file(mut file: &File) -> Option<(u64, u64)> {
-    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    Some((file.stream_position().ok()?, metadata.len()))
+    let length = os::len_of_regular(file)?;
+    Some((file.stream_position().ok()?, length))
 }
 
 /// A source that can be read anywhere, by many threads at once. Positions count from where the source stands.

@@ -260,7 +260,7 @@ fn what_was_recovered_is_not_rolled_back() {
         .append(true)
         .open(&path)
         .unwrap()
-        .write_all(&[&bytemuck::bytes_of(&[3u16, 4])[..], &[5]].concat())
+        .write_all(&[bytemuck::bytes_of(&[3u16, 4]), &[5]].concat())
         .unwrap();
     // Uncounted rows are not lost by a conversion of the file onto itself either.
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();

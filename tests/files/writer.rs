@@ -132,7 +132,8 @@ fn text_needs_a_width_and_is_never_cut() {
     assert!(NpyWriter::<String, _>::new(Cursor::new(Vec::new()), &[]).unwrap_err().is_usage());
     let file = crate::support::Temp::new();
     let names = arr1(&["Ada".to_owned(), "Grace".into()]);
-    write_npy(file.path(), &names).unwrap();
+    let little = WriteOptions::new().byte_order(ByteOrder::Little);
+    ndarray_io::write_npy_with(file.path(), &names, &little).unwrap();
     let mut writer = NpyWriter::<String, _>::append(file.path()).unwrap();
     writer.extend(["Émile".to_owned()]).unwrap();
     let error = writer.extend(["a".to_owned(), "Katherine".to_owned()]).unwrap_err();
@@ -178,7 +179,8 @@ fn records_are_pushed() {
         }
         let events = Array1::from_shape_fn(1000, |index| Event { kind: index as u8, time: index as f64 });
         let file = crate::support::Temp::new();
-        let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[]).unwrap();
+        let little = WriteOptions::new().byte_order(ByteOrder::Little);
+        let mut writer = NpyWriter::new_with(File::create(file.path()).unwrap(), &[], &little).unwrap();
         writer.push(&events.slice(s![..10])).unwrap();
         writer.extend(events.iter().skip(10).copied()).unwrap();
         writer.finish().unwrap();

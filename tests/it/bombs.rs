@@ -84,8 +84,8 @@ fn numpys_scalars_are_what_they_are() {
     assert!(i64::try_from(&large).is_err());
     assert_eq!(f64::try_from(&large).unwrap(), 18_446_744_073_709_551_615.0);
     assert!(bool::try_from(&scalar("?", &[1])).unwrap());
-    assert_eq!(String::try_from(&scalar("U2", &[b'a', 0, 0, 0, b'b', 0, 0, 0])).unwrap(), "ab");
-    assert!(i64::try_from(&scalar("f8", &1.5f64.to_le_bytes())).is_err());
+    assert_eq!(String::try_from(&scalar("<U2", &[b'a', 0, 0, 0, b'b', 0, 0, 0])).unwrap(), "ab");
+    assert!(i64::try_from(&scalar("<f8", &1.5f64.to_le_bytes())).is_err());
 
     let integer = |text: &str| Object::from(text.parse::<Int>().unwrap());
     // float(2**70 + 1), and float(10**400), which is an OverflowError

@@ -15,6 +15,7 @@ use num_complex::Complex;
 use serde_json::Value;
 
 use crate::support::manifest;
+use crate::support::native;
 use crate::support::random::Random;
 
 fn folder() -> PathBuf {
@@ -98,6 +99,7 @@ fn what_no_one_else_knows_is_shown_as_a_call() {
     assert_eq!(
         scalars[..3],
         ["numpy.scalar(1.5, dtype='<f4')", "numpy.scalar(-3, dtype='<i8')", "numpy.scalar(200, dtype='|u1')"]
+            .map(native)
     );
 }
 
@@ -115,7 +117,13 @@ fn what_is_written_is_read_again() {
         let is_like = |again: &ArrayD<Object>, array: &ArrayD<Object>| {
             // Protocol 5 alone keeps the byte order of an array within.
             let differing = again.iter().zip(array).filter(|(one, two)| one != two).count();
-            again.shape() == array.shape() && differing == usize::from(name == "arrays-p5")
+            // (`arrays-p5` has one of the other order on a little-endian machine.)
+            let is_alike = match name == "arrays-p5" {
+                true if cfg!(target_endian = "little") => differing == 1,
+                true => differing > 1,
+                false => differing == 0,
+            };
+            again.shape() == array.shape() && is_alike
         };
         let array: ArrayD<Object> = read_npy(&path).unwrap();
         let dynamic: DynArray = read_npy_with(&path, &allow).unwrap();
@@ -238,7 +246,7 @@ fn numpys_own_objects_are_arrays_within() {
         arr1(&["a".to_owned(), "λλ".to_owned()])
     );
     assert_eq!(within(5).dtype().to_string(), "[('a', '|i1'), ('b', '<f4', (2,))]");
-    assert_eq!(within(9).dtype().to_string(), "'<M8[D]'");
+    assert_eq!(within(9).dtype().to_string(), native("'<M8[D]'"));
     assert_eq!(within(11).objects().unwrap()[0], "a".into());
     assert_eq!(
         within(15).dtype().to_string(),

@@ -12,9 +12,9 @@ use ndarray_io::{
 use num_complex::Complex;
 use serde_json::Value;
 
-use crate::support;
 use crate::support::manifest::{self, Case, TestElement};
 use crate::support::routes::{self, Aligned, Route};
+use crate::support::{self, native};
 
 /// Structs that derive `Record` and can be compared with the manifest.
 macro_rules! records {
@@ -367,7 +367,7 @@ fn layouts_follow_the_struct() {
     // np.dtype([('a','u1'),('name','U3'),('b','u1'),('raw','S3'),('z','c8'),('last','u2')], align=True)
     let expected = "[('a', '|u1'), ('', '|V3'), ('name', '<U3'), ('b', '|u1'), ('raw', '|S3'), ('z', '<c8'), \
                     ('last', '<u2'), ('', '|V2')]";
-    assert_eq!(descr::<Mixed>(&WriteOptions::new()), expected);
+    assert_eq!(descr::<Mixed>(&WriteOptions::new()), native(expected));
 
     #[derive(Record)]
     #[repr(C, packed(2))]
@@ -376,15 +376,15 @@ fn layouts_follow_the_struct() {
         a: u8,
         b: f64,
     }
-    assert_eq!(descr::<Two>(&WriteOptions::new()), "[('a', '|u1'), ('', '|V1'), ('b', '<f8')]");
+    assert_eq!(descr::<Two>(&WriteOptions::new()), native("[('a', '|u1'), ('', '|V1'), ('b', '<f8')]"));
 
     #[derive(Record)]
     #[repr(C, align(16))]
     struct Wide {
         b: f64,
     }
-    assert_eq!(descr::<Wide>(&WriteOptions::new()), "[('b', '<f8'), ('', '|V8')]");
-    assert_eq!(descr::<Unicode>(&WriteOptions::new()), "[('λ漢😀', '<f4'), ('type', '|u1')]");
+    assert_eq!(descr::<Wide>(&WriteOptions::new()), native("[('b', '<f8'), ('', '|V8')]"));
+    assert_eq!(descr::<Unicode>(&WriteOptions::new()), native("[('λ漢😀', '<f4'), ('type', '|u1')]"));
 }
 
 #[test]
@@ -398,7 +398,10 @@ fn structs_may_be_generic() {
         one: T,
         many: [T; N],
     }
-    assert_eq!(descr::<Pair<f32, 3>>(&WriteOptions::new()), "[('one', '<f4'), ('many', '<f4', (3,))]");
+    assert_eq!(
+        descr::<Pair<f32, 3>>(&WriteOptions::new()),
+        native("[('one', '<f4'), ('many', '<f4', (3,))]")
+    );
     let pairs = arr1(&[Pair { one: 1u8, many: [2, 3] }, Pair { one: 4, many: [5, 6] }]);
     let mut file = Vec::new();
     pairs.write_npy(&mut file).unwrap();
@@ -440,10 +443,9 @@ fn fields_that_do_not_match_are_named() {
 
     let error = Array2::<Other>::read_npy(&bytes[..]).err().unwrap();
     assert_eq!(error.field(), Some("value"));
-    assert!(
-        error.is_mismatch() && error.to_string() == "field 'value': expected elements of '<f4', found '<f8'",
-        "{error}"
-    );
+    assert!(error.is_mismatch());
+    let wanted = native("'<f4'");
+    assert_eq!(error.to_string(), format!("field 'value': expected elements of {wanted}, found '<f8'"));
     let options = ReadOptions::new().casting(Casting::SameKind);
     let other = Array2::<Other>::read_npy_with(&bytes[..], &options).unwrap();
     assert!(other.iter().zip(&all).all(|(other, all)| other.value == all.value as f32));
@@ -485,10 +487,10 @@ fn nested_fields_are_named_by_their_path() {
     let mut bytes = broken.bytes.clone();
     let (start, item) = (broken.arrays[0].data_offset(), size_of::<NestedC>());
     bytes[start + 5 * item + std::mem::offset_of!(NestedC, c)] = 7;
-    for error in [
-        Array2::<NestedC>::read_npy(&bytes[..]).unwrap_err(),
-        ArrayView::<NestedC, IxDyn>::view_npy(&Aligned::new(&bytes)).unwrap_err(),
-    ] {
+    let viewed = ArrayView::<NestedC, IxDyn>::view_npy(&Aligned::new(&bytes)).map(drop);
+    // The file is little-endian: elsewhere no view looks into it.
+    let viewed = viewed.err().filter(|_| cfg!(target_endian = "little"));
+    for error in viewed.into_iter().chain([Array2::<NestedC>::read_npy(&bytes[..]).unwrap_err()]) {
         assert_eq!((error.element(), error.field()), (Some(5), Some("c")), "{error}");
     }
 }
@@ -547,7 +549,7 @@ fn many_records_on_many_threads() {
         b: index as f64,
         c: (index % 1000) as i16,
     });
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::support::Temp::new();
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
         ndarray_io::write_npy_with(file.path(), &records, &options).unwrap();
@@ -564,7 +566,7 @@ fn many_records_on_many_threads() {
 #[test]
 fn dynamic_arrays_hold_them() {
     let array = DynArray::new(&arr1(&[Tight { x: 1.0, y: 2.0 }])).unwrap();
-    assert_eq!(array.dtype().to_string(), "[('x', '<f4'), ('y', '<f4')]");
+    assert_eq!(array.dtype().to_string(), native("[('x', '<f4'), ('y', '<f4')]"));
     assert_eq!(array.view::<Tight, IxDyn>().unwrap()[0], Tight { x: 1.0, y: 2.0 });
     assert!(matches!(array.dtype(), DType::Record(_)));
 }
@@ -670,7 +672,7 @@ fn fields_are_skipped_made_renamed_and_flattened() {
     }));
     assert_eq!(
         descr::<Flat>(&WriteOptions::new()),
-        "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]"
+        native("[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]")
     );
     let (mut one, mut other) = (Vec::new(), Vec::new());
     flat.write_npy(&mut one).unwrap();
@@ -736,7 +738,7 @@ fn flattened_and_skipped_fields_in_odd_places() {
     let written = Array1::from(vec![Wide { head: Head { x: 1 }, skipped: 9, missing: 5, y: 2 }]);
     let mut file = Vec::new();
     written.write_npy(&mut file).unwrap();
-    assert!(file.ends_with(&[1, 0, 5, 2]));
+    assert!(file.ends_with(&[&1u16.to_ne_bytes()[..], &[5, 2]].concat()));
     let read = Array1::<Wide<Head>>::read_npy(&file[..]).unwrap();
     assert_eq!((read[0].head, read[0].skipped, read[0].missing, read[0].y), (Head { x: 1 }, 3, 5, 2));
     assert_eq!(descr::<Made<String>>(&WriteOptions::new()), "[('x', '|u1'), ('missing', '|u1')]");

@@ -137,8 +137,7 @@ fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
 
 fn npy_array(reader: &mut NpyReader<File>) -> Value {
     let mut facts = array(reader.dtype(), reader.order(), reader.shape());
-    let (major, minor) = reader.version().numbers();
-    facts["version"] = json!(format!("{major}.{minor}"));
+    facts["version"] = json!(reader.version().to_string());
     facts["data_offset"] = json!(reader.data_offset());
     let trailing = reader.trailing_len();
     facts["trailing"] = json!(trailing);

@@ -22,6 +22,7 @@ mod progress;
 mod query;
 mod raw;
 mod show;
+mod slice;
 mod source;
 mod stats;
 mod verify;

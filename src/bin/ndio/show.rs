@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use ndarray::{Slice, SliceInfoElem};
+use ndarray::SliceInfoElem;
 use ndarray_io::ReadOptions;
 use ndarray_io::options::Look;
 
 use super::Failure;
 use super::failure::at;
+use super::slice;
 use super::source::{Choice, Source};
 
 /// Print the values of an array; of an NPY file that has several, of each
@@ -93,7 +94,7 @@ fn preview(source: &Source, slice: &[SliceInfoElem], look: &Look) -> Result<Stri
 
 fn slice_of(slice: Option<&str>, source: &Source) -> Result<Vec<SliceInfoElem>, Failure> {
     match slice {
-        Some(slice) => parse(slice, source.shape()),
+        Some(text) => Ok(slice::parse(text, source.shape())?),
         None => Ok(source.all()),
     }
 }
@@ -109,61 +110,4 @@ impl Which {
         let slice = slice_of(slice.as_deref(), &source)?;
         Ok(Source::Memory(Box::new(source.slice(&slice)?)))
     }
-}
-
-/// A slice as NumPy writes it, for an array of this shape.
-fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, Failure> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
-    let given = parts.iter().filter(|part| **part != "...").count();
-    if given > shape.len() {
-        return Err(
-            format!("the slice '{text}' has {given} parts, and the array {} axes", shape.len()).into()
-        );
-    }
-    let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-    let mut elements = Vec::new();
-    let mut has_dots = false;
-    for part in parts {
-        match part {
-            "..." if has_dots => return Err(format!("the slice '{text}' has '...' twice").into()),
-            "..." => {
-                has_dots = true;
-                elements.extend(std::iter::repeat_n(all, shape.len() - given));
-            }
-            part => {
-                let length = shape[elements.len()];
-                elements.push(axis(part, length).ok_or_else(|| format!("'{part}' is no part of a slice"))?);
-            }
-        }
-    }
-    elements.resize(shape.len(), all);
-    Ok(elements)
-}
-
-/// One part: an index or `start:end:step`, of an axis of this length.
-fn axis(part: &str, length: usize) -> Option<SliceInfoElem> {
-    let number = |text: &str| match text.trim() {
-        "" => Some(None),
-        digits => digits.parse::<isize>().ok().map(Some),
-    };
-    let parts: Vec<&str> = part.split(':').collect();
-    let (start, end, step) = match parts[..] {
-        [index] => return index.trim().parse().ok().map(SliceInfoElem::Index),
-        [start, end] => (number(start)?, number(end)?, 1),
-        [start, end, step] => (number(start)?, number(end)?, number(step)?.unwrap_or(1)),
-        _ => return None,
-    };
-    let length = isize::try_from(length).ok()?;
-    let inside = |index: isize| if index < 0 { (index + length).max(0) } else { index.min(length) };
-    if step >= 0 {
-        let (start, end) = (start.map_or(0, inside), end.map_or(length, inside));
-        let step = Some(step).filter(|step| *step > 0)?;
-        return Some(SliceInfoElem::Slice { start, end: Some(end.max(start)), step });
-    }
-    // NumPy counts down from `start` to before `end`; ndarray takes the same range upwards, and then turns it round.
-    let last = length - 1;
-    let high = start.map_or(last, |start| if start < 0 { start + length } else { start.min(last) });
-    let low = end.map_or(-1, |end| if end < 0 { (end + length).max(-1) } else { end.min(last) });
-    let (start, end) = ((low + 1).max(0), (high + 1).max(0));
-    Some(Slice::new(start, Some(end.max(start)), step).into())
 }

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::system::{self, Attempt, Mode, Region};
 use crate::error::{ErrorKind, Result};
+use crate::transfer::os;
 
 /// How long a call waits for another one's section that takes microseconds, unless the other process is stopped in it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -180,7 +181,7 @@ pub(super) fn open_locked_with(
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // a pipe must not make it wait
     for _ in 0..MOST {
         let file = options.open(path)?;
-        if !file.metadata()?.is_file() {
+        if os::len_of_regular(&file).is_none() {
             let reason = "it is not a regular file, and only such a file can be changed in place".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }

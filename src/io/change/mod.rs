@@ -74,7 +74,7 @@ pub(crate) fn replace_after_look(
     if options.get_in_place() {
         // The old content is still in the file, which is locked by now.
         return place(path, options, None, &mut |_, mut file| {
-            if !file.metadata()?.is_file() {
+            if os::len_of_regular(file).is_none() {
                 return write(file, &[]);
             }
             let found = look(Ok(file))?;
@@ -268,7 +268,7 @@ pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
 fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNew<'_>) -> Result<()> {
     let file = open_in_place(target, options)?;
     if let Err(error) = write(None, &file) {
-        if is_new && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+        if is_new && os::len_of_regular(&file) == Some(0) {
             let _ = fs::remove_file(target);
         }
         return Err(error);
@@ -316,7 +316,7 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
 
 /// Syncs what was written to, if that is asked for and means anything: a pipe has nothing to sync.
 fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
-    if options.get_sync() && file.metadata()?.is_file() {
+    if options.get_sync() && os::len_of_regular(file).is_some() {
         file.sync_all()?;
     }
     Ok(())
@@ -360,7 +360,7 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
     }
     Sink::of(writer).flush()?;
     match os::as_any_file(writer) {
-        Some(file) if file.metadata()?.is_file() => Ok(file.sync_data()?),
+        Some(file) if os::len_of_regular(file).is_some() => Ok(file.sync_data()?),
         Some(_) => Ok(()),
         None => check_syncs(writer, options),
     }

@@ -6,7 +6,7 @@ mod header;
 pub use append::{UncommittedRows, grow_header, grow_header_with};
 pub(crate) use header::{grouped_for, options_for};
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
@@ -511,8 +511,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         let start = writer.stream_position()?;
         change::check_syncs(&mut writer, options)?;
         if let Some(file) = os::as_any_file(&mut writer)
-            && let length = file.metadata().ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
-            && let Some(length) = length
+            && let Some(length) = os::len_of_regular(file)
         {
             if os::only_appends(file) {
                 let reason =

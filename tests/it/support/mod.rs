@@ -29,6 +29,11 @@ pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortra
     places.iter().flat_map(|place| payload[place * item..][..item].iter().copied()).collect()
 }
 
+/// A dtype's text whose `<` stand for this machine's byte order.
+pub(crate) fn native(text: &str) -> String {
+    if cfg!(target_endian = "little") { text.to_owned() } else { text.replace('<', ">") }
+}
+
 /// An empty file for a test, which is gone after it. Nobody has it open: some systems do not put another file in the place of one that
 /// is.
 pub(crate) struct Temp(tempfile::TempPath);

@@ -17,13 +17,14 @@ use windows_sys::Win32::Security::{
     DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SetKernelObjectSecurity,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, FILE_TYPE_DISK, FileStreamInfo, GetFileInformationByHandle,
-    GetFileInformationByHandleEx, GetFileType, GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK,
-    LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW, UnlockFileEx, WRITE_DAC,
+    BY_HANDLE_FILE_INFORMATION, FileStreamInfo, GetFileInformationByHandle, GetFileInformationByHandleEx,
+    GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW,
+    UnlockFileEx, WRITE_DAC,
 };
 use windows_sys::Win32::System::IO::OVERLAPPED;
 
 use super::{Attempt, FileId, Mode, Region};
+use crate::transfer::os;
 
 /// An error if a call said 0.
 fn checked(result: i32) -> io::Result<()> {
@@ -119,9 +120,7 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
         return Ok(None);
     }
     let file = OpenOptions::new().write(true).open(&full)?;
-    // SAFETY: the handle is open.
-    let kind = unsafe { GetFileType(file.as_raw_handle()) };
-    Ok((kind != FILE_TYPE_DISK).then_some(file)) // a file can be named by way of its device as well
+    Ok(os::len_of_regular(&file).is_none().then_some(file)) // a file can be named by way of its device as well
 }
 
 /// A file that is opened so may be given an access list.

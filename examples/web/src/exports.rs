@@ -1,0 +1,108 @@
+//! What JavaScript calls. It puts bytes where `allocate` says, and reads what `answer` and `answer_len` show.
+
+use std::cell::RefCell;
+
+use ndarray_io::DynArray;
+use serde_json::{Value, json};
+
+use crate::{Dropped, Picture, failed, fields, look, part};
+
+#[derive(Default)]
+struct State {
+    /// What JavaScript fills: a file, or the text of a question.
+    given: Vec<u8>,
+    file: Option<Dropped>,
+    array: Option<DynArray>,
+    answer: String,
+    picture: Picture,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+fn with<T>(work: impl FnOnce(&mut State) -> T) -> T {
+    STATE.with_borrow_mut(work)
+}
+
+impl State {
+    fn answer(&mut self, answer: Value) {
+        self.answer = answer.to_string();
+    }
+}
+
+/// Makes room for as many bytes, and says where.
+#[unsafe(no_mangle)]
+pub extern "C" fn allocate(len: usize) -> *mut u8 {
+    with(|state| {
+        state.given = Vec::new(); // the old bytes go first
+        state.given = vec![0; len];
+        state.given.as_mut_ptr()
+    })
+}
+
+/// Takes the bytes that were put there as a file, and describes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn open() {
+    with(|state| {
+        state.array = None;
+        let file = Dropped::new(std::mem::take(&mut state.given));
+        let answer = file.describe().unwrap_or_else(|error| failed(&error));
+        state.file = Some(file);
+        state.answer(answer);
+    });
+}
+
+/// Reads one of the arrays.
+#[unsafe(no_mangle)]
+pub extern "C" fn select(index: usize) {
+    with(|state| {
+        state.array = None;
+        let answer = match state.file.as_ref().map(|file| file.read(index)) {
+            Some(Ok(array)) => {
+                let answer = json!({ "dtype": array.dtype().to_string(), "shape": array.shape(), "fields": fields(&array) });
+                state.array = Some(array);
+                answer
+            }
+            Some(Err(error)) => failed(&error),
+            None => json!({ "error": "there is no file" }),
+        };
+        state.answer(answer);
+    });
+}
+
+/// Looks at a part: what was given is `{"slice": "0, ::2", "field": "x"}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn view() {
+    with(|state| {
+        let asked: Value = serde_json::from_slice(&state.given).unwrap_or_default();
+        let text = asked["slice"].as_str().unwrap_or_default();
+        state.picture = Picture::default();
+        let answer = match state.array.as_ref().map(|array| part(array, asked["field"].as_str(), text)) {
+            Some(Ok(part)) => {
+                let (mut seen, picture) = look(&part);
+                seen["picture"] = json!({ "width": picture.width, "height": picture.height });
+                state.picture = picture;
+                seen
+            }
+            Some(Err(error)) => json!({ "error": error }),
+            None => json!({ "error": "there is no array" }),
+        };
+        state.answer(answer);
+    });
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> *const u8 {
+    with(|state| state.answer.as_ptr())
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn answer_len() -> usize {
+    with(|state| state.answer.len())
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn pixels() -> *const u8 {
+    with(|state| state.picture.pixels.as_ptr())
+}

@@ -1,0 +1,113 @@
+//! What the page asks of the file that was dropped on it. All that comes back is JSON; pixels are read where they are.
+//!
+//! The functions that JavaScript calls are in `exports`.
+
+mod exports;
+mod look;
+#[path = "../../../src/bin/ndio/slice.rs"]
+mod slice;
+
+use std::io::Cursor;
+
+use ndarray_io::npz::NpzReader;
+use ndarray_io::ra::{RaReader, ReadRaExt};
+use ndarray_io::{DynArray, Limits, NpyReader, ReadNpyExt, ReadOptions};
+use serde_json::{Value, json};
+
+pub use look::{Picture, look};
+
+/// An array larger than this is not shown: the file, the array and the part that is shown are all in memory, of which a page has
+/// 4 GiB.
+const LARGEST: u64 = 1 << 30;
+
+type Result<T, E = ndarray_io::Error> = std::result::Result<T, E>;
+
+/// An error as the page shows it.
+pub fn failed(error: &ndarray_io::Error) -> Value {
+    json!({ "error": error.to_string(), "help": error.help().map(|help| help.to_string()) })
+}
+
+fn options() -> ReadOptions {
+    ReadOptions::new().limits(Limits::new().payload(LARGEST))
+}
+
+/// A file that was dropped.
+pub struct Dropped(Vec<u8>);
+
+impl Dropped {
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// Its format and its arrays, of which only the headers are read.
+    pub fn describe(&self) -> Result<Value> {
+        if self.0.starts_with(b"PK") {
+            let mut npz = NpzReader::new_with(Cursor::new(&self.0), &options())?;
+            let members: Vec<_> = npz.members().to_vec();
+            let arrays = members.iter().map(|member| {
+                let mut line = json!({
+                    "name": member.name(),
+                    "bytes": member.size(),
+                    "packed": member.packed_size(),
+                    "method": member.method().to_string(),
+                });
+                let header = match member.is_array() && !member.is_encrypted() {
+                    true => npz.peek(member.file_name()).map(|peeked| {
+                        let header = peeked.header;
+                        described(&header.dtype().to_string(), header.shape(), &format!("{:?}", header.order()))
+                    }),
+                    false => Ok(json!({ "error": "not shown" })),
+                };
+                let more = header.unwrap_or_else(|error| failed(&error));
+                if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
+                    line.extend(more);
+                }
+                line
+            });
+            return Ok(json!({ "format": "NPZ", "bytes": self.0.len(), "arrays": arrays.collect::<Vec<_>>() }));
+        }
+        let (format, array) = if self.0.starts_with(b"rawarray") {
+            let reader = RaReader::new_with(&self.0[..], &options())?;
+            ("RA".to_owned(), described(&reader.dtype().to_string(), reader.shape(), "Fortran"))
+        } else {
+            let reader = NpyReader::new_with(&self.0[..], &options())?;
+            let order = format!("{:?}", reader.order());
+            (format!("NPY {}", reader.version()), described(&reader.dtype().to_string(), reader.shape(), &order))
+        };
+        Ok(json!({ "format": format, "bytes": self.0.len(), "arrays": [array] }))
+    }
+
+    /// One of its arrays.
+    pub fn read(&self, index: usize) -> Result<DynArray> {
+        if self.0.starts_with(b"PK") {
+            NpzReader::new_with(Cursor::new(&self.0), &options())?.read_index(index)
+        } else if self.0.starts_with(b"rawarray") {
+            DynArray::read_ra_with(&self.0[..], &options())
+        } else {
+            DynArray::read_npy_with(&self.0[..], &options())
+        }
+    }
+}
+
+fn described(dtype: &str, shape: &[usize], order: &str) -> Value {
+    json!({ "dtype": dtype, "shape": shape, "order": order })
+}
+
+/// The names of a record's fields.
+pub fn fields(array: &DynArray) -> Vec<&str> {
+    let record = array.dtype().as_record();
+    record.map(|record| record.fields().iter().map(|field| field.name()).collect()).unwrap_or_default()
+}
+
+/// A part of an array, or of one of its fields.
+pub fn part(array: &DynArray, field: Option<&str>, text: &str) -> Result<DynArray, String> {
+    let one;
+    let array = match field {
+        Some(field) => {
+            one = array.field(field).map_err(|error| error.to_string())?;
+            &one
+        }
+        None => array,
+    };
+    array.slice(&slice::parse(text, array.shape())?[..]).map_err(|error| error.to_string())
+}
