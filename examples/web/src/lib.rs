@@ -54,7 +54,11 @@ impl Dropped {
                 let header = match member.is_array() && !member.is_encrypted() {
                     true => npz.peek(member.file_name()).map(|peeked| {
                         let header = peeked.header;
-                        described(&header.dtype().to_string(), header.shape(), &format!("{:?}", header.order()))
+                        described(
+                            &header.dtype().to_string(),
+                            header.shape(),
+                            &format!("{:?}", header.order()),
+                        )
                     }),
                     false => Ok(json!({ "error": "not shown" })),
                 };
@@ -64,7 +68,9 @@ impl Dropped {
                 }
                 line
             });
-            return Ok(json!({ "format": "NPZ", "bytes": self.0.len(), "arrays": arrays.collect::<Vec<_>>() }));
+            return Ok(
+                json!({ "format": "NPZ", "bytes": self.0.len(), "arrays": arrays.collect::<Vec<_>>() }),
+            );
         }
         let (format, array) = if self.0.starts_with(b"rawarray") {
             let reader = RaReader::new_with(&self.0[..], &options())?;
@@ -72,7 +78,10 @@ impl Dropped {
         } else {
             let reader = NpyReader::new_with(&self.0[..], &options())?;
             let order = format!("{:?}", reader.order());
-            (format!("NPY {}", reader.version()), described(&reader.dtype().to_string(), reader.shape(), &order))
+            (
+                format!("NPY {}", reader.version()),
+                described(&reader.dtype().to_string(), reader.shape(), &order),
+            )
         };
         Ok(json!({ "format": format, "bytes": self.0.len(), "arrays": [array] }))
     }

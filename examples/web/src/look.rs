@@ -1,9 +1,9 @@
 //! A part of an array as the page shows it: as text, a table, numbers about it, a histogram, a line or a picture.
 
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, SliceInfoElem};
+use ndarray_io::DynArray;
 use ndarray_io::dtype::{Casting, Kind};
 use ndarray_io::options::Look;
-use ndarray_io::DynArray;
 use num_complex::Complex;
 use serde_json::{Value, json};
 
@@ -51,7 +51,9 @@ fn table(part: &DynArray) -> Vec<Vec<String>> {
     let dims = part.shape();
     let kept = dims.len().min(2);
     let mut slice = vec![SliceInfoElem::Index(0); dims.len() - kept];
-    for (axis, most) in (dims.len() - kept..dims.len()).zip(if kept == 2 { [ROWS, COLUMNS] } else { [ROWS, 0] }) {
+    for (axis, most) in
+        (dims.len() - kept..dims.len()).zip(if kept == 2 { [ROWS, COLUMNS] } else { [ROWS, 0] })
+    {
         let end = Some(dims[axis].min(most) as isize);
         slice.push(SliceInfoElem::Slice { start: 0, end, step: 1 });
     }
@@ -112,7 +114,8 @@ fn histogram(numbers: &ArrayD<f64>) -> Value {
 
 /// Every n-th pixel of two axes; with a third of length 3 or 4, bytes are colours.
 fn picture(part: &DynArray, numbers: &ArrayD<f64>) -> Option<Picture> {
-    let is_bytes = part.dtype().as_scalar().is_some_and(|scalar| (scalar.kind(), scalar.size()) == (Kind::Uint, 1));
+    let is_bytes =
+        part.dtype().as_scalar().is_some_and(|scalar| (scalar.kind(), scalar.size()) == (Kind::Uint, 1));
     let is_coloured = is_bytes && numbers.ndim() == 3 && [3, 4].contains(&numbers.shape()[2]);
     if numbers.is_empty() || !(numbers.ndim() == 2 || is_coloured) {
         return None;
@@ -125,7 +128,8 @@ fn picture(part: &DynArray, numbers: &ArrayD<f64>) -> Option<Picture> {
     let step = |axis: usize| numbers.shape()[axis].div_ceil(PIXELS).max(1);
     let (rows, columns) = (numbers.shape()[0].div_ceil(step(0)), numbers.shape()[1].div_ceil(step(1)));
     let mut pixels = Vec::with_capacity(4 * rows * columns);
-    let planes: Vec<_> = colours.into_iter().filter_map(|plane| plane.into_dimensionality::<Ix2>().ok()).collect();
+    let planes: Vec<_> =
+        colours.into_iter().filter_map(|plane| plane.into_dimensionality::<Ix2>().ok()).collect();
     for row in 0..rows {
         for column in 0..columns {
             let at = [row * step(0), column * step(1)];
@@ -143,15 +147,21 @@ fn picture(part: &DynArray, numbers: &ArrayD<f64>) -> Option<Picture> {
 
 /// From dark blue over green to yellow; nothing where there is no number.
 fn colour(part: f64) -> [u8; 4] {
-    const STOPS: [[f64; 3]; 5] =
-        [[68.0, 1.0, 84.0], [59.0, 82.0, 139.0], [33.0, 145.0, 140.0], [94.0, 201.0, 98.0], [253.0, 231.0, 37.0]];
+    const STOPS: [[f64; 3]; 5] = [
+        [68.0, 1.0, 84.0],
+        [59.0, 82.0, 139.0],
+        [33.0, 145.0, 140.0],
+        [94.0, 201.0, 98.0],
+        [253.0, 231.0, 37.0],
+    ];
     if !part.is_finite() {
         return [0; 4];
     }
     let place = part.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
     let stop = (place as usize).min(STOPS.len() - 2);
     let between = place - stop as f64;
-    let [red, green, blue] =
-        std::array::from_fn(|index| STOPS[stop][index] + between * (STOPS[stop + 1][index] - STOPS[stop][index]));
+    let [red, green, blue] = std::array::from_fn(|index| {
+        STOPS[stop][index] + between * (STOPS[stop + 1][index] - STOPS[stop][index])
+    });
     [red.round() as u8, green.round() as u8, blue.round() as u8, 255]
 }

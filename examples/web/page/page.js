@@ -1,0 +1,174 @@
+// Shows the file that is dropped on the page. All of the reading is done by ndarray-io, as WebAssembly.
+
+const module = await WebAssembly.compileStreaming(fetch('ndarray_io_web.wasm'));
+// A new one for each file: the memory of the last one goes with it.
+let wasm;
+const find = (id) => document.getElementById(id);
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Puts bytes where the library takes them from. */
+function give(bytes) {
+  const at = wasm.allocate(bytes.length);
+  new Uint8Array(wasm.memory.buffer, at, bytes.length).set(bytes);
+}
+
+/** What the library says to a question. */
+function asked(question) {
+  try {
+    question();
+    const bytes = new Uint8Array(wasm.memory.buffer, wasm.answer(), wasm.answer_len());
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    return { error: `this browser has no memory for it (${error.message})` };
+  }
+}
+
+/** An element with this text, and with these attributes. */
+function element(name, text = '', attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function tell(where, problem) {
+  where.hidden = !problem;
+  where.textContent = problem ? [problem.error, problem.help && `→ ${problem.help}`].filter(Boolean).join('\n') : '';
+}
+
+const tuple = (shape) => (shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`);
+
+async function open(file) {
+  document.querySelector('main').hidden = true;
+  find('shown').hidden = true;
+  if (file.size > 1 << 30) return tell(find('error'), { error: 'files of more than 1 GiB are not shown here' });
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  wasm = (await WebAssembly.instantiate(module)).exports;
+  const found = asked(() => {
+    give(bytes);
+    wasm.open();
+  });
+  tell(find('error'), found.error && found);
+  if (found.error) return;
+  document.querySelector('main').hidden = false;
+  find('name').textContent = file.name;
+  find('format').textContent = `${found.format}, ${found.bytes.toLocaleString('en')} bytes`;
+  const rows = found.arrays.map((array, index) => {
+    const row = element('tr', '', { tabindex: 0 });
+    const packed = array.method ? `${array.packed} (${array.method})` : '';
+    const cells = array.dtype ? [array.dtype, tuple(array.shape), array.order] : [array.error, '', ''];
+    row.append(...[array.name ?? '', ...cells, array.bytes ?? '', packed].map((text) => element('td', text)));
+    row.onclick = () => select(index);
+    row.onkeydown = (event) => event.key === 'Enter' && select(index);
+    return row;
+  });
+  find('arrays').tBodies[0].replaceChildren(...rows);
+  if (found.arrays.length) select(0);
+}
+
+function select(index) {
+  [...find('arrays').tBodies[0].rows].forEach((row, at) => row.setAttribute('aria-selected', at === index));
+  const array = asked(() => wasm.select(index));
+  find('shown').hidden = Boolean(array.error);
+  tell(find('error'), array.error && array);
+  if (array.error) return;
+  find('slice').value = '';
+  const fields = array.fields ?? [];
+  find('fields').hidden = fields.length === 0;
+  find('field').replaceChildren(element('option', 'all', { value: '' }), ...fields.map((name) => element('option', name, { value: name })));
+  show();
+}
+
+function show() {
+  const question = { slice: find('slice').value, field: find('field').value || undefined };
+  const seen = asked(() => {
+    give(new TextEncoder().encode(JSON.stringify(question)));
+    wasm.view();
+  });
+  tell(find('wrong'), seen.error && seen);
+  find('part').hidden = Boolean(seen.error);
+  if (seen.error) return;
+  find('title').textContent = `${seen.dtype} ${tuple(seen.shape)}`;
+  find('text').textContent = seen.text;
+  find('table').replaceChildren(...seen.table.map((cells) => {
+    const row = element('tr');
+    row.append(...cells.map((text) => element('td', text)));
+    return row;
+  }));
+  find('statistics').replaceChildren(...Object.entries(seen.statistics ?? {}).map(([name, value]) => {
+    const one = element('div', '', { 'data-name': name });
+    one.append(element('dt', name), element('dd', value ?? '–'));
+    return one;
+  }));
+  picture(seen.picture);
+  line(seen.line);
+  histogram(seen.histogram);
+}
+
+function picture(size) {
+  const figure = find('picture');
+  figure.hidden = !size?.width;
+  if (figure.hidden) return;
+  const canvas = figure.querySelector('canvas');
+  [canvas.width, canvas.height] = [size.width, size.height];
+  const pixels = new Uint8ClampedArray(wasm.memory.buffer, wasm.pixels(), 4 * size.width * size.height).slice();
+  canvas.getContext('2d').putImageData(new ImageData(pixels, size.width, size.height), 0, 0);
+  figure.querySelector('figcaption').textContent = `${size.width} × ${size.height} pixels`;
+}
+
+function shape(name, attributes) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/** A polyline for each run of values without a gap. */
+function line(values) {
+  const figure = find('line');
+  const numbers = values?.values ?? [];
+  const known = numbers.filter((value) => value !== null);
+  figure.hidden = known.length < 2;
+  if (figure.hidden) return;
+  const low = known.reduce((one, other) => Math.min(one, other));
+  const high = known.reduce((one, other) => Math.max(one, other));
+  const runs = [[]];
+  numbers.forEach((value, index) => {
+    if (value === null) return runs.push([]);
+    const x = (512 * index) / Math.max(1, numbers.length - 1);
+    const y = 250 - (244 * (value - low)) / (high - low || 1);
+    runs.at(-1).push(`${x.toFixed(2)},${y.toFixed(2)}`);
+  });
+  const lines = runs.filter((run) => run.length).map((run) => shape('polyline', { points: run.join(' ') }));
+  figure.querySelector('svg').replaceChildren(...lines);
+}
+
+function histogram(counted) {
+  const figure = find('histogram');
+  figure.hidden = !counted;
+  if (figure.hidden) return;
+  const most = Math.max(...counted.counts, 1);
+  const width = 512 / counted.counts.length;
+  figure.querySelector('svg').replaceChildren(...counted.counts.map((count, index) => {
+    const height = (250 * count) / most;
+    return shape('rect', { x: index * width, y: 256 - height, width: width - 1, height, 'data-count': count });
+  }));
+  figure.querySelector('figcaption').textContent = `${counted.low} to ${counted.high}`;
+}
+
+const drop = find('drop');
+for (const name of ['dragover', 'drop']) {
+  document.addEventListener(name, (event) => event.preventDefault());
+}
+document.addEventListener('dragover', () => drop.classList.add('over'));
+document.addEventListener('dragleave', () => drop.classList.remove('over'));
+document.addEventListener('drop', (event) => {
+  drop.classList.remove('over');
+  const [file] = event.dataTransfer.files;
+  if (file) open(file);
+});
+find('file').onchange = (event) => event.target.files[0] && open(event.target.files[0]);
+find('ask').onsubmit = (event) => {
+  event.preventDefault();
+  show();
+};
+document.documentElement.dataset.ready = 'yes';
