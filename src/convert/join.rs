@@ -10,7 +10,7 @@ use crate::element::{Change, change};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
 use crate::header::Header;
 use crate::io::ArrayFormat;
-use crate::io::change::{FileId, id_of, unnamed};
+use crate::io::change::{FileId, id_of, temporary_folder, unnamed};
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
@@ -217,7 +217,7 @@ impl Inputs {
             self.move_to(None, file, along, header, conversion, &mut told)?;
         } else {
             // Parts of each array in turn, which only a file can take.
-            let made = unnamed(&std::env::temp_dir())?;
+            let made = unnamed(&temporary_folder())?;
             self.move_to(Some(0), &made, along, header, conversion, &mut told)?;
             (&made).seek(SeekFrom::Start(0))?;
             std::io::copy(&mut &made, &mut file)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -37,7 +38,7 @@ use crate::transfer;
 /// ```
 #[derive(Debug)]
 pub struct NpzFile {
-    file: File,
+    file: Arc<File>,
     path: Option<PathBuf>,
     archive: Archive,
     options: ReadOptions,
@@ -85,7 +86,7 @@ impl NpzFile {
     /// malformed or truncated.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut Place::File(&file))?;
-        Ok(Self { file, path: None, archive, options: options.clone() })
+        Ok(Self { file: Arc::new(file), path: None, archive, options: options.clone() })
     }
 
     /// Whether there are no members.
@@ -212,11 +213,11 @@ impl NpzFile {
         let named = |error: Error| error.at_member(&member.name);
         let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
             let content = member::content(&mut Place::File(&self.file), member).map_err(named)?;
-            (self.file.try_clone()?, PartBytes::Range(content..content + member.packed))
+            (Arc::clone(&self.file), PartBytes::Range(content..content + member.packed))
         } else if let Some(blocks) =
             member::blocks_of_file(&self.file, member, &self.options).map_err(named)?
         {
-            (self.file.try_clone()?, PartBytes::Blocks(Box::new(blocks)))
+            (Arc::clone(&self.file), PartBytes::Blocks(Box::new(blocks)))
         } else {
             // What the header promises and the member has not is found out before there is a file.
             let found = member::peek(Place::File(&self.file), member, &self.options)?.header;
@@ -225,7 +226,7 @@ impl NpzFile {
                 return Err(named(transfer::truncated(&found, member.size)));
             }
             let (file, len) = member::unpacked(&self.file, member, &self.options)?;
-            (file, PartBytes::Range(0..len))
+            (Arc::new(file), PartBytes::Range(0..len))
         };
         NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
     }

@@ -11,7 +11,7 @@ use crate::codec::{Pieces, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::io::change::unnamed;
+use crate::io::change::{temporary_folder, unnamed};
 use crate::io::{self, FromPayload, Npy};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
@@ -203,14 +203,14 @@ fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
 
 /// The blocks of a member in a file, for reading parts of it; `None` if it has no index of them.
 pub(super) fn blocks_of_file(
-    file: &File,
+    archive: &Arc<File>,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
     let Some(index) = zip::block_index(member) else { return Ok(None) };
     let Way::Own(make) = way(member)? else { return Ok(None) };
-    let content = any_content(&mut Place::File(file), member)?;
-    let archive = Arc::new(file.try_clone()?);
+    let content = any_content(&mut Place::File(archive), member)?;
+    let archive = Arc::clone(archive);
     let blocks =
         PackedBlocks::new(Home::Own(Arc::clone(&archive)), content, index, make, options.get_threads());
     // The limit is for what is read of the member, and not for the file that it may be unpacked to.
@@ -221,7 +221,7 @@ pub(super) fn blocks_of_file(
 
 /// A file without a name with all that a member unpacks to, and how much that is.
 pub(super) fn unpacked(file: &File, member: &Member, options: &ReadOptions) -> Result<(File, u64)> {
-    let unpacked = unnamed(&std::env::temp_dir())?;
+    let unpacked = unnamed(&temporary_folder())?;
     let len = copy_raw(Place::File(file), member, options, &mut &unpacked)?;
     Ok((unpacked, len))
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Seek;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
 
@@ -78,7 +79,7 @@ pub type RaFile = ArrayFile<Ra>;
 /// What follows the array, such as rows that somebody is appending, is not looked at: see [`ArrayFile::trailing_len`].
 #[derive(Debug)]
 pub struct ArrayFile<F: ArrayFormat> {
-    pub(super) file: File,
+    pub(super) file: Arc<File>,
     path: Option<PathBuf>,
     /// The name, of a member of an archive.
     member: Option<String>,
@@ -162,15 +163,21 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
     /// when they are read.)
-    pub fn new_with(mut file: File, options: &ReadOptions) -> Result<Self> {
+    pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
+        Self::shared(Arc::new(file), options)
+    }
+
+    /// The same of a file that another one has as well.
+    pub(super) fn shared(shared: Arc<File>, options: &ReadOptions) -> Result<Self> {
+        let mut file = &*shared;
         file.rewind()?;
         let (found, data_offset) =
             io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits())?;
-        Self::of(file, None, (found, data_offset), options)
+        Self::of(shared, None, (found, data_offset), options)
     }
 
     pub(super) fn of(
-        file: File,
+        file: Arc<File>,
         within: Option<PartBytes>,
         (found, data_offset): (F::Found, usize),
         options: &ReadOptions,
@@ -257,7 +264,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn refresh(&mut self) -> Result<bool> {
         let read = || {
-            let mut file = &self.file;
+            let mut file = &*self.file;
             if let Some(bytes) = &self.within {
                 return io::read_header::<F>(&mut bytes.source(file), self.options.get_limits());
             }
@@ -576,7 +583,7 @@ impl NpyFile {
     /// The array in some bytes of a file, which are a member of an archive.
     #[cfg(feature = "npz")]
     pub(crate) fn member(
-        file: File,
+        file: Arc<File>,
         path: Option<&Path>,
         (name, bytes): (&str, PartBytes),
         options: &ReadOptions,

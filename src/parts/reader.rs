@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use ndarray::{Array, ArrayD, IxDyn, SliceArg};
 
@@ -74,7 +75,11 @@ impl<R: Read + Seek> Read for Runs<'_, R> {
         }
         let (place, left) = self.picked.find(self.at);
         let most = left.min(into.len());
-        self.reader.seek(SeekFrom::Start(self.start + place))?;
+        match self.reader.seek(SeekFrom::Start(self.start + place)) {
+            // Farther than any file of this system reaches: there is nothing.
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(0),
+            sought => sought?,
+        };
         let count = self.reader.read(&mut into[..most])?;
         if count > most {
             let text = format!("the reader claims to have put {count} bytes into a buffer of {most}");
@@ -120,6 +125,6 @@ impl NpyReader<File> {
         let end = payload.saturating_add(found.header.payload_len().unwrap_or_default());
         let bytes = PartBytes::Range(payload.saturating_sub(header_len)..end);
         let (found, options) = (found.clone(), options.clone());
-        NpyFile::of(self.into_inner(), Some(bytes), (found, header_len as usize), &options)
+        NpyFile::of(Arc::new(self.into_inner()), Some(bytes), (found, header_len as usize), &options)
     }
 }

@@ -38,7 +38,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let path = path.as_ref();
         let open = || {
             let locked = change::open_locked(path, Purpose::Map, std::time::Duration::ZERO)?;
-            let file = Self::new_with(locked.handle()?, &ReadOptions::new())?;
+            let file = Self::shared(locked.shared(), &ReadOptions::new())?;
             file.check_complete()?;
             Ok(file.locked_by(locked, path))
         };

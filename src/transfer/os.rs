@@ -244,7 +244,7 @@ pub(crate) fn len_of_regular(file: &File) -> Option<u64> {
 
 /// Whether all that is written to a file goes to its end, wherever it should go.
 pub(crate) fn only_appends(file: &File) -> bool {
-    #[cfg(any(unix, target_os = "wasi"))]
+    #[cfg(unix)]
     {
         use std::os::fd::AsRawFd;
         // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
@@ -274,10 +274,10 @@ pub(crate) fn only_appends(file: &File) -> bool {
         };
         result >= 0 && access.AccessFlags & FILE_WRITE_DATA == 0 // there is only the right to append
     }
-    #[cfg(not(any(unix, windows, target_os = "wasi")))]
+    #[cfg(not(any(unix, windows)))]
     {
         let _ = file;
-        false
+        false // WASI's call says what its host's does, and Node's means something else
     }
 }
 
@@ -290,7 +290,7 @@ pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     if only_appends(file) {
         return Some((length, false));
     }
-    Some((file.stream_position().ok()?, true))
+    Some((file.stream_position().ok()?, cfg!(any(unix, windows)))) // elsewhere nobody says
 }
 
 /// Writes all of the bytes at a position, which leaves the file's own where it is.

@@ -88,6 +88,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn a_panic_is_passed_on() {
         for threads in [1, 3] {
             let work = |_: &mut (), part: usize| if part == 50 { panic!("broken") } else { Ok(()) };

@@ -76,7 +76,7 @@ fn index(bytes: &[u8]) -> Index {
 #[test]
 fn a_part_needs_only_its_blocks() {
     for compression in compressions() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let mut bytes = packed(compression);
         let index = index(&bytes);
         assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(STEP));
@@ -109,7 +109,7 @@ fn a_part_needs_only_its_blocks() {
 fn all_ways_in_give_the_same() {
     let array = array();
     for compression in compressions() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let bytes = packed(compression);
         let path = file(&folder, &bytes);
         for threads in [1, 2, 5] {
@@ -165,7 +165,7 @@ fn any_elements_cross_the_seams() {
         npz.add_array("bools", &bools).unwrap();
         npz.add_array("texts", &texts).unwrap();
         npz.add_array_with_options("large", &large, &options.clone().write(big)).unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = file(&folder, &npz.finish().unwrap());
         for threads in [1, 3] {
             let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(threads)).unwrap();
@@ -219,7 +219,7 @@ fn an_index_that_lies_is_found_out() {
         lie("its step is none", &|bytes| bytes[entries[0].start - 21] = 200);
         lie("it is of another member", &|bytes| bytes[entries[0].start - 20] ^= 1);
         for (name, bytes) in lies {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = crate::support::temp::folder().unwrap();
             let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
             npz.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array, "{name}");
@@ -269,7 +269,7 @@ fn lengths_around_whole_blocks() {
         for len in [0, 1, STEP - 129, STEP - 128, STEP - 127, 2 * STEP - 128, 2 * STEP - 127, 7 * STEP - 128]
         {
             let array = Array1::from_shape_fn(len, |index| (index / 3) as u8);
-            let folder = tempfile::tempdir().unwrap();
+            let folder = crate::support::temp::folder().unwrap();
             let path = folder.path().join("a.npz");
             write_npz_with(&path, &[("a", &array)], &options(compression, 2)).unwrap();
             let has_index = fs::read(&path)
@@ -287,9 +287,10 @@ fn lengths_around_whole_blocks() {
 
 /// An update keeps the index of what it copies, and gives one to what it writes.
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs to know whether a file is in append mode")]
 fn an_update_keeps_the_index() {
     for compression in compressions() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("a.npz");
         write_npz_with(&path, &[("a", &array())], &options(compression, 2)).unwrap();
         let before = fs::read(&path).unwrap();
@@ -314,7 +315,7 @@ fn bytes_after_the_array_are_seen() {
         content.extend([7; 3]);
         let mut npz = NpzWriter::new_with_options(Vec::new(), &options(compression, 2));
         npz.add_raw("a.npy", &content[..], content.len() as u64).unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = file(&folder, &npz.finish().unwrap());
         let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 3, .. }), "{error}");
@@ -330,9 +331,10 @@ fn bytes_after_the_array_are_seen() {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn several_threads_share_a_member() {
     let array = array();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = file(&folder, &packed(Compression::Deflated(1)));
     let npz = NpzFile::open(&path).unwrap();
     let member = npz.open_member("a").unwrap();
@@ -350,7 +352,7 @@ fn several_threads_share_a_member() {
 
 #[test]
 fn an_archive_that_becomes_shorter_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let bytes = packed(Compression::Deflated(1));
     let path = file(&folder, &bytes);
     let npz = NpzFile::open(&path).unwrap();
@@ -405,7 +407,7 @@ fn an_index_of_what_cannot_be_is_refused() {
     bytes.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
     bytes.extend([len, start].map(u32::to_le_bytes).concat());
     bytes.extend([0; 2]);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
     assert_eq!(npz.members()[0].size(), size);
     assert!(npz.verify().is_err());
@@ -416,7 +418,7 @@ fn an_index_of_what_cannot_be_is_refused() {
 /// The header is compared as well, although only a part is read.
 #[test]
 fn a_header_that_was_changed_is_found_out() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let mut bytes = packed(Compression::Deflated(0));
     let at = bytes.windows(11).position(|text| text == b"(5000, 250)").unwrap();
     bytes[at..at + 11].copy_from_slice(b"(5000, 150)");
@@ -432,7 +434,7 @@ fn a_part_of_a_large_member_is_within_a_limit() {
     let entries = index(&sound).entries;
     (0..4).for_each(|byte| lying.swap(entries[1].start + byte, entries[2].start + byte));
     for bytes in [sound, lying] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = file(&folder, &bytes);
         let options = ReadOptions::new().limits(ndarray_io::Limits::default().payload(1 << 20));
         let npz = NpzFile::open_with(&path, &options).unwrap();
@@ -446,7 +448,7 @@ fn a_part_of_a_large_member_is_within_a_limit() {
 #[test]
 fn going_to_and_fro_is_right_as_well() {
     let array = array();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = file(&folder, &packed(Compression::Deflated(1)));
     let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(1)).unwrap();
     let member = npz.open_member("a").unwrap();

@@ -17,7 +17,7 @@ use ndarray_io::{
 };
 
 fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
+    crate::support::temp::folder().unwrap()
 }
 
 fn is_locked(error: &Error) -> bool {
@@ -34,6 +34,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
     let folder = folder();
     let (a, b) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
@@ -105,6 +106,7 @@ fn a_slice_distrusts_its_reader() {
 }
 
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn nobody_replaces_what_another_one_is_changing() {
     let folder = folder();
     let path = folder.path().join("a.npy");
@@ -134,6 +136,7 @@ fn nobody_replaces_what_another_one_is_changing() {
 }
 
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn a_lock_is_waited_for_if_that_is_asked_for() {
     let folder = folder();
     let path = folder.path().join("a.npy");
@@ -307,6 +310,7 @@ fn a_type_that_cannot_be_written_leaves_no_file() {
 
 /// Whatever length a reader sees was that of the array at some time between the reader's beginning and its end.
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn readers_see_a_length_that_was_written() {
     const ROWS: usize = 2000;
     let folder = folder();
@@ -372,7 +376,7 @@ fn only_a_file_can_be_synced() {
     assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
     assert!(NpyWriter::<f64, _>::new_with(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
     assert!(NpyWriter::<f64, _>::shaped_with(Vec::new(), 3, &sync).unwrap_err().is_usage());
-    let file = tempfile::tempfile().unwrap();
+    let file = crate::support::temp::unnamed().unwrap();
     array.write_npy_with(&file, &sync).unwrap();
     array.write_npy_with(std::io::BufWriter::new(&file), &sync).unwrap();
     let mut buffered = std::io::BufWriter::new(file);
@@ -522,6 +526,7 @@ mod unix {
 
 /// An RA file's trailing bytes, where the header does not say where the data end.
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
     use ndarray_io::options::Trailing;
     use ndarray_io::ra::{RaOptions, write_ra, write_ra_with};
@@ -574,6 +579,7 @@ mod archives {
     use crate::support::manifest;
 
     #[test]
+    #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
     fn two_updates_are_one_too_many() {
         let folder = folder();
         let path = folder.path().join("a.npz");
@@ -746,8 +752,9 @@ mod archives {
 
 /// The file that a writer gives back is open still, as it is in a process that another thread has just started.
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn a_lock_ends_with_the_writer_that_took_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
     let first = NpyWriter::<u8, _>::append(&path).unwrap();

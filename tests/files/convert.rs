@@ -16,7 +16,7 @@ use crate::support::manifest::{self, assert_is_numpys, sha256};
 /// All that NumPy saved, turned into the other order and back, is the same file again.
 #[test]
 fn orders_are_turned_and_turned_back() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (there, back) = (folder.path().join("there.npy"), folder.path().join("back.npy"));
     let mut seen = 0;
     for case in manifest::cases(&manifest::testdata()) {
@@ -53,7 +53,7 @@ fn orders_are_turned_and_turned_back() {
 
 #[test]
 fn dtypes_and_byte_orders_are_converted() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let array = Array3::from_shape_fn((6, 5, 4), |(a, b, c)| (a * 100 + b * 10 + c) as i32 - 300);
     write_npy(&from, &array).unwrap();
@@ -72,7 +72,7 @@ fn dtypes_and_byte_orders_are_converted() {
 
 #[test]
 fn files_are_joined() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let whole = Array3::from_shape_fn((7, 6, 5), |(a, b, c)| (a * 100 + b * 10 + c) as u16);
     let (all, names) =
         (folder.path().join("all.npy"), ["a.npy", "b.npy", "c.npy"].map(|name| folder.path().join(name)));
@@ -105,7 +105,7 @@ fn files_are_joined() {
 
 #[test]
 fn progress_is_told_and_cancels() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     write_npy(&from, &Array2::<f64>::zeros((100, 10))).unwrap();
     let mut told = Vec::new();
@@ -129,7 +129,7 @@ fn progress_is_told_and_cancels() {
 
 #[test]
 fn scalars_and_empty_arrays_are_converted() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     for shape in [vec![], vec![0], vec![3, 0, 2], vec![1, 1]] {
         let array = ArrayD::<f32>::zeros(shape);
@@ -147,7 +147,7 @@ fn scalars_and_empty_arrays_are_converted() {
 /// What `astype` of NumPy 2.4 gives, from file to file.
 #[test]
 fn texts_are_converted_as_numpy_does_and_never_cut() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let text = |width: usize, order| DType::from(Scalar::new(Kind::Text, 4 * width, order).unwrap());
     let string = |width| DType::from(Scalar::new(Kind::Bytes, width, ByteOrder::Little).unwrap());

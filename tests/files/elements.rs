@@ -97,7 +97,7 @@ fn other_axes_are_errors() {
 #[test]
 fn arrays_are_viewed_and_mapped() {
     let numbers = numbered((1, 4, 3));
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::write_npy(&path, &numbers.index_axis(ndarray::Axis(0), 0)).unwrap();
     // SAFETY: nobody else uses the file.
     let map = unsafe { NpyMmap::<[i32; 3], Ix1>::open(&path) }.unwrap();
@@ -124,7 +124,7 @@ fn arrays_are_read_and_written_in_parts() {
     let numbers = numbered((6, 5, 3));
     let groups = grouped(&numbers);
     for order in [Order::C, Order::Fortran] {
-        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let path = crate::support::temp::file().unwrap().into_temp_path();
         ndarray_io::write_npy_with(&path, &numbers, &WriteOptions::new().order(order)).unwrap();
         let file = NpyFile::open(&path).unwrap();
         let slice = s![1..;2, ..;-1];
@@ -170,7 +170,7 @@ fn arrays_are_read_and_written_in_parts() {
 
 #[test]
 fn arrays_are_appended() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     let mut writer = NpyWriter::<[f32; 2], _>::create(&path, &[]).unwrap();
     writer.push(&arr1(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
     writer.finish().unwrap();
@@ -202,7 +202,7 @@ fn in_ra_the_innermost_axis_is_the_first() {
     numbers.write_ra_with(&mut plain, &RaOptions::new().reversed(true)).unwrap();
     groups.write_ra_with(&mut file, &RaOptions::new().reversed(true)).unwrap();
     assert_eq!(file, plain);
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::ra::write_ra(&path, &groups).unwrap();
     let ra = RaFile::open(&path).unwrap();
     assert_eq!(ra.shape(), [3, 4, 2]);
@@ -291,7 +291,7 @@ fn enums_are_checked() {
     }
     let written = saved(&arr2(&[[Zero, One, Two], [Minus, Low, High]]));
     assert_eq!(written, saved(&arr2(&ROWS)));
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     for (bad, place) in [(3i16, 4usize), (256, 0)] {
         let mut numbers = Array1::<i16>::zeros(6);
         numbers[place] = bad;

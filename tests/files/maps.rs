@@ -13,7 +13,7 @@ use crate::support::manifest;
 
 #[test]
 fn a_made_file_is_numpys() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let expected = manifest::testdata();
     for (name, fortran) in [("shape-l-2x3-c.npy", false), ("shape-l-2x3-f.npy", true)] {
         let path = folder.path().join(name);
@@ -30,7 +30,7 @@ fn a_made_file_is_numpys() {
 
 #[test]
 fn a_made_file_takes_no_room_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("large.npy");
     // SAFETY: the file is the test's own.
     let mut map = unsafe { NpyMmapMut::<u8, Ix2>::create(&path, (1 << 20, 1 << 10)).unwrap() };
@@ -135,7 +135,7 @@ fn bools_are_checked_once() {
 
 #[test]
 fn arrays_without_axes_or_elements_are_mapped() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("x.npy");
     // SAFETY: the file is the test's own.
     let mut map = unsafe { NpyMmapMut::<u16, Ix0>::create(&path, ()).unwrap() };
@@ -150,7 +150,7 @@ fn arrays_without_axes_or_elements_are_mapped() {
 
 #[test]
 fn a_map_in_the_other_byte_order_is_not_made() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("x.npy");
     let other = match ndarray_io::dtype::ByteOrder::NATIVE {
         ndarray_io::dtype::ByteOrder::Little => ndarray_io::dtype::ByteOrder::Big,

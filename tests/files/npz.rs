@@ -349,11 +349,11 @@ fn archives_are_written_to_everything() {
         let in_memory = write_all(Vec::new(), options);
         let piped = write_all(Pipe(Vec::new()), options).0;
         assert_eq!(in_memory, piped);
-        let mut file = write_all(tempfile::tempfile().unwrap(), options);
+        let mut file = write_all(crate::support::temp::unnamed().unwrap(), options);
         let mut from_file = Vec::new();
         file.rewind().unwrap();
         file.read_to_end(&mut from_file).unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("a.npz");
         let all = arrays();
         let named: Vec<(&str, &dyn WriteArray)> = all.iter().map(|(name, array)| (*name, &**array)).collect();
@@ -395,7 +395,7 @@ fn equal_arrays_give_equal_files() {
 #[test]
 fn stored_members_are_aligned_and_mapped() {
     use ndarray_io::npz::{NpzMmap, NpzMmapMut};
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     for before in [64, 63, 1, 0] {
         let mut file = File::create(&path).unwrap();
@@ -437,7 +437,7 @@ fn stored_members_are_aligned_and_mapped() {
 
 #[test]
 fn archives_are_updated() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     for options in options() {
         let (a, b, c) = (arr1(&[1, 2]), Array1::from_elem(100_000, 2.5), arr1(&[true]));
@@ -577,7 +577,7 @@ fn an_unfinished_archive_is_none() {
     assert!(npz.add_array("b", &arr1(&[1])).unwrap_err().is_usage());
     assert!(npz.finish().unwrap_err().is_usage());
     // An old file stays when its successor fails.
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     write_npz(&path, &[("a", &arr1(&[1]))]).unwrap();
     let twice: [(&str, &dyn WriteArray); 2] = [("b", &arr1(&[1])), ("b", &arr1(&[2]))];
@@ -731,7 +731,7 @@ fn sizes_that_follow_are_short() {
     // Stored, they come first: what is stored with its sizes after it can be read by no stream. So it is the same as in a file.
     let mut stored = NpzWriter::new(Vec::new());
     stored.add_array("a", &array).unwrap();
-    let mut file = tempfile::tempfile().unwrap();
+    let mut file = crate::support::temp::unnamed().unwrap();
     let mut in_file = NpzWriter::new(&file);
     in_file.add_array("a", &array).unwrap();
     in_file.finish().unwrap();
@@ -769,7 +769,7 @@ fn sizes_that_follow_are_short() {
 /// Fields of another program's that are so long that ours do not fit beside them are an error, and the archive stays as it is.
 #[test]
 fn fields_that_cannot_be_written_again_stop_an_update() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npz(&path, &[("a", &arr1(&[1.5, 2.5]))]).unwrap();
     let bytes = fs::read(&path).unwrap();
     let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);

@@ -1,7 +1,7 @@
 //! Parts of files, compared with the same parts of the whole array, which NumPy's own views in `testdata` hold, too.
 
 use std::fs::File;
-use std::io::Cursor;
+use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
@@ -24,7 +24,7 @@ fn written<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
     array: &Array<A, D>,
     options: &WriteOptions,
 ) -> tempfile::TempPath {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy_with(&path, array, options).unwrap();
     path
 }
@@ -209,6 +209,7 @@ fn a_file_that_shrinks_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn several_threads_read_at_once() {
     let array = Array2::from_shape_fn((3000, 500), |(row, column)| (row * 500 + column) as f64);
     let path = written(&array, &WriteOptions::new().order(Order::Fortran));
@@ -226,7 +227,7 @@ fn several_threads_read_at_once() {
 
 #[test]
 fn indices_are_taken_as_ndarray_selects_them() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let array = Array3::from_shape_fn((70, 11, 90), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
     let mut state = 1u64;
@@ -267,8 +268,9 @@ fn indices_are_taken_as_ndarray_selects_them() {
 }
 
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn parts_are_written_where_ndarray_assigns_them() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let fresh = |len: usize, from: u16| {
         Array1::from_iter((0..len as u16).map(move |number| number.wrapping_add(from)))
@@ -321,5 +323,53 @@ fn parts_are_written_where_ndarray_assigns_them() {
         NpyFile::open_to_write(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap(); // another part's owner
         assert!(NpyFile::open(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap_err().is_usage());
         file.sync().unwrap();
+    }
+}
+
+/// A header may say that its array reaches farther than the system seeks.
+#[test]
+fn what_is_farther_than_any_file_is_missing() {
+    let path = crate::support::manifest::testdata().join("bad-shape-2_59.bin");
+    let is_expected = |error: &ndarray_io::Error| match error.kind() {
+        ErrorKind::Truncated { .. } => usize::BITS == 64,
+        ErrorKind::Overflow { .. } => usize::BITS == 32, // an axis that no index reaches
+        _ => false,
+    };
+    let last = s![(1 << 29) - 1..1 << 29];
+    for error in [
+        NpyReader::new(File::open(&path).unwrap()).and_then(|mut reader| reader.slice::<f32, _>(last)).err(),
+        NpyFile::open(&path).and_then(|file| file.slice::<f32, _>(last)).err(),
+        read_npy::<_, Array1<f32>>(&path).err(),
+    ] {
+        let error = error.unwrap();
+        assert!(is_expected(&error), "{error}");
+    }
+    let error = NpyReader::new(File::open(&path).unwrap())
+        .and_then(|mut reader| reader.slice::<f32, _>(s![-1..]))
+        .unwrap_err();
+    assert!(is_expected(&error), "{error}");
+}
+
+/// Files that are larger than the memory of a machine of 32 bits are read by their parts there as well.
+#[test]
+fn parts_of_three_gigabytes() {
+    let path = crate::support::temp::file().unwrap().into_temp_path();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 1073741824), }";
+    let head = [b"\x93NUMPY\x01\x00v\x00", format!("{header:<117}\n").as_bytes()].concat();
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&head).unwrap();
+    file.set_len(128 + (3 << 30)).unwrap(); // which takes no room where files have holes
+    file.seek(SeekFrom::Start(128 + (3 << 30) - 2)).unwrap();
+    file.write_all(&[7, 9]).unwrap();
+    drop(file);
+    let file = NpyFile::open(&path).unwrap();
+    assert_eq!(file.shape(), [3, 1 << 30]);
+    let end = file.slice::<u8, _>(s![1.., (1 << 30) - 3..]).unwrap();
+    assert_eq!(end, ndarray::arr2(&[[0, 0, 0], [0, 7, 9]]));
+    let mut reader = NpyReader::new(File::open(&path).unwrap()).unwrap();
+    assert_eq!(reader.slice::<u8, _>(s![2, -1]).unwrap(), ndarray::arr0(9));
+    if usize::BITS == 32 {
+        let error = read_npy::<_, Array2<u8>>(&path).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{error}");
     }
 }

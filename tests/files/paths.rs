@@ -17,7 +17,7 @@ fn only_file(folder: &Path) -> String {
 
 #[test]
 fn a_file_is_replaced() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     for sync in [false, true] {
         write_npy(&path, &Array1::<u8>::zeros(1000)).unwrap();
@@ -56,7 +56,7 @@ fn trailing_bytes_are_counted() {
 
 #[test]
 fn a_new_file_must_be_new() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     create_new_npy(&path, &arr1(&[1u8])).unwrap();
     let error = create_new_npy(&path, &arr1(&[2u8])).unwrap_err();
@@ -67,7 +67,7 @@ fn a_new_file_must_be_new() {
 
 #[test]
 fn a_failure_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
     let options = WriteOptions::new().version(ndarray_io::npy::Version::V1);
@@ -88,7 +88,7 @@ mod unix {
 
     #[test]
     fn links_are_followed() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let inner = folder.path().join("inner");
         fs::create_dir(&inner).unwrap();
         let target = inner.join("target.npy");
@@ -120,7 +120,7 @@ mod unix {
 
     #[test]
     fn hard_links_need_in_place() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let (one, two) = (folder.path().join("one.npy"), folder.path().join("two.npy"));
         write_npy(&one, &arr1(&[1u8, 1, 1])).unwrap();
         fs::hard_link(&one, &two).unwrap();
@@ -134,7 +134,7 @@ mod unix {
 
     #[test]
     fn a_pipe_is_written_and_read_directly() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
@@ -163,7 +163,7 @@ mod unix {
         reader.read_to_end(&mut bytes).unwrap();
         assert_eq!(bytes, expected);
 
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("log");
         let mut file = fs::File::create(&path).unwrap();
         file.write_all(b"before ").unwrap();
@@ -189,7 +189,7 @@ mod unix {
 
     #[test]
     fn names_may_be_as_long_as_they_may_be() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join(format!("{}.npy", "x".repeat(251)));
         create_new_npy(&path, &arr1(&[1u8])).unwrap();
         write_npy(&path, &arr1(&[2u8])).unwrap();

@@ -150,7 +150,7 @@ fn child_with_little_room(what: &str, path: &Path, number: usize, room: usize) -
 #[test]
 fn where_there_is_no_room_the_old_array_stays_and_grows_by_whole_rows() {
     for rows in [1, 7, 100, 300] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("a.npy");
         write_npy(&path, &Array2::<u64>::zeros((3, 1000))).unwrap();
         let mut child = child_with_little_room("write as much as there is room for", &path, rows, 4 << 10);
@@ -181,7 +181,7 @@ fn kill_after(mut child: Child, lines: usize) {
 #[cfg(feature = "mmap")]
 #[test]
 fn processes_fill_one_file_together() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     let options = WriteOptions::new().preallocate(true);
     ndarray_io::npy::write_zeroed_npy_with::<u32, _>(&File::create(&path).unwrap(), (400, 77), &options)
         .unwrap();
@@ -199,7 +199,7 @@ fn slabs_are_the_rows_that_they_say() {
     use ndarray::ShapeBuilder;
     use ndarray_io::{NpyMmap, NpyMmapMut};
     let array = Array2::from_shape_fn((50, 7), |(row, column)| (row * 7 + column) as u16);
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     for is_fortran in [false, true] {
         let mut stored = Array2::zeros((50, 7).set_f(is_fortran));
         stored.assign(&array);
@@ -242,7 +242,7 @@ fn check_rows(path: &Path, at_least: usize) -> usize {
 
 #[test]
 fn an_appender_that_is_killed_leaves_whole_rows() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &Array2::<u64>::zeros((0, 1000))).unwrap();
     let mut rows = 0;
     for lines in (0..24).map(|number| number % 8) {
@@ -260,7 +260,7 @@ fn an_appender_that_is_killed_leaves_whole_rows() {
 
 #[test]
 fn a_writer_that_dies_at_any_write_leaves_some_checkpoint() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     let mut lengths = std::collections::BTreeSet::new();
     for calls in 1..24 {
         fs::write(&path, b"").unwrap();
@@ -283,7 +283,7 @@ fn a_writer_that_dies_at_any_write_leaves_some_checkpoint() {
 
 #[test]
 fn a_replacement_that_is_killed_leaves_the_old_or_the_new() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &Array1::from_elem(200_000, 0)).unwrap();
     for lines in (0..24).map(|number| number % 6) {
@@ -296,7 +296,7 @@ fn a_replacement_that_is_killed_leaves_the_old_or_the_new() {
 
 #[test]
 fn a_lock_dies_with_its_process() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &Array1::from(vec![1u64])).unwrap();
     let mut holder = child("wait with the lock", &path, 0);
     let said = BufReader::new(holder.stdout.take().unwrap());

@@ -51,7 +51,7 @@ type Reading<'a> = &'a dyn Fn(&ReadOptions) -> Result<()>;
 
 #[test]
 fn every_way_to_read_tells_and_can_be_cancelled() {
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &Array1::from_iter((0..BYTES / 8).map(|number| number as f64))).unwrap();
     let bytes = fs::read(&path).unwrap();
     let mut ready = Array1::<f64>::zeros(BYTES as usize / 8);
@@ -83,7 +83,7 @@ fn every_way_to_read_tells_and_can_be_cancelled() {
 
 #[test]
 fn every_way_to_write_tells_and_can_be_cancelled() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let array = Array2::from_shape_fn((3 << 10, 1 << 10), |(row, column)| (row * column) as f64);
     let any = DynArray::new(&array).unwrap();

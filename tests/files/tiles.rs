@@ -57,7 +57,7 @@ fn work<A>(numbers: &mut Numbers, make: impl Fn(usize) -> A, bytes_of: impl Fn(&
 where
     A: WritableElement + ReadableElement + PartialEq + std::fmt::Debug + Clone,
 {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let to = folder.path().join("to.npy");
     let shape = numbers.shape();
     let array = |shape: &[usize], numbers: &mut Numbers| {
@@ -118,7 +118,7 @@ fn files_are_made_of_files_as_ndarray_makes_arrays_of_arrays() {
 /// Turned, converted and in the other byte order at once; the target is what NumPy says of the plain array.
 #[test]
 fn all_wishes_are_met_at_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let mut numbers = Numbers(16);
     for _ in 0..200 {
@@ -152,7 +152,7 @@ fn all_wishes_are_met_at_once() {
 /// An element that cannot be converted is named as it is numbered in its file.
 #[test]
 fn the_element_at_fault_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let mut texts = ArrayD::from_elem(IxDyn(&[40, 30]), "1".to_owned());
     texts[[17, 5]] = "one".into();
@@ -174,7 +174,7 @@ fn the_element_at_fault_is_named() {
 #[test]
 fn a_pipe_gets_the_same_bytes() {
     use std::io::Read;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let mut numbers = Numbers(17);
     for _ in 0..60 {
         let mut shape = numbers.shape();
@@ -207,7 +207,7 @@ fn scalar(kind: Kind, size: usize) -> DType {
 /// Whether a conversion is allowed is no matter of how many elements there are.
 #[test]
 fn what_is_not_allowed_is_refused_without_elements_as_well() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let convert = |dtype: DType, casting| convert_npy(&from, &to, Conversion::new().dtype(dtype, casting));
     for len in [0, 1] {
@@ -225,7 +225,7 @@ fn what_is_not_allowed_is_refused_without_elements_as_well() {
 
 #[test]
 fn small_files_do_not_make_large_ones() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let header =
         ndarray_io::header::Header::new(scalar(Kind::Text, 0), Order::C, [1 << (usize::BITS - 4)].into())
@@ -251,7 +251,7 @@ fn small_files_do_not_make_large_ones() {
 #[test]
 fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
     use std::io::Write;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("log.npy");
     write_npy_with(&path, &ndarray::arr1(&[1u8, 2]), &WriteOptions::new()).unwrap();
     std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&[3]).unwrap();
@@ -275,7 +275,7 @@ fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
 /// An input that is cut while it is read is named, and how much is left of it.
 #[test]
 fn the_input_at_fault_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     write_npy_with(&from, &ndarray::Array1::<u8>::zeros(1 << 20), &WriteOptions::new()).unwrap();
     let conversion = Conversion::new().memory(1000).progress(|_, _| {

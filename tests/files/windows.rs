@@ -65,7 +65,7 @@ fn devices_are_written_to() {
 
 #[test]
 fn access_lists_are_kept() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     write_npy(&path, &arr1(&[1u8])).unwrap();
     write_npy(&other, &arr1(&[1u8])).unwrap();
@@ -80,7 +80,7 @@ fn access_lists_are_kept() {
 #[test]
 #[ignore = "needs a file system with streams, as NTFS"]
 fn streams_are_kept() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (path, stream) = (folder.path().join("a.npy"), folder.path().join("a.npy:note"));
     write_npy(&path, &arr1(&[1u8])).unwrap();
     fs::write(&stream, "kept").unwrap();
@@ -90,7 +90,7 @@ fn streams_are_kept() {
 
 #[test]
 fn several_names_are_an_error() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     write_npy(&path, &arr1(&[1u8])).unwrap();
     fs::hard_link(&path, &other).unwrap();
@@ -102,7 +102,7 @@ fn several_names_are_an_error() {
 /// A position that the next bytes go to is not where a file in append mode puts them.
 #[test]
 fn a_file_that_only_appends_is_known() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.bin");
     fs::write(&path, "before").unwrap();
     let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();

@@ -234,6 +234,7 @@ fn a_cut_append_leaves_the_old_array() {
 }
 
 #[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn two_appenders_are_one_too_many() {
     let file = crate::support::Temp::new();
     write_npy(file.path(), &arr1(&[1u8])).unwrap();
@@ -336,7 +337,7 @@ struct Long {
 #[cfg(feature = "derive")]
 #[test]
 fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let synced = WriteOptions::new().sync(true);
     let append =

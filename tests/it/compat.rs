@@ -15,7 +15,7 @@ use crate::support::routes::Aligned;
 
 #[test]
 fn paths() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = crate::support::temp::folder()?;
     let path = folder.path().join("array.npy");
     let arr: Array2<i32> = array![[1, 2, 3], [4, 5, 6]];
     write_npy(&path, &arr)?;
@@ -32,7 +32,7 @@ fn paths() -> Result<(), Box<dyn std::error::Error>> {
 #[test]
 fn readers_and_writers() -> Result<(), Box<dyn std::error::Error>> {
     let arr: Array2<f64> = array![[1., 2.], [3., 4.]];
-    let file = tempfile::tempfile()?;
+    let file = crate::support::temp::unnamed()?;
     arr.write_npy(&file)?;
     arr.view().write_npy(io::BufWriter::new(Vec::new()))?;
     let mut bytes = Vec::new();
@@ -44,7 +44,7 @@ fn readers_and_writers() -> Result<(), Box<dyn std::error::Error>> {
 
 #[test]
 fn zeroed() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let folder = crate::support::temp::folder()?;
     let path = folder.path().join("array.npy");
     let file = File::create(&path)?;
     write_zeroed_npy::<f64, _>(&file, (2, 3, 4))?;
@@ -132,7 +132,7 @@ fn archives() -> Result<(), Box<dyn std::error::Error>> {
     use ndarray::{Array1, Ix2, OwnedRepr, aview0};
     use ndarray_io::{NpzReader, NpzWriter, ReadNpzError, WriteNpzError};
 
-    let folder = tempfile::tempdir()?;
+    let folder = crate::support::temp::folder()?;
     let path = folder.path().join("arrays.npz");
     fn write(path: &std::path::Path) -> Result<(), WriteNpzError> {
         let mut npz = NpzWriter::new(File::create(path)?);

@@ -154,7 +154,7 @@ fn large_arrays_show_their_edges() {
 /// Of a file the edges alone are read, and look as those of the whole array.
 #[test]
 fn a_file_shows_the_same() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let shapes: [&[usize]; 9] = [
         &[],

@@ -516,6 +516,7 @@ fn limits_hold() {
 /// Pickles with bytes changed, inserted, removed and doubled: a value or an error, and nothing else. As many as
 /// NDARRAY_IO_MUTATIONS says, 50,000 if it is not set; `.ci/run` tries a million.
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn mutated_pickles_are_values_or_errors() {
     let names = [
         "complexes",

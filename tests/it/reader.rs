@@ -54,7 +54,7 @@ fn a_stream_is_left_right_behind_an_array() {
     Array1::<i16>::read_npy(&mut slice).unwrap();
     assert_eq!(slice, b"and more");
 
-    let mut file = tempfile::tempfile().unwrap();
+    let mut file = crate::support::temp::unnamed().unwrap();
     file.write_all(&bytes).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
     arr2(&[[0f32; 3]; 2]).read_npy_into(&file).unwrap();

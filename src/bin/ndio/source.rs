@@ -321,6 +321,10 @@ impl<'a> Arrays<'a> {
     fn is_followed(&self) -> Result<bool, Failure> {
         const MAGIC: &[u8; 6] = b"\x93NUMPY";
         let mut file = File::open(self.path)?;
+        // (No system seeks as far as a header may say that its array reaches.)
+        if file.metadata()?.len() <= self.end {
+            return Ok(false);
+        }
         file.seek(SeekFrom::Start(self.end))?;
         let mut first = Vec::new();
         file.take(MAGIC.len() as u64).read_to_end(&mut first)?;

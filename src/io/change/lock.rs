@@ -13,6 +13,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,7 @@ pub(crate) enum Purpose {
 /// executes its program. So the lock is given back by a call of its own.
 #[derive(Debug)]
 pub(crate) struct Locked {
-    file: File,
+    file: Arc<File>,
     region: Region,
 }
 
@@ -51,15 +52,27 @@ impl Locked {
             Purpose::Change => Region::Change,
             Purpose::Map => Region::Map,
         };
-        Ok(Self { file, region })
+        Ok(Self { file: Arc::new(file), region })
     }
 
-    /// Another handle of the same open file, which the lock does not depend on.
-    pub(crate) fn handle(&self) -> io::Result<File> {
+    /// The file with its lock, to be shared with who uses it.
+    pub(crate) fn shared(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// Another handle of the same open file, which the lock does not depend on, and the lock. A system that has only one handle for
+    /// each open file (WASI) has no locks either: there it is the file itself.
+    pub(crate) fn split(self) -> io::Result<(File, Option<Self>)> {
         loop {
             match self.file.try_clone() {
+                Ok(handle) => return Ok((handle, Some(self))),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                cloned => return cloned,
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                    let file = Arc::clone(&self.file);
+                    drop(self);
+                    return Arc::into_inner(file).map(|file| (file, None)).ok_or(error);
+                }
+                Err(error) => return Err(error),
             }
         }
     }

@@ -17,7 +17,7 @@ mod target;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 #[cfg(feature = "mmap")]
 use std::time::Duration;
 
@@ -254,13 +254,17 @@ pub(crate) fn create_new(
     sync_folder(&folder, options)
 }
 
+/// The folder for what is gone in the end. (WASI has none of its own; `/tmp` is what programs there are given, if anything.)
+pub(crate) fn temporary_folder() -> PathBuf {
+    if cfg!(target_os = "wasi") { "/tmp".into() } else { std::env::temp_dir() }
+}
+
 /// A file for what is in between, which is gone when it is closed.
 pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
     let (folder, _) = draft::split(&folder.join("unnamed"))?;
     let draft = Draft::new(&folder, true)?;
-    let file = draft.file.try_clone();
     draft.discard(&folder); // its name, if it had to have one
-    file
+    Ok(draft.file)
 }
 
 /// Writes over an old file, and truncates it only after what has been written: a call that fails before it writes changes
@@ -301,7 +305,13 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     let Ok(target) = fs::metadata(path) else { return Ok(None) };
     let is_input = target.is_file() && {
         let id = system::id_at(path)?;
-        inputs.iter().any(|input| system::id_at(input.as_ref()).is_ok_and(|input| input == id))
+        let is_same = |input: &Path| match (&id, system::id_at(input)) {
+            (Some(id), Ok(Some(input))) => *id == input,
+            (_, Err(_)) => false,
+            // Where no file can be told from another, the names have to do.
+            _ => fs::canonicalize(path).ok() == fs::canonicalize(input).ok(),
+        };
+        inputs.iter().any(|input| is_same(input.as_ref()))
     };
     match (is_input, options.get_in_place()) {
         (false, _) => Ok(None),

@@ -90,8 +90,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let path = path.as_ref();
         let open = || {
             let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
-            let mut writer = Self::go_on(file.handle()?, surplus, options)?;
-            (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
+            let (file, locked) = file.split()?;
+            let mut writer = Self::go_on(file, surplus, options)?;
+            (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if surplus == UncommittedRows::Recover {
                 writer.checkpoint()?; // so that a later error does not lose them again
             }
@@ -138,9 +139,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let create = || {
             // What is wrong with the type or the options is found out before there is a file.
             NpyWriter::<A, _>::new_with(std::io::Cursor::new(Vec::new()), row, &options.clone().sync(false))?;
-            let file = change::open_in_place(path, options)?;
-            let mut writer = Self::new_with(file.handle()?, row, options)?;
-            (writer.path, writer.locked) = (Some(path.to_owned()), Some(file));
+            let (file, locked) = change::open_in_place(path, options)?.split()?;
+            let mut writer = Self::new_with(file, row, options)?;
+            (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             change::sync_folder_of(path, options)?;
             Ok(writer)
         };

@@ -8,10 +8,13 @@ pub(crate) mod manifest;
 pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod routes;
+pub(crate) mod temp;
 
 #[allow(unused_imports)] // as above
 pub(crate) use headers::{file, long_descrs};
 use ndarray::ArrayD;
+#[allow(unused_imports)]
+pub(crate) use temp::Temp;
 
 /// The folder that the variable `name` names. Tests that call this are ignored unless asked for by name.
 pub(crate) fn folder_from(name: &str) -> std::path::PathBuf {
@@ -32,18 +35,4 @@ pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortra
 /// A dtype's text whose `<` stand for this machine's byte order.
 pub(crate) fn native(text: &str) -> String {
     if cfg!(target_endian = "little") { text.to_owned() } else { text.replace('<', ">") }
-}
-
-/// An empty file for a test, which is gone after it. Nobody has it open: some systems do not put another file in the place of one that
-/// is.
-pub(crate) struct Temp(tempfile::TempPath);
-
-impl Temp {
-    pub(crate) fn new() -> Self {
-        Self(tempfile::NamedTempFile::new().unwrap().into_temp_path())
-    }
-
-    pub(crate) fn path(&self) -> &std::path::Path {
-        &self.0
-    }
 }

@@ -206,7 +206,7 @@ fn into_strided<A: ReadableElement + Clone + Default>(bytes: &[u8], shape: &[usi
 /// A file with so many bytes of something else before the content.
 pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile {
     use io::Write;
-    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut file = crate::support::temp::file().unwrap();
     file.write_all(&vec![b'#'; before]).unwrap();
     file.write_all(bytes).unwrap();
     file

@@ -15,6 +15,8 @@ mod folder;
 mod linux;
 #[cfg(not(any(target_os = "linux", windows)))]
 mod locks;
+#[cfg(target_os = "wasi")]
+mod wasi;
 #[cfg(windows)]
 mod windows;
 
@@ -24,6 +26,8 @@ pub(crate) use folder::Folder;
 pub(crate) use linux::{Folder, copy_attributes, is_locked, try_lock, unlock};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub(crate) use locks::{is_locked, try_lock, unlock};
+#[cfg(target_os = "wasi")]
+pub(crate) use wasi::{id_of, links_of};
 #[cfg(windows)]
 pub(crate) use windows::{copy_attributes, device, id_of, is_locked, links_of, try_lock, unlock};
 
@@ -103,7 +107,7 @@ pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
     Ok(Some(FileId::from(&file.metadata()?)))
 }
 
-#[cfg(not(any(unix, windows)))]
+#[cfg(not(any(unix, windows, target_os = "wasi")))]
 pub(crate) fn id_of(_: &File) -> io::Result<Option<FileId>> {
     Ok(None)
 }
@@ -141,7 +145,7 @@ pub(crate) fn links_of(file: &File) -> io::Result<u64> {
     Ok(file.metadata()?.nlink())
 }
 
-#[cfg(not(any(unix, windows)))]
+#[cfg(not(any(unix, windows, target_os = "wasi")))]
 pub(crate) fn links_of(_: &File) -> io::Result<u64> {
     Ok(1)
 }
