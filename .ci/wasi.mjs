@@ -41,8 +41,9 @@ const counts = { ok: 0, ignored: 0, FAILED: 0 };
 console.log(`running ${names.length} tests`);
 for (const name of names) {
   const { code, text } = await run([...given, '--nocapture', '--exact', name]);
-  const end = code !== 0 ? 'FAILED' : /\.\.\. ignored/.test(text) ? 'ignored' : 'ok';
-  counts[end] += 1;
+  const ignored = text.match(/\.\.\. (ignored.*)$/m)?.[1];
+  const end = code !== 0 ? 'FAILED' : ignored ?? 'ok';
+  counts[ignored ? 'ignored' : end] += 1;
   console.log(`test ${name} ... ${end}`);
   if (end === 'FAILED') console.log(`${text.slice(0, 3000)}\n${code}`);
 }

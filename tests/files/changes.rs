@@ -65,7 +65,7 @@ fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
     assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(unix, windows))]
 #[test]
 fn a_file_that_is_only_appended_to_is_no_place_for_a_header() {
     let folder = folder();
@@ -692,7 +692,7 @@ mod archives {
         assert!(limited.copy_raw("a.npy", &mut Vec::new()).unwrap_err().is_limit());
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(any(unix, windows))]
     #[test]
     fn an_archive_that_is_appended_is_aligned() {
         let folder = folder();
