@@ -13,7 +13,7 @@ NAMES = {
     "wasi": "wasm32-wasip1, under Node",
     "web": "wasm32-unknown-unknown: the web page, in Chromium",
     "macos": "aarch64 macOS: checked, not run",
-    "minimal": "x86-64 Linux, the lowest versions of all dependencies",
+    "minimal": "x86-64 Linux, the lowest versions that `Cargo.toml` allows",
 }
 SLOW = "takes 20 minutes under qemu, and counts allocations alone"
 # Why tests are not compiled or not chosen for a target: by the beginning of their names.
@@ -67,6 +67,9 @@ def main():
         count = {end: sum(1 for other in found.values() if other.startswith(end)) for end in ("ok", "FAILED", "ignored")}
         browser = re.search(r"^(\d+) passed, (\d+) failed$", text, re.M)
         passed, failed = (browser[1], browser[2]) if browser else (count["ok"], count["FAILED"]) if found else ("built", "")
+        if "\ntarget: ended well" not in text:
+            failed = f"{failed}, and did not end well".lstrip(", ")
+            wrong.append(f"{target}: did not end well")
         left = {}
         for key in sorted(ran_whole if target not in APART else ()):
             end = found.get(key)

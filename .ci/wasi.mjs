@@ -45,7 +45,7 @@ for (const name of names) {
   const end = code !== 0 ? 'FAILED' : ignored ?? 'ok';
   counts[ignored ? 'ignored' : end] += 1;
   console.log(`test ${name} ... ${end}`);
-  if (end === 'FAILED') console.log(`${text.slice(0, 3000)}\n${code}`);
+  if (end === 'FAILED') console.log(`${text.slice(0, 3000)}\n${code}`.replace(/^/gm, '    '));
 }
 rmSync(folder, { recursive: true });
 const result = counts.FAILED || !names.length ? 'FAILED' : 'ok';

@@ -75,16 +75,17 @@ try {
     }
   };
 
+  let matrix;
   await check('a matrix, its table, numbers, histogram and picture', async () => {
     const numbers = Float64Array.from({ length: 12 }, (_, index) => index);
     numbers[11] = NaN;
-    const file = npy("'<f8'", '(3, 4)', numbers);
-    await drop('matrix.npy', file);
-    assert.equal(await text('#format'), `NPY 1.0, ${file.length} bytes`);
+    matrix = npy("'<f8'", '(3, 4)', numbers);
+    await drop('matrix.npy', matrix);
+    assert.equal(await text('#format'), `NPY 1.0, ${matrix.length} bytes`);
     assert.deepEqual((await cells('#arrays'))[1].slice(1, 4), ["'<f8'", '(3, 4)', 'C']);
     assert.deepEqual(await cells('#table'), [['0.0', '1.0', '2.0', '3.0'], ['4.0', '5.0', '6.0', '7.0'], ['8.0', '9.0', '10.0', 'NaN']]);
     const statistics = await page.$$eval('#statistics div', (all) => Object.fromEntries(all.map((one) => [one.dataset.name, one.querySelector('dd').textContent])));
-    assert.deepEqual(statistics, { count: '12', 'not finite': '1', minimum: '0', maximum: '10', mean: '5' });
+    assert.deepEqual(statistics, { count: '12', 'not finite': '1', minimum: '0.0', maximum: '10.0', mean: '5' });
     const counts = await page.$$eval('#histogram rect', (bars) => bars.map((bar) => Number(bar.dataset.count)));
     // numpy.histogram(numpy.arange(11), 32)
     const wanted = Array(32).fill(0);
@@ -94,7 +95,19 @@ try {
     assert.deepEqual(corners, [[68, 1, 84, 255], [253, 231, 37, 255], [0, 0, 0, 0]]);
     if (process.env.NDARRAY_IO_PICTURE) await page.screenshot({ path: process.env.NDARRAY_IO_PICTURE });
   });
+  await check('numbers that are near an edge or beyond what a float holds', async () => {
+    await drop('range.npy', npy("'<i8'", '(97,)', BigInt64Array.from({ length: 97 }, (_, index) => BigInt(index + 1))));
+    const counts = await page.$$eval('#histogram rect', (bars) => bars.map((bar) => Number(bar.dataset.count)));
+    assert.deepEqual(counts, [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4]); // numpy.histogram(numpy.arange(1, 98), 32)
+    await drop('large.npy', npy("'<i8'", '(2,)', BigInt64Array.from([9007199254740993n, -9007199254740993n])));
+    assert.equal(await text('[data-name=maximum] dd'), '9007199254740993');
+    assert.equal(await text('[data-name=minimum] dd'), '-9007199254740993');
+    await drop('far.npy', npy("'<f8'", '(1, 3)', Float64Array.from([-1.7e308, 0, 1.7e308])));
+    const ends = await page.$eval('#picture canvas', (canvas) => [0, 1, 2].map((x) => [...canvas.getContext('2d').getImageData(x, 0, 1, 1).data]));
+    assert.deepEqual(ends, [[68, 1, 84, 255], [33, 145, 140, 255], [253, 231, 37, 255]]);
+  });
   await check('slices', async () => {
+    await drop('matrix.npy', matrix);
     await ask('1:, ::-2');
     assert.equal(await text('#title'), "'<f8' (2, 2)");
     assert.deepEqual(await cells('#table'), [['7.0', '5.0'], ['NaN', '9.0']]);

@@ -258,7 +258,7 @@ pub(crate) fn only_appends(file: &File) -> bool {
         use windows_sys::Wdk::Storage::FileSystem::{
             FILE_ACCESS_INFORMATION, FileAccessInformation, NtQueryInformationFile,
         };
-        use windows_sys::Win32::Storage::FileSystem::FILE_WRITE_DATA;
+        use windows_sys::Win32::Storage::FileSystem::{FILE_APPEND_DATA, FILE_WRITE_DATA};
         use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
         let (mut status, mut access) = (IO_STATUS_BLOCK::default(), FILE_ACCESS_INFORMATION::default());
         let length = size_of_val(&access) as u32;
@@ -272,7 +272,8 @@ pub(crate) fn only_appends(file: &File) -> bool {
                 FileAccessInformation,
             )
         };
-        result >= 0 && access.AccessFlags & FILE_WRITE_DATA == 0 // there is only the right to append
+        let (rights, both) = (access.AccessFlags, FILE_APPEND_DATA | FILE_WRITE_DATA);
+        result >= 0 && rights & both == FILE_APPEND_DATA
     }
     #[cfg(not(any(unix, windows)))]
     {
@@ -303,16 +304,20 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
         // The call moves the file's own position, at which the next bytes belong.
         let own = { file }.stream_position()?;
         let mut done = 0;
-        while done < bytes.len() {
-            match std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        let mut write = || {
+            while done < bytes.len() {
+                match std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(count) => done += count,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
             }
-        }
+            Ok(())
+        };
+        let written = write();
         { file }.seek(SeekFrom::Start(own))?;
-        Ok(())
+        written
     }
     #[cfg(not(any(unix, windows)))]
     {

@@ -16,8 +16,12 @@ fn play(session: &str) -> String {
     }
     let bin = tempfile::tempdir().unwrap();
     let program = program(PROGRAM);
-    let words: Vec<_> = program.get_args().map(|word| word.to_str().unwrap()).collect();
-    let script = format!("#!/bin/sh\nexec {} {} \"$@\"\n", program.get_program().display(), words.join(" "));
+    let words: Vec<String> = [program.get_program()]
+        .into_iter()
+        .chain(program.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()))
+        .collect();
+    let script = format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" "));
     fs::write(bin.path().join("ndio"), script).unwrap();
     fs::set_permissions(bin.path().join("ndio"), PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap_or_default());

@@ -1,6 +1,7 @@
 // Shows the file that is dropped on the page. All of the reading is done by ndarray-io, as WebAssembly.
 
-const module = await WebAssembly.compileStreaming(fetch('ndarray_io_web.wasm'));
+const module = WebAssembly.compileStreaming(fetch('ndarray_io_web.wasm'));
+module.catch(() => {}); // whoever waits for it says so
 // A new one for each file: the memory of the last one goes with it.
 let wasm;
 const find = (id) => document.getElementById(id);
@@ -19,7 +20,7 @@ function asked(question) {
     const bytes = new Uint8Array(wasm.memory.buffer, wasm.answer(), wasm.answer_len());
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch (error) {
-    return { error: `this browser has no memory for it (${error.message})` };
+    return { error: `it could not be shown (${error.message})`, help: 'open the file again; perhaps this browser has too little memory for it' };
   }
 }
 
@@ -38,12 +39,22 @@ function tell(where, problem) {
 
 const tuple = (shape) => (shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`);
 
+let opened = 0;
 async function open(file) {
+  const number = ++opened;
   document.querySelector('main').hidden = true;
   find('shown').hidden = true;
   if (file.size > 1 << 30) return tell(find('error'), { error: 'files of more than 1 GiB are not shown here' });
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  wasm = (await WebAssembly.instantiate(module)).exports;
+  let bytes;
+  let instance;
+  try {
+    bytes = new Uint8Array(await file.arrayBuffer());
+    instance = await WebAssembly.instantiate(await module);
+  } catch (error) {
+    return tell(find('error'), { error: `${file.name} cannot be read (${error.message})` });
+  }
+  if (number !== opened) return; // another file has been dropped meanwhile
+  wasm = instance.exports;
   const found = asked(() => {
     give(bytes);
     wasm.open();
@@ -52,14 +63,15 @@ async function open(file) {
   if (found.error) return;
   document.querySelector('main').hidden = false;
   find('name').textContent = file.name;
-  find('format').textContent = `${found.format}, ${found.bytes.toLocaleString('en')} bytes`;
+  const more = found.more ? `; ${found.more} more members are not listed` : '';
+  find('format').textContent = `${found.format}, ${found.bytes.toLocaleString('en')} bytes${more}`;
   const rows = found.arrays.map((array, index) => {
-    const row = element('tr', '', { tabindex: 0 });
+    const row = element('tr');
     const packed = array.method ? `${array.packed} (${array.method})` : '';
     const cells = array.dtype ? [array.dtype, tuple(array.shape), array.order] : [array.error, '', ''];
-    row.append(...[array.name ?? '', ...cells, array.bytes ?? '', packed].map((text) => element('td', text)));
+    row.append(element('td'), ...[...cells, array.bytes ?? '', packed].map((text) => element('td', text)));
+    row.cells[0].append(element('button', array.name || '(the array)', { type: 'button' }));
     row.onclick = () => select(index);
-    row.onkeydown = (event) => event.key === 'Enter' && select(index);
     return row;
   });
   find('arrays').tBodies[0].replaceChildren(...rows);
@@ -67,7 +79,10 @@ async function open(file) {
 }
 
 function select(index) {
-  [...find('arrays').tBodies[0].rows].forEach((row, at) => row.setAttribute('aria-selected', at === index));
+  [...find('arrays').tBodies[0].rows].forEach((row, at) => {
+    row.classList.toggle('chosen', at === index);
+    row.querySelector('button').setAttribute('aria-pressed', at === index);
+  });
   const array = asked(() => wasm.select(index));
   find('shown').hidden = Boolean(array.error);
   tell(find('error'), array.error && array);
@@ -89,7 +104,11 @@ function show() {
   find('part').hidden = Boolean(seen.error);
   if (seen.error) return;
   find('title').textContent = `${seen.dtype} ${tuple(seen.shape)}`;
-  find('text').textContent = seen.text;
+  find('text').textContent = seen.text ?? '';
+  find('of').textContent = seen.of;
+  const first = seen.table.length;
+  const whole = seen.shape.length < 3 && first === (seen.shape[0] ?? 1) && (seen.table[0]?.length ?? 0) === (seen.shape[1] ?? (first ? 1 : 0));
+  find('rows').textContent = whole || !first ? '' : `the first ${first} × ${seen.table[0].length} elements${seen.shape.length > 2 ? ' of the last two axes' : ''}`;
   find('table').replaceChildren(...seen.table.map((cells) => {
     const row = element('tr');
     row.append(...cells.map((text) => element('td', text)));
@@ -113,7 +132,8 @@ function picture(size) {
   [canvas.width, canvas.height] = [size.width, size.height];
   const pixels = new Uint8ClampedArray(wasm.memory.buffer, wasm.pixels(), 4 * size.width * size.height).slice();
   canvas.getContext('2d').putImageData(new ImageData(pixels, size.width, size.height), 0, 0);
-  figure.querySelector('figcaption').textContent = `${size.width} × ${size.height} pixels`;
+  const every = Math.max(...size.steps) > 1 ? `; every ${size.steps[0]}th row and ${size.steps[1]}th column` : '';
+  figure.querySelector('figcaption').textContent = `${size.width} × ${size.height} pixels${every}`;
 }
 
 function shape(name, attributes) {
@@ -135,10 +155,12 @@ function line(values) {
   numbers.forEach((value, index) => {
     if (value === null) return runs.push([]);
     const x = (512 * index) / Math.max(1, numbers.length - 1);
-    const y = 250 - (244 * (value - low)) / (high - low || 1);
+    const y = 250 - 244 * ((value / 4 - low / 4) / (high / 4 - low / 4 || 1));
     runs.at(-1).push(`${x.toFixed(2)},${y.toFixed(2)}`);
   });
-  const lines = runs.filter((run) => run.length).map((run) => shape('polyline', { points: run.join(' ') }));
+  // One value alone is a line to itself, which is drawn as a dot.
+  const lines = runs.filter((run) => run.length).map((run) => shape('polyline', { points: [...run, run.at(-1)].join(' ') }));
+  figure.querySelector('figcaption').textContent = values.step > 1 ? `every ${values.step}th value` : 'values by index';
   figure.querySelector('svg').replaceChildren(...lines);
 }
 
@@ -166,7 +188,11 @@ document.addEventListener('drop', (event) => {
   const [file] = event.dataTransfer.files;
   if (file) open(file);
 });
-find('file').onchange = (event) => event.target.files[0] && open(event.target.files[0]);
+find('file').onchange = (event) => {
+  const [file] = event.target.files;
+  event.target.value = ''; // so that the same file can be chosen again
+  if (file) open(file);
+};
 find('ask').onsubmit = (event) => {
   event.preventDefault();
   show();

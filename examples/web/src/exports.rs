@@ -81,7 +81,8 @@ pub extern "C" fn view() {
         let answer = match state.array.as_ref().map(|array| part(array, asked["field"].as_str(), text)) {
             Some(Ok(part)) => {
                 let (mut seen, picture) = look(&part);
-                seen["picture"] = json!({ "width": picture.width, "height": picture.height });
+                seen["picture"] =
+                    json!({ "width": picture.width, "height": picture.height, "steps": picture.steps });
                 state.picture = picture;
                 seen
             }

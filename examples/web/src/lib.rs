@@ -17,8 +17,11 @@ use serde_json::{Value, json};
 pub use look::{Picture, look};
 
 /// An array larger than this is not shown: the file, the array and the part that is shown are all in memory, of which a page has
-/// 4 GiB.
+/// 4 GiB. (See `look::COUNTED` for the numbers.)
 const LARGEST: u64 = 1 << 30;
+
+/// Of an archive, as many members are listed at most.
+const MEMBERS: usize = 1000;
 
 type Result<T, E = ndarray_io::Error> = std::result::Result<T, E>;
 
@@ -43,7 +46,8 @@ impl Dropped {
     pub fn describe(&self) -> Result<Value> {
         if self.0.starts_with(b"PK") {
             let mut npz = NpzReader::new_with(Cursor::new(&self.0), &options())?;
-            let members: Vec<_> = npz.members().to_vec();
+            let members: Vec<_> = npz.members().iter().take(MEMBERS).cloned().collect();
+            let more = npz.len() - members.len();
             let arrays = members.iter().map(|member| {
                 let mut line = json!({
                     "name": member.name(),
@@ -69,7 +73,7 @@ impl Dropped {
                 line
             });
             return Ok(
-                json!({ "format": "NPZ", "bytes": self.0.len(), "arrays": arrays.collect::<Vec<_>>() }),
+                json!({ "format": "NPZ", "bytes": self.0.len(), "arrays": arrays.collect::<Vec<_>>(), "more": more }),
             );
         }
         let (format, array) = if self.0.starts_with(b"rawarray") {

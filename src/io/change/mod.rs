@@ -191,10 +191,14 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
                 let id = system::id_of(file)?;
                 drop(lock);
                 (old, locked) = (None, None);
-                if system::id_at(&target)? != id {
-                    return Err(ErrorKind::Locked.into()); // another process has just replaced it
-                }
-                return draft.replace(&folder, &name).map_err(refused);
+                return match system::id_at(&target) {
+                    Ok(found) if found == id => draft.replace(&folder, &name).map_err(refused),
+                    Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        draft.take_place(&folder, &name, options.get_sync()).map_err(refused)
+                    }
+                    Err(error) => Err(refused(error)),
+                };
             }
             if locked.is_some() {
                 break; // another process has replaced what was read, without a lock

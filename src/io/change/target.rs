@@ -20,6 +20,12 @@ pub(super) enum Place {
 
 pub(super) fn follow_links(path: &Path) -> Result<Place> {
     const MOST: usize = 40; // as Linux has it
+    // Looking at a named pipe of Windows uses it up.
+    if cfg!(windows)
+        && let Some(device) = open_descriptor(path)?
+    {
+        return Ok(Place::Open(device));
+    }
     // The system follows all links itself first, so that one that it refuses to follow (as another user's in a folder for
     // all, where fs.protected_symlinks is set) is refused here too.
     if let Err(error) = fs::metadata(path)

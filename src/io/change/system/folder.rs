@@ -30,14 +30,16 @@ impl Folder {
     }
 
     pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
+        #[cfg(windows)]
+        if is_private {
+            return super::windows::create_with_list(&self.path.join(name));
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         #[cfg(unix)]
         if is_private {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
-        #[cfg(windows)]
-        super::windows::allow_access_lists(&mut options);
         let _ = is_private;
         options.open(self.path.join(name))
     }
@@ -74,10 +76,10 @@ impl Folder {
         Ok(Some(FileId::from(&std::fs::symlink_metadata(self.path.join(name))?)))
     }
 
-    /// Which file has the name. (The systems tell that of open files only.)
+    /// Which file has the name. (These systems tell that of open files only.)
     #[cfg(not(unix))]
     pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
-        super::id_of(&File::open(self.path.join(name))?)
+        super::id_at(&self.path.join(name))
     }
 
     pub(crate) fn is_own(file: &File) -> io::Result<bool> {

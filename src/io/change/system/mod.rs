@@ -29,7 +29,7 @@ pub(crate) use locks::{is_locked, try_lock, unlock};
 #[cfg(target_os = "wasi")]
 pub(crate) use wasi::{id_of, links_of};
 #[cfg(windows)]
-pub(crate) use windows::{copy_attributes, device, id_of, is_locked, links_of, try_lock, unlock};
+pub(crate) use windows::{copy_attributes, device, id_at, id_of, is_locked, links_of, try_lock, unlock};
 
 /// The bytes that locks are taken on. They are far after any data, so that no lock keeps anybody from reading or writing the
 /// data themselves.
@@ -118,7 +118,7 @@ pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     Ok(Some(FileId::from(&std::fs::metadata(path)?)))
 }
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     id_of(&File::open(path)?)
 }

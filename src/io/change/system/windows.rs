@@ -8,18 +8,20 @@ use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
 use std::path::{Component, Path, Prefix};
+use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{
-    ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_LOCK_VIOLATION, ERROR_NOT_SUPPORTED, GENERIC_READ,
-    GENERIC_WRITE,
+    ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER,
+    ERROR_LOCK_VIOLATION, ERROR_NOT_SUPPORTED, GENERIC_READ, GENERIC_WRITE,
 };
 use windows_sys::Win32::Security::{
-    DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SetKernelObjectSecurity,
+    DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SE_DACL_AUTO_INHERIT_REQ, SE_DACL_AUTO_INHERITED,
+    SetKernelObjectSecurity,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, FileStreamInfo, GetFileInformationByHandle, GetFileInformationByHandleEx,
-    GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW,
-    UnlockFileEx, WRITE_DAC,
+    BY_HANDLE_FILE_INFORMATION, FILE_FLAG_BACKUP_SEMANTICS, FileStreamInfo, GetFileInformationByHandle,
+    GetFileInformationByHandleEx, GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK,
+    LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW, UnlockFileEx, WRITE_DAC,
 };
 use windows_sys::Win32::System::IO::OVERLAPPED;
 
@@ -64,16 +66,21 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
     }
 }
 
-/// The system tells only who tries: the lock is taken for a moment.
+/// The system tells only who tries: the lock is taken for a moment. So another one who asks may be in the way for that moment, and is
+/// waited for.
 pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
-    match try_lock(file, region, mode) {
-        Ok(Attempt::Busy) => true,
-        Ok(Attempt::Taken) => {
-            unlock(file, region);
-            false
+    const TRIES: usize = 5;
+    for _ in 0..TRIES {
+        match try_lock(file, region, mode) {
+            Ok(Attempt::Busy) => std::thread::sleep(Duration::from_micros(200)),
+            Ok(Attempt::Taken) => {
+                unlock(file, region);
+                return false;
+            }
+            _ => return false,
         }
-        _ => false,
     }
+    true
 }
 
 pub(crate) fn unlock(file: &File, region: Region) {
@@ -115,23 +122,41 @@ pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
 /// The device that a path names, be it a plain name like `NUL`: opened to be written, for it cannot be replaced.
 pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     let full = std::path::absolute(path)?;
-    let is_device = matches!(full.components().next(), Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::DeviceNS(_)));
-    if !is_device {
+    let mut parts = full.components();
+    let Some(Component::Prefix(prefix)) = parts.next() else { return Ok(None) };
+    let Prefix::DeviceNS(device) = prefix.kind() else { return Ok(None) };
+    // A file can be named by way of its drive as well: `\\.\C:\a.npy`.
+    if device.as_encoded_bytes().ends_with(b":") && parts.any(|part| matches!(part, Component::Normal(_))) {
         return Ok(None);
     }
     let file = OpenOptions::new().write(true).open(&full)?;
-    Ok(os::len_of_regular(&file).is_none().then_some(file)) // a file can be named by way of its device as well
+    Ok(os::len_of_regular(&file).is_none().then_some(file))
 }
 
-/// A file that is opened so may be given an access list.
-pub(super) fn allow_access_lists(options: &mut OpenOptions) {
-    options.access_mode(GENERIC_READ | GENERIC_WRITE | WRITE_DAC);
+/// Makes a file that may be given an access list, where the system allows that: some shares do not.
+pub(super) fn create_with_list(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    match options.clone().access_mode(GENERIC_READ | GENERIC_WRITE | WRITE_DAC).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => options.open(path),
+        created => created,
+    }
+}
+
+/// Which file or folder is at a path. To ask that needs no permission to read it.
+pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
+    id_of(&OpenOptions::new().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?)
 }
 
 /// Gives one file the access list of another and its streams.
 pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
-    let list = access_list(from)?;
-    if list != access_list(to)? {
+    let mut list = access_list(from)?;
+    if !list.is_empty() && list != access_list(to)? {
+        // What came from the folder is to follow the folder also in future: that has to be asked for.
+        let control = u64::from(SE_DACL_AUTO_INHERITED) << 16; // the second of its 16-bit numbers
+        if list[0] & control != 0 {
+            list[0] |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << 16;
+        }
         // SAFETY: the handle is open, and the list is one that the system has made.
         checked(unsafe {
             SetKernelObjectSecurity(
@@ -155,8 +180,8 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Who may do what, as the system has it; nothing on a file system without such lists.
-fn access_list(file: &File) -> io::Result<Vec<u8>> {
+/// Who may do what, as the system has it; nothing on a file system without such lists. (The system wants it aligned.)
+fn access_list(file: &File) -> io::Result<Vec<u64>> {
     let mut list = Vec::new();
     let mut length = 0;
     loop {
@@ -166,7 +191,7 @@ fn access_list(file: &File) -> io::Result<Vec<u8>> {
                 file.as_raw_handle(),
                 DACL_SECURITY_INFORMATION,
                 list.as_mut_ptr() as *mut c_void,
-                list.len() as u32,
+                size_of_val(&*list) as u32,
                 &raw mut length,
             )
         });
@@ -174,7 +199,7 @@ fn access_list(file: &File) -> io::Result<Vec<u8>> {
             Ok(()) => return Ok(list),
             Err(error) if is_unsupported(&error) => return Ok(Vec::new()),
             // The first call asks for the length.
-            Err(_) if length as usize > list.len() => list.resize(length as usize, 0),
+            Err(_) if length as usize > size_of_val(&*list) => list.resize((length as usize).div_ceil(8), 0),
             Err(error) => return Err(error),
         }
     }
@@ -197,7 +222,15 @@ fn streams(file: &File) -> io::Result<Vec<OsString>> {
         )
     });
     match got {
-        Err(error) if is_unsupported(&error) || is(&error, ERROR_HANDLE_EOF) => return Ok(Vec::new()),
+        // The last two are what FAT and others say of what they do not know.
+        Err(error)
+            if is_unsupported(&error)
+                || [ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, ERROR_INVALID_LEVEL]
+                    .iter()
+                    .any(|code| is(&error, *code)) =>
+        {
+            return Ok(Vec::new());
+        }
         got => got?,
     }
     let bytes: &[u8] = bytemuck::cast_slice(&entries);
