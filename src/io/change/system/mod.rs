@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+#[cfg(not(windows))]
 use std::path::Path;
 
 #[cfg(not(target_os = "linux"))]
