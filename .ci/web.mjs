@@ -1,5 +1,5 @@
-// Drops files on the page of examples/web in a real browser, and asserts what is shown; all expected values are NumPy's, by
-// testdata/make.py. Needs chromium and puppeteer-core (NODE_PATH).
+// Drops files on the page of examples/web in a real browser, and asserts what is shown. The histograms are NumPy's, the values those
+// that the bytes were made of or that `testdata` was made with. Needs chromium and puppeteer-core (NODE_PATH).
 import assert from 'node:assert/strict';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
