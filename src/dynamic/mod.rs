@@ -23,7 +23,7 @@ use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 use crate::array::dimension;
 use crate::array::viewable_as;
 use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
-use crate::dtype::DType;
+use crate::dtype::{Casting, DType};
 #[cfg(feature = "object")]
 use crate::element::ReadPlan;
 use crate::element::cast::{self, Bitwise};
@@ -382,6 +382,10 @@ impl WriteArray for DynArray {
 
     /// The byte order stays as it is.
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+        let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
+        if let Some(other) = other.filter(|other| other != self.dtype() && !other.has_object()) {
+            return self.cast_to(&other, Casting::Safe)?.store(sink, options, format);
+        }
         let mut sink = sink.into_inner();
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {

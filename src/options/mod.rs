@@ -307,7 +307,7 @@ impl WriteOptions {
         self
     }
 
-    /// The byte order of the elements. By default this machine's.
+    /// The byte order of the elements. By default this machine's; a [`DynArray`](crate::DynArray) keeps its own.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = Some(order);
@@ -420,6 +420,11 @@ impl WriteOptions {
     /// What [`order`](Self::order) has set.
     pub fn get_order(&self) -> Option<Order> {
         self.order
+    }
+
+    /// The byte order that [`byte_order`](Self::byte_order) has set, if any.
+    pub(crate) fn chosen_byte_order(&self) -> Option<ByteOrder> {
+        self.byte_order
     }
 
     /// The byte order that [`byte_order`](Self::byte_order) has set, or this machine's.

@@ -32,8 +32,10 @@ fn the_corpus_is_read_as_numpy_says() {
 fn check_folder(folder: &Path) {
     let mut cases = manifest::cases(folder);
     // A dtype without a byte order is the reader's, and the table says what it is on a little-endian machine.
-    let is_native =
-        |facts: &Facts| !facts.json["descr"].as_str().unwrap_or_default().contains(['<', '>', '|']);
+    let is_native = |facts: &Facts| {
+        let descr = facts.json["descr"].as_str().unwrap_or_default();
+        !descr.contains(['<', '>', '|']) || descr == "'|f8'"
+    };
     cases.retain(|case| cfg!(target_endian = "little") || !case.arrays.iter().any(is_native));
     assert!(!cases.is_empty());
     let failures: Vec<String> = cases.iter().flat_map(|case| check(case).err()).collect();

@@ -20,6 +20,8 @@ const FLOORS: &[&[&str]] = &[
     &["path", "mmap", "parts"],
     &["dynamic"],
     &["npz", "convert"],
+    &["stack"],
+    &["refs"],
     &["lib"],
 ];
 

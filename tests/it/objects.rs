@@ -254,9 +254,10 @@ fn numpys_own_objects_are_arrays_within() {
     );
     for protocol in [0, 1, 2, 3, 5] {
         let old = read(&format!("arrays-p{protocol}"));
-        // Protocol 5 alone keeps the byte order of an array.
+        // Protocol 5 alone keeps the byte order of an array: the others have this machine's by now.
         let differing = old.iter().zip(&arrays).filter(|(one, two)| one != two).count();
-        assert_eq!(differing, usize::from(protocol == 5), "protocol {protocol}");
+        let in_other_order = if cfg!(target_endian = "little") { 1 } else { 6 };
+        assert_eq!(differing, if protocol == 5 { in_other_order } else { 0 }, "protocol {protocol}");
     }
     let scalars = read("scalars");
     let View::Scalar(time) = scalars[[8]].view() else { panic!() };

@@ -685,7 +685,9 @@ fn fields_are_skipped_made_renamed_and_flattened() {
     assert_eq!(named, "[('FIRST-ONE', '|u1'), ('second', '|u1')]");
     assert_eq!(
         descr::<Loose>(&WriteOptions::new()),
-        "[('tail', '<i2'), ('number', '<f8'), ('flag', '|u1'), ('extra', '<f4'), ('more', '|u1', (2,))]"
+        native(
+            "[('tail', '<i2'), ('number', '<f8'), ('flag', '|u1'), ('extra', '<f4'), ('more', '|u1', (2,))]"
+        )
     );
     // Written one by one, and found again by others.
     let mut file = Vec::new();

@@ -42,6 +42,10 @@ fn plain_commands_say_the_same_without_a_shell() {
                 continue;
             }
             let wanted = wanted.split("\n## ").next().unwrap();
+            // What can be mapped is in this machine's byte order.
+            if cfg!(target_endian = "big") && wanted.contains("mapped") {
+                continue;
+            }
             let said = tempfile::tempfile().unwrap();
             let status = program(PROGRAM)
                 .args(&words[1..])
