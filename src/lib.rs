@@ -115,7 +115,11 @@ mod path;
 mod pickle;
 mod progress;
 mod ra_format;
+#[cfg(feature = "refs")]
+pub mod refs;
 mod shape;
+#[cfg(feature = "object")]
+pub mod stack;
 mod transfer;
 #[cfg(feature = "npz")]
 mod zip;

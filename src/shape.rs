@@ -32,6 +32,12 @@ pub enum Order {
 pub struct Shape(Vec<usize>);
 
 impl Shape {
+    /// Whether the elements are in the same places in either order: at most one axis is longer than 1.
+    #[cfg(feature = "object")]
+    pub(crate) fn is_any_order(&self) -> bool {
+        self.dims().contains(&0) || self.dims().iter().filter(|length| **length > 1).count() < 2
+    }
+
     /// The length of each axis.
     ///
     /// ```

@@ -27,6 +27,9 @@ pub(super) enum Along {
     NewAxis(usize),
     /// There is but one.
     Alone,
+    /// There is but one, of which only these indices are taken: along the axis, from the first, so many.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    Piece { axis: usize, first: usize, len: usize },
 }
 
 /// The arrays that become one.
@@ -155,6 +158,10 @@ impl Inputs {
             Along::Axis(axis) => (axis, false),
             Along::NewAxis(axis) => (axis, true),
             Along::Alone => (0, false),
+            Along::Piece { axis, len, .. } => {
+                dims[axis] = len;
+                (axis, false)
+            }
         };
         for (header, source) in self.headers.iter().zip(&self.sources) {
             // Whether there are elements or not.
@@ -166,7 +173,8 @@ impl Inputs {
                     .map_err(|error| source.named(error))?;
             }
         }
-        if along != Along::Alone && axis >= dims.len() + usize::from(is_new) {
+        let has_axis = matches!(along, Along::Axis(_) | Along::NewAxis(_));
+        if has_axis && axis >= dims.len() + usize::from(is_new) {
             let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.the_shape());
             return Err(ErrorKind::BadOption { reason }.into());
         }
@@ -264,16 +272,21 @@ impl Inputs {
                     header.shape().get(axis).copied().unwrap_or(0),
                 ),
                 Along::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
-                Along::Alone => (0, 0),
+                Along::Alone | Along::Piece { .. } => (0, 0),
             };
             first += len;
             let own = header.dtype().item_size();
             let from = header.the_shape().strides(header.order());
-            let axes = header.shape().iter().zip(from).zip(to);
+            let (mut dims, mut begin) = (header.shape().to_vec(), 0);
+            if let Along::Piece { axis, first, len } = along {
+                begin = from[axis].saturating_mul(first as u64).saturating_mul(own as u64);
+                dims[axis] = len;
+            }
+            let axes = dims.iter().zip(from).zip(to);
             let axes = axes
                 .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(own as u64), to })
                 .collect();
-            let from = Side { start: 0, item: own };
+            let from = Side { start: begin, item: own };
             let change = change(header.dtype(), target.dtype(), conversion.casting())
                 .map_err(|error| source.named(error))?;
             let (work, memory) = match &change {

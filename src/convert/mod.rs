@@ -50,6 +50,8 @@ pub struct Conversion<'a> {
     memory: Option<usize>,
     drop_trailing: bool,
     progress: Option<Box<Progress<'a>>>,
+    /// What is told of one file is a part of this: so many bytes came before it, of so many.
+    within: Option<(u64, u64)>,
     read: ReadOptions,
     write: WriteOptions,
 }
@@ -161,6 +163,7 @@ impl<'a> Conversion<'a> {
     }
 
     fn tell(&mut self, done: u64, all: u64) -> Result<()> {
+        let (done, all) = self.within.map_or((done, all), |(before, all)| (before + done, all));
         match self.progress.as_mut().map(|call| call(done, all)) {
             Some(answer) => go_on(answer),
             None => Ok(()),
@@ -412,6 +415,50 @@ where
     let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
     drop(reader);
     write_file(to, locked, inputs, Along::Alone, (&header, &head), &mut conversion)
+}
+
+/// Makes an NPY file of one that is open, and not the one that is made.
+#[cfg(feature = "object")]
+pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<'_>) -> Result<()> {
+    let inputs = Inputs::of_file(from)?;
+    let header = inputs.header(Along::Alone, &conversion)?;
+    let head = npy::format(&header, conversion.write.get_version())?;
+    write_file(to, None, inputs, Along::Alone, (&header, &head), &mut conversion)
+}
+
+/// A file whose pieces along an axis become files of their own.
+#[cfg(feature = "object")]
+pub(crate) struct Pieces(Inputs);
+
+#[cfg(feature = "object")]
+impl Pieces {
+    pub(crate) fn of_file(file: NpyFile) -> Result<Self> {
+        Inputs::of_file(file).map(Self)
+    }
+
+    /// The header of all pieces together.
+    pub(crate) fn header(&self, conversion: &Conversion<'_>) -> Result<Header> {
+        self.0.header(Along::Alone, conversion)
+    }
+
+    /// Writes indices along an axis: from the first, so many.
+    pub(crate) fn write(
+        &self,
+        to: &Path,
+        (axis, first, len): (usize, usize, usize),
+        conversion: &mut Conversion<'_>,
+    ) -> Result<()> {
+        let along = Along::Piece { axis, first, len };
+        let header = self.0.header(along, conversion)?;
+        let head = npy::format(&header, conversion.write.get_version())?;
+        let options = conversion.write.clone();
+        let before = conversion.within.map_or(0, |(before, _)| before);
+        let all = self.header(conversion)?.payload_len().unwrap_or_default();
+        conversion.within = Some((before, all));
+        change::replace(to, &options, |file| self.0.write(file, along, (&header, &head), conversion))?;
+        conversion.within = Some((before + header.payload_len().unwrap_or_default(), all));
+        Ok(())
+    }
 }
 
 /// Puts a new file in its place, of which the old one may have been read.

@@ -86,6 +86,12 @@ pub enum ErrorKind {
         /// What, in words.
         reason: String,
     },
+    /// The `info` file of a stack is not what Dask writes, or the parts do not fit it.
+    #[non_exhaustive]
+    BadStack {
+        /// What is wrong, in words.
+        reason: String,
+    },
     /// The header is sound, but its `descr` names no type of NumPy's.
     #[non_exhaustive]
     UnsupportedDType {
@@ -467,6 +473,7 @@ impl ErrorKind {
             | Self::BadPacking { .. }
             | Self::BadPickle { .. }
             | Self::UnsupportedPickle { .. }
+            | Self::BadStack { .. }
             | Self::UnsupportedPacking { .. } => Class::Format,
             Self::DTypeMismatch { .. }
             | Self::Objects { .. }

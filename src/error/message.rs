@@ -24,6 +24,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "malformed pickle at byte {offset}: {reason}")
             }
             Self::UnsupportedPickle { reason } => write!(f, "unsupported pickle: {reason}"),
+            Self::BadStack { reason } => write!(f, "malformed stack: {reason}"),
             Self::UnsupportedPacking { reason } => write!(f, "unsupported packing: {reason}"),
             Self::Packed => f.write_str("the data are packed: they can only be read as a whole"),
             Self::NotExpressible { format, dtype, reason } => {
@@ -92,7 +93,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "{} is laid out otherwise than the type to view", Short(found))
             }
             Self::NotStored { packed, size } => {
-                write!(f, "a view needs a stored member, found {size} bytes compressed to {packed}")
+                write!(f, "expected a stored member, found {size} bytes compressed to {packed}")
             }
             Self::Misaligned { wanted, off_by } => {
                 write!(

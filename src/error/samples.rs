@@ -44,6 +44,7 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::BadPickle { reason: reason(), offset: None },
         ErrorKind::BadPickle { reason: reason(), offset: Some(7) },
         ErrorKind::UnsupportedPickle { reason: reason() },
+        ErrorKind::BadStack { reason: reason() },
         ErrorKind::UnsupportedDType { descr: "'<f3'".into(), reason: reason() },
         ErrorKind::Overflow { what: "an array of shape (4611686018427387904, 4) and dtype '<f8'".into() },
         ErrorKind::Trailing { bytes: 1, at_least: true, rows: 0 },

@@ -100,6 +100,9 @@ pub(crate) enum PartBytes {
     /// In the blocks of a compressed member.
     #[cfg(feature = "npz")]
     Blocks(Box<transfer::PackedBlocks<'static>>),
+    /// In several files, of which the one of the [`ArrayFile`] only tells which they are.
+    #[cfg(feature = "object")]
+    Other(Box<dyn transfer::ReadAt>),
 }
 
 impl PartBytes {
@@ -108,6 +111,10 @@ impl PartBytes {
             Self::Range(range) => Source::part_of_file(file, range.clone()),
             #[cfg(feature = "npz")]
             Self::Blocks(blocks) => Source::of_blocks(blocks),
+            #[cfg(feature = "object")]
+            Self::Other(_) => {
+                unreachable!("these bytes have no header, and nobody gets to refresh their file")
+            }
         }
     }
 }
@@ -176,7 +183,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Self::of(shared, None, (found, data_offset), options)
     }
 
-    pub(super) fn of(
+    pub(crate) fn of(
         file: Arc<File>,
         within: Option<PartBytes>,
         (found, data_offset): (F::Found, usize),
@@ -204,12 +211,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
             Some(PartBytes::Range(range)) => Anywhere::File(&self.file, range.start + at),
             #[cfg(feature = "npz")]
             Some(PartBytes::Blocks(blocks)) => Anywhere::Blocks(blocks, at),
+            #[cfg(feature = "object")]
+            Some(PartBytes::Other(bytes)) => Anywhere::Other(&**bytes),
         }
     }
 
     /// An error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
-        self.check_length(self.header().payload_len().unwrap_or_default())
+        self.check_length(0..self.header().payload_len().unwrap_or_default())
     }
 
     /// The same file with the lock of who writes parts of it.
@@ -225,11 +234,18 @@ impl<F: ArrayFormat> ArrayFile<F> {
             Some(PartBytes::Range(range)) => Ok(range.end.min(len()?).saturating_sub(range.start)),
             #[cfg(feature = "npz")]
             Some(PartBytes::Blocks(blocks)) => Ok(blocks.len()),
+            #[cfg(feature = "object")]
+            Some(PartBytes::Other(bytes)) => Ok(bytes.len()),
         }
     }
 
-    fn check_length(&self, need: u64) -> Result<()> {
-        let have = self.file_len()?;
+    /// An error if some of these bytes of the array do not exist.
+    fn check_length(&self, bytes: Range<u64>) -> Result<()> {
+        #[cfg(feature = "object")]
+        if let Some(PartBytes::Other(parts)) = &self.within {
+            return parts.check(bytes).map_err(|error| self.at_path(error));
+        }
+        let (have, need) = (self.file_len()?, bytes.end);
         if have < (self.data_offset as u64).saturating_add(need) {
             let have = have.saturating_sub(self.data_offset as u64);
             return Err(self.at_path(transfer::truncated(self.header(), have)));
@@ -561,10 +577,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // What the file does not have is not made room for.
-        self.check_length(picked.end())?;
+        self.check_length(picked.begin()..picked.end())?;
         let mut source = Source::picked(self.anywhere(), picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))
+    }
+
+    /// The same array with the name of what it is in, for errors.
+    #[cfg(feature = "object")]
+    pub(crate) fn called(self, path: &Path) -> Self {
+        Self { path: Some(path.to_owned()), ..self }
     }
 
     pub(crate) fn at_path(&self, error: Error) -> Error {

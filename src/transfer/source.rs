@@ -47,10 +47,26 @@ pub(crate) enum Anywhere<'a> {
     /// In a compressed member, at this place.
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
+    /// In something else, from its beginning.
+    #[cfg(feature = "object")]
+    Other(&'a dyn ReadAt),
+}
+
+/// Bytes that are neither in memory nor in one file, such as those of a stack of files.
+#[cfg(feature = "object")]
+pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
+    /// Reads bytes from a place on until `into` is full or they end; says how many came.
+    fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize>;
+
+    /// How many bytes there are, if all that should exist do.
+    fn len(&self) -> u64;
+
+    /// An error if some of these bytes do not exist, before memory is allocated for them.
+    fn check(&self, bytes: std::ops::Range<u64>) -> Result<()>;
 }
 
 impl Anywhere<'_> {
-    pub(super) fn fill_at(self, into: &mut [u8], from: u64) -> Result<usize> {
+    pub(crate) fn fill_at(self, into: &mut [u8], from: u64) -> Result<usize> {
         match self {
             Self::Bytes(bytes) => {
                 let bytes = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
@@ -63,6 +79,8 @@ impl Anywhere<'_> {
             }
             #[cfg(feature = "npz")]
             Self::Blocks(blocks, place) => blocks.fill_at(into, place + from),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => bytes.fill_at(into, from),
         }
     }
 
@@ -73,6 +91,8 @@ impl Anywhere<'_> {
             Self::File(file, place) => file.metadata()?.len().saturating_sub(place),
             #[cfg(feature = "npz")]
             Self::Blocks(blocks, place) => blocks.len().saturating_sub(place),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => bytes.len(),
         })
     }
 

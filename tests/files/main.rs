@@ -22,6 +22,10 @@ mod paths;
 mod processes;
 mod progress;
 mod ra;
+#[cfg(feature = "refs")]
+mod refs;
+#[cfg(feature = "object")]
+mod stacks;
 mod streams;
 mod tiles;
 mod windows;

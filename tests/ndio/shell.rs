@@ -77,7 +77,7 @@ macro_rules! sessions {
     };
 }
 
-sessions!(password show verify join pack query json plot manual);
+sessions!(password show verify join pack query json plot manual stacks);
 
 // What they make and show of dtypes without a byte order is this machine's.
 sessions!(#[cfg(target_endian = "little")] info convert tables diff hostile streams);

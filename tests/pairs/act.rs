@@ -11,8 +11,9 @@ use ndarray_io::convert::{Conversion, concatenate_npy};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzUpdate;
+use ndarray_io::stack::{NpyStack, NpyStackWriter};
 use ndarray_io::{
-    DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, Record, Result, WriteOptions, create_new_npy,
+    DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, Record, Result, WriteOptions, create_new_npy,
     read_npy, read_npz, write_npy, write_npz,
 };
 
@@ -32,6 +33,8 @@ pub(crate) const NPY: &[&str] = &[
 ];
 /// What is done to an archive of one member.
 pub(crate) const NPZ: &[&str] = &["npz write", "npz update", "npz read"];
+/// What is done to a stack of two parts.
+pub(crate) const STACK: &[&str] = &["stack append", "stack read"];
 /// Of these, the calls are more, and what two of them see of each other is the same.
 pub(crate) const SYNCED: &[&str] =
     &["write synced", "append synced", "append long synced", "create synced", "create new synced"];
@@ -51,12 +54,29 @@ pub(crate) const NDIO: &[&str] =
 pub(crate) const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_ndio");
 
 /// What changes nothing.
-pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read"];
+pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read", "stack read"];
+
+/// The name of what is worked on.
+pub(crate) fn path_in(folder: &Path, what: &str) -> PathBuf {
+    folder.join(match what {
+        _ if what.starts_with("npz") => "a.npz",
+        _ if what.starts_with("stack") => "a.stack",
+        _ => "a.npy",
+    })
+}
 
 /// What two begin with: if one of them makes a new file, with none.
 pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
     let _ = fs::remove_file(path);
+    let _ = fs::remove_dir_all(path);
     match (first, second) {
+        ("stack create", _) | (_, "stack create") => {}
+        (first, _) if first.starts_with("stack") => {
+            let mut writer = NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();
+            writer.push(&arr2(&[[1u64, 2], [3, 4]])).unwrap();
+            writer.push(&arr2(&[[5u64, 6]])).unwrap();
+            writer.finish().unwrap();
+        }
         ("create new" | "create new synced", _) | (_, "create new") => {}
         ("append long synced", _) => write_long(path, &[1, 2, 3]),
         (first, _) if first.starts_with("npz") => write_npz(path, &[("a", &arr1(&[1u64]))]).unwrap(),
@@ -157,25 +177,39 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         "npz update" => {
             NpzUpdate::open(path)?.add(&format!("b{number}"), &arr1(&[number]))?.finish()?;
         }
-        "npz read" => return Ok(seen(path, true)),
+        "stack append" => {
+            let mut writer = NpyStackWriter::append(path)?;
+            writer.push(&arr2(&[[number, 0]]))?;
+            writer.push(&arr2(&[[number, 1], [number, 2]]))?;
+            writer.finish()?;
+        }
+        "stack create" => {
+            let mut writer = NpyStackWriter::create(path, &DType::of::<u64>()?, &[2], 0)?;
+            writer.push(&arr2(&[[number, 0]]))?;
+            writer.finish()?;
+        }
+        "stack read" => return Ok(format!("{:?}", NpyStack::open(path)?.read::<Array2<u64>>()?)),
+        "npz read" => return Ok(seen(path)),
         other => panic!("nothing is called {other}"),
     }
     Ok(String::new())
 }
 
-/// What is in a file.
-pub(crate) fn seen(path: &Path, is_archive: bool) -> String {
-    match is_archive {
-        true => format!(
-            "{:?}",
-            read_npz(path).map(|arrays| {
+/// What is in a file, an archive or a stack.
+pub(crate) fn seen(path: &Path) -> String {
+    let array = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npz") => {
+            let arrays = read_npz(path).map(|arrays| {
                 arrays.into_iter().map(|(name, array)| (name, array.to_string())).collect::<Vec<_>>()
-            })
-        ),
-        false => match read_npy::<_, DynArray>(path) {
-            Ok(array) => format!("{:?} {array}", array.shape()),
-            Err(error) => format!("not an array: {error}"),
-        },
+            });
+            return format!("{arrays:?}");
+        }
+        Some("stack") => NpyStack::open(path).and_then(|stack| stack.read()),
+        _ => read_npy::<_, DynArray>(path),
+    };
+    match array {
+        Ok(array) => format!("{:?} {array}", array.shape()),
+        Err(error) => format!("not an array: {error}"),
     }
 }
 

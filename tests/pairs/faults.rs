@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::{Array2, arr1};
-use ndarray_io::{DynArray, NpyFile, write_npy};
+use ndarray_io::stack::NpyStackWriter;
+use ndarray_io::{DType, DynArray, NpyFile, write_npy};
 
-use crate::act::{prepare, run, seen, write_long};
+use crate::act::{path_in, prepare, run, seen, write_long};
 use crate::stop::{Stopped, call, count_calls};
 
 /// What may be in the file when something has been broken off: what was there, what should come of it, and of writers in
@@ -15,40 +16,46 @@ use crate::stop::{Stopped, call, count_calls};
 /// The second value is what it is at the end.
 pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) {
     prepare(path, what, what);
-    let is_archive = what.starts_with("npz");
-    let mut states = BTreeSet::from([committed(path, is_archive)]);
+    let mut states = BTreeSet::from([committed(path)]);
     run(what, path, 100);
-    let done = committed(path, is_archive);
+    let done = committed(path);
     states.insert(done.clone());
     if what == "append synced" {
         for rows in 3..10 {
             let mut array = Array2::from_elem((rows, 2), 100u64);
             array.slice_mut(ndarray::s![..3, ..]).assign(&ndarray::arr2(&[[1, 2], [3, 4], [5, 6]]));
             write_npy(path, &array).unwrap();
-            states.insert(committed(path, is_archive));
+            states.insert(committed(path));
         }
     }
     if what == "append long synced" {
         for rows in 3..10 {
             let numbers: Vec<u64> = (0..rows).map(|row| if row < 3 { row + 1 } else { 100 }).collect();
             write_long(path, &numbers);
-            states.insert(committed(path, is_archive));
+            states.insert(committed(path));
         }
+    }
+    if what == "stack create" {
+        let _ = fs::remove_dir_all(path);
+        fs::create_dir(path).unwrap();
+        states.insert(committed(path)); // a folder without anything
+        NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();
+        states.insert(committed(path)); // and without parts
     }
     if what.starts_with("create") && !what.starts_with("create new") {
         states.insert("not an array".into()); // truncated, and without a header yet
         for rows in [0, 1] {
             write_npy(path, &Array2::from_elem((rows, 2), 100u64)).unwrap();
-            states.insert(committed(path, is_archive));
+            states.insert(committed(path));
         }
     }
     (states, done)
 }
 
 /// What counts in a file: rows after the array do not.
-pub(crate) fn committed(path: &Path, is_archive: bool) -> String {
-    if is_archive {
-        return seen(path, true);
+pub(crate) fn committed(path: &Path) -> String {
+    if path.extension().is_some_and(|extension| extension != "npy") {
+        return seen(path);
     }
     match NpyFile::open(path).and_then(|file| file.read::<DynArray>()) {
         Ok(array) => format!("{:?} {array}", array.shape()),
@@ -60,13 +67,12 @@ pub(crate) fn committed(path: &Path, is_archive: bool) -> String {
 /// Kills a process before each of its calls, and lets each fail in turn: the file is what it was or what it should become,
 /// and what a killed process has left beside it goes with the next change. Says how many calls were tried.
 pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
-    let is_archive = what.starts_with("npz");
-    let path = folder.join(if is_archive { "a.npz" } else { "a.npy" });
+    let path = path_in(folder, what);
     let (allowed, done) = broken_off(what, &path);
     prepare(&path, what, what);
     let calls = count_calls(what, &path);
     let check = |place: &str| {
-        let found = committed(&path, is_archive);
+        let found = committed(&path);
         assert!(allowed.contains(&found), "{place}: the file is {found}\nand not one of {allowed:#?}");
         let other = folder.join("other.npy");
         write_npy(&other, &arr1(&[1u8])).unwrap();
@@ -84,8 +90,9 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
         for error in [libc::EIO, libc::ENOSPC, libc::EACCES, libc::EINTR] {
             prepare(&path, what, what);
             let stopped = Stopped::before(what, &path, stop);
-            // Without random numbers the standard library's maps cannot be made: it panics.
-            if call(&stopped.child).0 == libc::SYS_getrandom {
+            // Without random numbers the standard library's maps cannot be made, and a list of a folder must be closed: it panics.
+            let is_list = what == "stack create" && call(&stopped.child).0 == libc::SYS_close;
+            if is_list || call(&stopped.child).0 == libc::SYS_getrandom {
                 stopped.kill();
                 continue;
             }

@@ -32,12 +32,17 @@ fn main() {
     }
     let is_full = std::env::var_os("NDARRAY_IO_PAIRS").is_some_and(|which| which == "all");
     let most = if is_full { usize::MAX } else { 8 };
-    let work: Vec<(&str, &str)> = [act::NPY, act::NPZ]
+    let work: Vec<(&str, &str)> = [act::NPY, act::NPZ, act::STACK]
         .iter()
         .flat_map(|kind| kind.iter().flat_map(|first| kind.iter().map(move |second| (*first, *second))))
+        .chain([
+            ("stack create", "stack create"),
+            ("stack create", "stack read"),
+            ("stack read", "stack create"),
+        ])
         .collect();
     let found = each(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
-    let alone: Vec<&str> = [act::NPY, act::NPZ, act::SYNCED, act::NDIO]
+    let alone: Vec<&str> = [act::NPY, act::NPZ, act::STACK, &["stack create"], act::SYNCED, act::NDIO]
         .concat()
         .into_iter()
         .filter(|what| !act::READERS.contains(what) && (act::PROGRAM.is_some() || !what.starts_with("ndio")))

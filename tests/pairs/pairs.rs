@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::Array2;
-use ndarray_io::write_npy;
+use ndarray_io::stack::NpyStackWriter;
+use ndarray_io::{DType, write_npy};
 
-use crate::act::{READERS, prepare, run, seen};
+use crate::act::{READERS, path_in, prepare, run, seen};
 use crate::stop::{Stopped, count_calls};
 
 /// What a file may be after the calls that succeeded, in one order or the other, and what may be seen on the way.
@@ -18,7 +19,7 @@ pub(crate) struct Allowed {
     seen: [BTreeSet<String>; 2],
 }
 
-pub(crate) fn allowed(first: &str, second: &str, path: &Path, is_archive: bool) -> Allowed {
+pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> Allowed {
     let mut after = BTreeMap::<_, BTreeSet<String>>::new();
     let mut views: [BTreeSet<String>; 2] = Default::default();
     let both = [(first, 100, 0), (second, 101, 1)];
@@ -38,7 +39,7 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path, is_archive: bool) 
                 views[of].insert(said);
             }
             if all_good {
-                after.entry(succeeded).or_default().insert(seen(path, is_archive));
+                after.entry(succeeded).or_default().insert(seen(path));
             }
         }
     }
@@ -52,14 +53,21 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path, is_archive: bool) 
             }
         }
     }
+    // A new stack has no parts at first.
+    for (of, other) in [(0, second), (1, first)] {
+        if other == "stack create" {
+            prepare(path, "stack create", other);
+            NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();
+            views[of].insert(run(both[of].0, path, both[of].1));
+        }
+    }
     Allowed { after, seen: views }
 }
 
 /// Tries one pair; says what came of it.
 pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BTreeSet<&'static str>, usize) {
-    let is_archive = first.starts_with("npz");
-    let path = folder.join(if is_archive { "a.npz" } else { "a.npy" });
-    let allowed = allowed(first, second, &path, is_archive);
+    let path = path_in(folder, first);
+    let allowed = allowed(first, second, &path);
     prepare(&path, first, second);
     let calls = count_calls(first, &path);
     let mut outcomes = BTreeSet::new();
@@ -76,7 +84,7 @@ pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BT
             let is_fine = !READERS.contains(&what) || said.starts_with("error") || views.contains(said);
             assert!(is_fine, "{place}: '{what}' has seen {said}\nand not one of {views:#?}");
         }
-        let found = seen(&path, is_archive);
+        let found = seen(&path);
         let is_fine = allowed.after.get(&succeeded).is_some_and(|after| after.contains(&found));
         assert!(is_fine, "{place}: {one}; {two}; the file is {found}\nand not {:#?}", allowed.after);
         let left: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();

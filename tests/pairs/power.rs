@@ -234,12 +234,12 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
             );
             // What was promised stays: nothing that comes later takes it away.
             lose(&pieces, &vec![false; count], &old, first, "a.npy", &after);
-            let now = committed(&after, false);
+            let now = committed(&after);
             promised = Some(allowed.iter().filter(|state| rows(state) >= rows(&now)).cloned().collect());
         }
         for lost in subsets(count) {
             lose(&pieces, &lost, &old, first, "a.npy", &after);
-            let found = committed(&after, false);
+            let found = committed(&after);
             let is_fine = promised.as_ref().unwrap_or(&allowed).contains(&found);
             assert!(
                 is_fine,
@@ -249,7 +249,7 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
         }
     }
     lose(&pieces(&events), &[], &old, first, "a.npy", &after);
-    assert_eq!(committed(&after, false), done, "{what}: all that it has done makes its array");
+    assert_eq!(committed(&after), done, "{what}: all that it has done makes its array");
     states
 }
 

@@ -10,6 +10,7 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{Method, NpzMember};
+use ndarray_io::stack::NpyStack;
 use ndarray_io::{DType, NpyReader, NpzFile};
 use serde_json::{Value, json};
 
@@ -100,14 +101,44 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
             facts
         }
         Format::Npz => npz(path, stats)?,
+        Format::Stack => stack(path)?,
     };
-    if stats && format == Format::Ra {
+    if stats && matches!(format, Format::Ra | Format::Stack) {
         facts["stats"] = stats_of(&Source::open_all(path, None, &crate::password::options())?);
     }
     facts["file"] = json!(shown(path));
     facts["format"] = json!(format.name());
-    facts["file_size"] = json!(fs::metadata(path)?.len());
+    if format != Format::Stack {
+        facts["file_size"] = json!(fs::metadata(path)?.len());
+    }
     Ok(facts)
+}
+
+/// What `info` says; the parts are not opened.
+fn stack(path: &Path) -> Result<Value, Failure> {
+    let stack = NpyStack::open_with(path, &crate::password::options())?;
+    let mut facts = array(stack.dtype(), stack.as_file().order(), stack.shape());
+    facts["axis"] = json!(stack.axis());
+    facts["parts"] = json!(stack.lengths());
+    Ok(facts)
+}
+
+/// How long the parts of a stack are, in one line.
+fn parts(facts: &Value) -> String {
+    let lengths: Vec<u64> = facts.as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    let count = lengths.len();
+    match (lengths.first(), lengths.iter().min(), lengths.iter().max()) {
+        (Some(first), _, Some(longest)) if lengths[..count - 1].iter().all(|length| length == longest) => {
+            let last = if lengths.last() == Some(first) {
+                String::new()
+            } else {
+                format!(", the last {}", lengths[count - 1])
+            };
+            format!("{count} of length {first}{last}")
+        }
+        (_, Some(shortest), Some(longest)) => format!("{count} of lengths {shortest} to {longest}"),
+        _ => "none".into(),
+    }
 }
 
 /// Of a file with several arrays they are in a list.
@@ -305,7 +336,10 @@ fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(version) = facts["version"].as_str() {
         write!(out, " {version}")?;
     }
-    writeln!(out, ", {} bytes", facts["file_size"])?;
+    if let Some(bytes) = facts["file_size"].as_u64() {
+        write!(out, ", {bytes} bytes")?;
+    }
+    writeln!(out)?;
     let Some(arrays) = facts["arrays"].as_array() else { return print_array(facts, out) };
     for (number, facts) in arrays.iter().enumerate() {
         writeln!(out, "  array {number}, NPY {}", text(&facts["version"]))?;
@@ -327,10 +361,15 @@ fn print_array(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
             facts["flags"], facts["eltype"], facts["elbyte"]
         )?;
     }
-    let offset = facts["data_offset"].as_u64().unwrap_or_default();
-    let align = 1u64 << offset.trailing_zeros().min(12);
     let size =
         facts["bytes"].as_u64().map_or_else(|| "a pickle".to_owned(), |bytes| format!("{bytes} bytes"));
+    if !facts["parts"].is_null() {
+        writeln!(out, "  parts   {}, along axis {}", parts(&facts["parts"]), facts["axis"])?;
+        writeln!(out, "  data    {size}")?;
+        return print_stats(&facts["stats"], out);
+    }
+    let offset = facts["data_offset"].as_u64().unwrap_or_default();
+    let align = 1u64 << offset.trailing_zeros().min(12);
     writeln!(out, "  data    {size}, at byte {offset} (a multiple of {align})")?;
     match facts["trailing"].as_u64() {
         Some(0) | None => {}

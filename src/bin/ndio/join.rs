@@ -56,7 +56,7 @@ pub(crate) struct Split {
     file: PathBuf,
 }
 
-fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
+pub(crate) fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
     let from_end = if axis < 0 { axis + count as isize } else { axis };
     match usize::try_from(from_end) {
         Ok(axis) if axis < count => Ok(axis),

@@ -21,6 +21,7 @@ mod plot;
 mod progress;
 mod query;
 mod raw;
+mod refs;
 mod show;
 mod slice;
 mod source;
@@ -66,6 +67,7 @@ enum Verb {
     Split(join::Split),
     Pack(pack::Pack),
     Unpack(pack::Unpack),
+    Refs(refs::Refs),
     Diff(diff::Arguments),
     Plot(plot::Arguments),
     Verify(verify::Arguments),
@@ -92,7 +94,9 @@ impl Verb {
             Self::Query(arguments) => arguments.inputs(),
             Self::Json(arguments) => arguments.inputs(),
             // Their files are more than bytes: names of what is made of them.
-            Self::Split(_) | Self::Pack(_) | Self::Completions(_) | Self::Man(_) => Vec::new(),
+            Self::Split(_) | Self::Pack(_) | Self::Refs(_) | Self::Completions(_) | Self::Man(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -106,6 +110,7 @@ impl Verb {
             Self::Split(arguments) => join::split(arguments, out),
             Self::Pack(arguments) => pack::pack(arguments),
             Self::Unpack(arguments) => pack::unpack(arguments, out),
+            Self::Refs(arguments) => refs::refs(arguments, out),
             Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(out)),
             Self::Plot(arguments) => plot::run(arguments, out),
             Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(out)),

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use ndarray_io::ra::RaReader;
+use ndarray_io::stack::NpyStack;
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
 use super::Failure;
@@ -16,6 +17,8 @@ pub(crate) enum Format {
     Npy,
     Npz,
     Ra,
+    /// A folder of NPY files that are one array.
+    Stack,
 }
 
 impl Format {
@@ -24,6 +27,7 @@ impl Format {
             Self::Npy => "npy",
             Self::Npz => "npz",
             Self::Ra => "ra",
+            Self::Stack => "npy-stack",
         }
     }
 }
@@ -38,8 +42,16 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
     }))
 }
 
+/// Whether a folder is one array: it has the `info` of a stack, or the first part of one that has none.
+fn is_stack(path: &Path) -> bool {
+    path.is_dir() && (path.join("info").is_file() || path.join("0.npy").is_file())
+}
+
 /// The format that the first bytes tell.
 pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
+    if is_stack(path) {
+        return Ok(Some(Format::Stack));
+    }
     let mut file = File::open(path).map_err(|error| format!("{}: {error}", shown(path)))?;
     let mut first = [0; 8];
     let mut have = 0;
@@ -62,10 +74,11 @@ pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
 /// Reads one array: of a file, or a member of an archive.
 pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<DynArray, Failure> {
     match format_of(path)? {
-        Format::Npy if member.is_some() => {
+        Format::Npy | Format::Stack if member.is_some() => {
             Err(format!("{}: it is no archive with members", shown(path)).into())
         }
         Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
+        Format::Stack => Ok(NpyStack::open_with(path, options)?.read()?),
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
         Format::Npz => {
             let archive = NpzFile::open_with(path, options)?;
@@ -103,12 +116,14 @@ pub(crate) fn ra(path: &Path, options: &ReadOptions) -> Result<RaReader<File>, F
     Ok(RaReader::new_with(file, options)?)
 }
 
-/// The files, and those of the folders among them.
+/// The files, and those of the folders among them. A folder with the `info` of a stack is one file.
 pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
     while let Some((path, is_asked_for)) = open.pop() {
-        if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+        if is_stack(&path) && path.join("info").is_file() {
+            files.push(path);
+        } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
             let mut entries = Vec::new();
             for entry in fs::read_dir(&path)? {
                 let entry = entry?;

@@ -43,8 +43,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                     print(&name, &reader, out)?;
                 }
             }
-            Format::Npz => {
-                return Err(format!("{name}: an archive has no header of its own; ndio info shows it").into());
+            Format::Npz | Format::Stack => {
+                let what = if format_of(path)? == Format::Npz { "an archive" } else { "a stack" };
+                return Err(format!("{name}: {what} has no header of its own; ndio info shows it").into());
             }
         }
     }

@@ -9,6 +9,7 @@ use ndarray::SliceInfoElem;
 use ndarray_io::header::Order;
 use ndarray_io::npz::Method;
 use ndarray_io::ra::RaFile;
+use ndarray_io::stack::NpyStack;
 use ndarray_io::{DType, DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 
 use super::Failure;
@@ -88,6 +89,7 @@ impl Source {
                 return Self::member(&archive, index);
             }
             _ if member.is_some() => Self::Memory(Box::new(read(path, member, options)?)),
+            Format::Stack => Self::Npy(NpyStack::open_with(path, options)?.into_file()),
             // What is packed, or a pickle, is read in one go.
             Format::Npy => match NpyFile::open_with(path, options) {
                 Ok(file) if !file.dtype().has_object() => Self::Npy(file),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::ra::RaFile;
+use ndarray_io::stack::NpyStack;
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
 use super::input::shown;
@@ -59,6 +60,20 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
                 arrays.numbered(checked)?;
             }
             arrays.end()
+        }
+        Format::Stack => {
+            let stack = NpyStack::open_with(path, options)?;
+            // Each by itself, so that one that has more than its array is found.
+            (0..stack.lengths().len()).try_for_each(|number| {
+                let part = stack.part(number)?;
+                match part.trailing_len()? {
+                    Some(0) => check(&Source::Npy(part), allowed),
+                    _ => {
+                        let path = path.join(format!("{number}.npy"));
+                        Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?) // which says what is wrong
+                    }
+                }
+            })
         }
         Format::Ra => match RaFile::open_with(path, options) {
             Ok(file) => check(&Source::Ra(file), allowed),

@@ -10,6 +10,7 @@ use super::{Int, Object, keys};
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result};
+use crate::options::ReadOptions;
 
 /// A new graph, and the object that is added to it last.
 #[derive(Default)]
@@ -238,6 +239,25 @@ impl Object {
     /// ```
     pub fn call<T: Into<Self>>(module: &str, name: &str, args: impl IntoIterator<Item = T>) -> Self {
         CallBuilder::new(Self::global(module, name), Self::tuple(args)).build()
+    }
+
+    /// A `numpy.dtype`: what [`as_dtype`](super::ObjectRef::as_dtype) reads.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that NumPy does not have: complex numbers of 2 × 16 bits.
+    ///
+    /// ```
+    /// use ndarray_io::object::Object;
+    ///
+    /// let dtype = Object::dtype(&"<f8".parse()?)?;
+    /// assert_eq!(dtype.to_string(), "dtype('float64')");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn dtype(dtype: &DType) -> Result<Self> {
+        // Spelled in one place: there, as the dtype of an array.
+        let pickle = super::write::pickled_dtype(dtype)?;
+        Ok(super::Pickle::from_bytes_with(&pickle, &ReadOptions::new())?.into_object())
     }
 
     /// The same in memory of its own: an object that was read keeps all objects of its pickle.

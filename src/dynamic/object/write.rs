@@ -52,6 +52,13 @@ const CALLED: usize = 3;
 /// Items are appended in batches, so that Python's stack stays small.
 const BATCH: usize = 1000;
 
+/// The pickle of a `numpy.dtype`.
+pub(super) fn pickled_dtype(dtype: &DType) -> Result<Vec<u8>> {
+    let mut pickler = Pickler::new(&WriteOptions::new())?;
+    pickler.dtype(dtype)?;
+    Ok(pickler.out.finish())
+}
+
 impl<'a> Pickler<'a> {
     /// # Errors
     ///

@@ -12,10 +12,12 @@ use ndarray_io::convert::{Conversion, convert_npy, convert_npy_to_ra, convert_ra
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
-use ndarray_io::{DType, NpyReader, NpzFile, NpzWriter, WriteOptions, npy};
+use ndarray_io::stack::{convert_npy_to_stack, convert_stack_to_npy};
+use ndarray_io::{DType, NpyFile, NpyReader, NpzFile, NpzWriter, WriteOptions, npy};
 use tempfile::TempPath;
 
 use super::input::{is_called, shown};
+use super::join::axis_of;
 use super::open::{Format, by_content, format_of, member_index};
 use super::progress::Progress;
 use super::source::{Arrays, no_array};
@@ -29,11 +31,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         Format::Npy => Kind::Npy,
         Format::Npz => Kind::Npz,
         Format::Ra => Kind::Ra,
+        Format::Stack => Kind::Stack,
     };
     // The name that the user knows: that of a pipe may tell what comes through it.
     let from = match (arguments.from, kind_of_name(Path::new(&*shown(&arguments.input)))) {
         (Some(kind), _) => kind,
         // An array in a file of another name is an array still.
+        _ if arguments.input.is_dir() => of(format_of(&arguments.input)?),
         (None, Some(kind @ (Kind::Csv | Kind::Raw))) => by_content(&arguments.input)?.map_or(kind, of),
         _ => of(format_of(&arguments.input)?),
     };
@@ -45,13 +49,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             return Err(format!("{name}: its name does not say which format it is to have; --to does").into());
         }
     };
+    if arguments.chunk.is_some() && to != Kind::Stack {
+        return Err("--chunk is for a stack: --to npy-stack".into());
+    }
+    if to == Kind::Stack && is_standard(&arguments.output) {
+        return Err("a stack is a folder of files, and cannot be written to standard output".into());
+    }
     let is_file = fs::metadata(&arguments.output).map_or(true, |metadata| metadata.is_file());
     let near = match is_standard(&arguments.output) || !is_file {
         true => std::env::temp_dir(),
         false => folder_of(&arguments.output),
     };
     let has_choice = arguments.which.array.is_some() || arguments.which.member.is_some();
-    if matches!(from, Kind::Csv | Kind::Raw | Kind::Ra) && has_choice {
+    if matches!(from, Kind::Csv | Kind::Raw | Kind::Ra | Kind::Stack) && has_choice {
         let path = shown(&arguments.input);
         return Err(
             format!("{path}: it has one array: --array and --member are for NPY files and archives").into()
@@ -63,7 +73,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         csv::read(open(&arguments.input)?, arguments.form(), arguments.dtype()?, &arguments.output)?;
         return Ok(0);
     }
-    let inputs = Input::of(arguments, from, &near)?;
+    let inputs = match (from, to) {
+        (Kind::Stack, Kind::Npy) => vec![Input::Given(arguments.input.clone())], // in one step as well
+        _ => Input::of(arguments, from, &near)?,
+    };
     let mut arrays = Vec::new();
     for input in inputs {
         let changed = changed(arguments, &input, from, to, &near)?;
@@ -76,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         (Kind::Raw, [one]) => {
             with_output(&arguments.output, out, |out| raw::write(one.path(), arguments.order(), out))
         }
-        (Kind::Csv | Kind::Raw | Kind::Ra, several) if several.len() > 1 => {
+        (Kind::Csv | Kind::Raw | Kind::Ra | Kind::Stack, several) if several.len() > 1 => {
             let (path, count) = (shown(&arguments.input), several.len());
             Err(format!("{path}: it has {count} arrays, and the output can have one; --array says which, counted from 0").into())
         }
@@ -125,6 +138,15 @@ fn finish(
                 convert_npy_to_ra(npy, output, arguments.conversion(&mut progress)?)?;
             }
         }
+        Kind::Stack => {
+            let npy = arrays[0].path();
+            let file = NpyFile::open(npy)?;
+            let axis = axis_of(arguments.axis, file.shape().len())?;
+            let length = arguments.chunk.unwrap_or_else(|| indices_of(&file, axis));
+            let mut progress = Progress::new();
+            let conversion = full_conversion(arguments, from, &mut progress)?;
+            convert_npy_to_stack(npy, output, axis, length, conversion)?;
+        }
         _ => match arrays {
             [one] => convert(one.path(), output, arguments, from, &mut Progress::new())?,
             several => {
@@ -148,6 +170,16 @@ fn finish(
         io::copy(&mut File::open(path)?, out)?;
     }
     Ok(0)
+}
+
+/// How many indices along an axis have about as many bytes as Dask's chunks by default.
+fn indices_of(file: &NpyFile, axis: usize) -> usize {
+    const BYTES: u64 = 128 << 20;
+    let length = file.shape()[axis];
+    let all =
+        file.shape().iter().fold(file.dtype().item_size() as u64, |all, len| all.saturating_mul(*len as u64));
+    let each = (all / length.max(1) as u64).max(1);
+    usize::try_from(BYTES / each).unwrap_or(usize::MAX).clamp(1, length.max(1))
 }
 
 /// An error if the output is an archive with members that would be gone.
@@ -210,6 +242,11 @@ impl Input {
                         ControlFlow::Continue(())
                     }),
                 )?;
+            }
+            Kind::Stack => {
+                drop(file);
+                let mut progress = Progress::new();
+                convert_stack_to_npy(path, &made, arguments.conversion(&mut progress)?)?;
             }
             Kind::Csv => csv::read(open(path)?, arguments.form(), arguments.dtype()?, &made)?,
             Kind::Raw => {
@@ -296,7 +333,7 @@ fn changed(
     to: Kind,
     near: &Path,
 ) -> Result<Option<TempPath>, Failure> {
-    if to == Kind::Npy {
+    if matches!(to, Kind::Npy | Kind::Stack) {
         return Ok(None); // in one step, then
     }
     // Of raw bytes, order and type say what they are.
@@ -324,6 +361,9 @@ fn convert(
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     let options = crate::password::options().allow_objects(arguments.allow_objects);
+    if kind == Kind::Stack && from.is_dir() {
+        return Ok(convert_stack_to_npy(from, to, full_conversion(arguments, kind, progress)?)?);
+    }
     if NpyReader::new(File::open(from)?)?.dtype().has_object() {
         if arguments.dtype.is_some() || arguments.byte_order.is_some() || arguments.version.is_some() {
             let path = shown(&arguments.input);
@@ -336,6 +376,15 @@ fn convert(
         }
         return Ok(ndarray_io::write_npy_with(to, &array, &write)?);
     }
+    Ok(convert_npy(from, to, full_conversion(arguments, kind, progress)?)?)
+}
+
+/// Everything that is asked for, of an input of this kind.
+fn full_conversion<'a>(
+    arguments: &Arguments,
+    kind: Kind,
+    progress: &'a mut Progress,
+) -> Result<Conversion<'a>, Failure> {
     let mut conversion = arguments.conversion(progress)?;
     if let Some(order) = arguments.order().filter(|_| kind != Kind::Raw) {
         conversion = conversion.order(order);
@@ -347,7 +396,7 @@ fn convert(
     if let Some(dtype) = arguments.dtype()?.filter(|_| !matches!(kind, Kind::Csv | Kind::Raw)) {
         conversion = conversion.dtype(dtype, arguments.casting.into());
     }
-    Ok(convert_npy(from, to, conversion)?)
+    Ok(conversion)
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {

@@ -19,7 +19,7 @@ use super::super::source::Choice;
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy y.npy --order fortran --dtype f4\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6"
+    after_help = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy y.npy --order fortran --dtype f4\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6\n  ndio convert x.npy parts --to npy-stack --chunk 2"
 )]
 pub(crate) struct Arguments {
     /// The order of the elements
@@ -63,6 +63,12 @@ pub(crate) struct Arguments {
     /// What goes is of this format, whatever it is called
     #[arg(long, value_enum)]
     pub(super) to: Option<Kind>,
+    /// How many indices each file of a stack has; without it, about 128 MiB
+    #[arg(long, value_name = "LENGTH")]
+    pub(super) chunk: Option<usize>,
+    /// The axis along which the files of a stack follow one another; a negative one counts from the last
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
+    pub(super) axis: isize,
     /// Replace an archive that has other members
     #[arg(long)]
     pub(super) replace: bool,
@@ -85,6 +91,9 @@ pub(super) enum Kind {
     Ra,
     Csv,
     Raw,
+    /// A folder of NPY files, as Dask has them
+    #[value(name = "npy-stack")]
+    Stack,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -111,6 +111,10 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
             vec![array]
         }
         Format::Npz => return archive(path, options),
+        Format::Stack => {
+            let message = "a stack is a folder of files, each of which is compared by itself".into();
+            return Err(Fault { class: "usage", message });
+        }
     };
     Ok(json!({"file": path.display().to_string(), "kind": format.name(), "arrays": arrays}))
 }

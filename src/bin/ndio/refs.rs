@@ -1,0 +1,125 @@
+//! `ndio refs`: references by which Zarr readers open files in place.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+
+use super::Failure;
+use super::convert::replace;
+use super::failure::escaped;
+
+/// Make references, as kerchunk does, by which zarr-python, xarray and Dask read files in place
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio refs x.npy --chunk 2 -o refs.json\n  ndio refs x.npy --prefix s3://bucket/ -o remote.json\n  ndio refs x.npy x.npy --concat 0 --name both -o both.json\n\nIn Python:\n  xarray.open_dataset('reference://', engine='zarr', consolidated=False,\n                      backend_kwargs={'storage_options': {'fo': 'refs.json'}})"
+)]
+pub(crate) struct Refs {
+    /// How many indices a chunk has along the slowest axis; without it, about 32 MiB
+    #[arg(long, value_name = "LENGTH")]
+    chunk: Option<usize>,
+    /// A last chunk that is shorter is put into the references, padded, if a chunk has at most this many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    inline_limit: u64,
+    /// The names of the dimensions, as t,y,x; without it, ARRAY_dim_0 and so on
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    dims: Option<Vec<String>>,
+    /// Make one array of all files, along this axis; a negative one counts from the last
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    concat: Option<isize>,
+    /// The name of the array; without it, that of the file, or of the member of an archive
+    #[arg(long)]
+    name: Option<String>,
+    /// Which array of an archive; without it, all of them
+    #[arg(long, value_name = "NAME")]
+    member: Option<String>,
+    /// What readers have to put in front of the files' names to find them: s3://bucket/
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
+    /// The version of Zarr's metadata
+    #[arg(long, value_enum, default_value = "2")]
+    zarr_format: FormatName,
+    /// The new file, which replaces an old one; - is standard output
+    #[arg(long, short)]
+    output: PathBuf,
+    /// NPY files, RA files, archives and stacks
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FormatName {
+    #[value(name = "2")]
+    Two,
+    #[value(name = "3")]
+    Three,
+}
+
+pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut references = References::new(match arguments.zarr_format {
+        FormatName::Two => ZarrFormat::V2,
+        FormatName::Three => ZarrFormat::V3,
+    });
+    if arguments.name.is_some() && arguments.concat.is_none() && arguments.files.len() > 1 {
+        return Err("--name is for one file, or for --concat".into());
+    }
+    let options = arguments.options();
+    match arguments.concat {
+        Some(axis) => {
+            let axis = match usize::try_from(axis) {
+                Ok(axis) => axis,
+                Err(_) => {
+                    let first =
+                        super::source::Source::open(&arguments.files[0], None, &crate::password::options())?;
+                    super::join::axis_of(axis, first.shape().len())?
+                }
+            };
+            let files: Vec<(PathBuf, String)> = arguments.located()?;
+            references.concatenate_at(&files, axis, &options)?;
+        }
+        None => {
+            for (path, location) in arguments.located()? {
+                references.add(&path, &options.clone().location(location))?;
+            }
+        }
+    }
+    for note in references.notes() {
+        writeln!(std::io::stderr(), "ndio: {}", escaped(note))?;
+    }
+    if arguments.output == Path::new("-") {
+        references.write(out)?;
+    } else {
+        replace(&arguments.output, |file| Ok(references.write(std::io::BufWriter::new(file))?))?;
+    }
+    Ok(0)
+}
+
+impl Refs {
+    fn options(&self) -> RefOptions {
+        let mut options = RefOptions::new().inline_limit(self.inline_limit);
+        if let Some(name) = &self.name {
+            options = options.name(name);
+        }
+        if let Some(member) = &self.member {
+            options = options.member(member);
+        }
+        if let Some(chunk) = self.chunk {
+            options = options.chunk(chunk);
+        }
+        if let Some(dims) = &self.dims {
+            options = options.dims(dims.iter().map(|name| name.trim()));
+        }
+        options
+    }
+
+    /// The files, and where readers find them.
+    fn located(&self) -> Result<Vec<(PathBuf, String)>, Failure> {
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        let located = self.files.iter().map(|path| match path.to_str() {
+            Some(name) => Ok((path.clone(), format!("{prefix}{name}"))),
+            None => Err(format!("{}: its name is not text, as references are", path.display()).into()),
+        });
+        located.collect()
+    }
+}

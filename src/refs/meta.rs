@@ -1,0 +1,212 @@
+//! What Zarr says of groups and arrays.
+
+use serde_json::{Map, Value, json};
+
+use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Order;
+
+/// Which metadata the references have.
+///
+/// ```
+/// use ndarray_io::refs::ZarrFormat;
+/// assert_eq!(ZarrFormat::default(), ZarrFormat::V2);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ZarrFormat {
+    /// `.zgroup`, `.zarray` and `.zattrs`: what every reader of references knows.
+    #[default]
+    V2,
+    /// `zarr.json`.
+    V3,
+}
+
+/// An array as its metadata show it.
+pub(super) struct Described<'a> {
+    pub(super) dtype: &'a DType,
+    pub(super) order: Order,
+    pub(super) shape: &'a [usize],
+    pub(super) chunk: &'a [usize],
+    pub(super) dims: &'a [String],
+}
+
+fn cannot(dtype: &DType, reason: &str) -> Error {
+    ErrorKind::NotExpressible { format: "Zarr", dtype: dtype.clone(), reason: reason.into() }.into()
+}
+
+impl ZarrFormat {
+    /// The metadata of a group: its file and what is in it.
+    pub(super) fn group(self) -> (&'static str, Value) {
+        match self {
+            Self::V2 => (".zgroup", json!({"zarr_format": 2})),
+            Self::V3 => ("zarr.json", json!({"zarr_format": 3, "node_type": "group"})),
+        }
+    }
+
+    /// The metadata of an array: the files and what is in them.
+    pub(super) fn array(self, array: &Described<'_>) -> Result<Vec<(&'static str, Value)>> {
+        let Described { dtype, order, shape, chunk, dims } = *array;
+        if dtype.item_size() == 0 {
+            return Err(cannot(dtype, "its elements have no bytes"));
+        }
+        Ok(match self {
+            Self::V2 => {
+                let order = if order == Order::Fortran { "F" } else { "C" };
+                // Without a value that means "missing", readers mask nothing.
+                let array = json!({
+                    "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype_v2(dtype)?, "order": order,
+                    "compressor": null, "filters": null, "fill_value": null,
+                });
+                vec![(".zarray", array), (".zattrs", json!({"_ARRAY_DIMENSIONS": dims}))]
+            }
+            Self::V3 => {
+                let (data_type, fill_value, endian) = data_type_v3(dtype)?;
+                let mut codecs = Vec::new();
+                if order == Order::Fortran && shape.len() > 1 {
+                    let reversed: Vec<usize> = (0..shape.len()).rev().collect();
+                    codecs.push(json!({"name": "transpose", "configuration": {"order": reversed}}));
+                }
+                codecs.push(match endian {
+                    Some(endian) => json!({"name": "bytes", "configuration": {"endian": endian}}),
+                    None => json!({"name": "bytes"}),
+                });
+                vec![(
+                    "zarr.json",
+                    json!({
+                        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type,
+                        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+                        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+                        "fill_value": fill_value, "codecs": codecs, "dimension_names": dims, "attributes": {},
+                    }),
+                )]
+            }
+        })
+    }
+
+    /// The key of a chunk of an array.
+    pub(super) fn key(self, numbers: &[usize]) -> String {
+        let joined =
+            |separator: &str| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(separator);
+        match (self, numbers) {
+            (Self::V2, []) => "0".into(),
+            (Self::V2, _) => joined("."),
+            (Self::V3, []) => "c".into(),
+            (Self::V3, _) => format!("c/{}", joined("/")),
+        }
+    }
+}
+
+/// An error of what no version of Zarr knows.
+fn check(dtype: &DType, scalar: &Scalar) -> Result<()> {
+    let is_known = match scalar.kind() {
+        Kind::Float => matches!(scalar.size(), 2 | 4 | 8),
+        Kind::Complex => matches!(scalar.size(), 8 | 16),
+        _ => true,
+    };
+    match is_known {
+        true => Ok(()),
+        false => Err(cannot(dtype, "it has only floats of 2, 4 and 8 bytes and complex numbers of 8 and 16")),
+    }
+}
+
+fn spelled(dtype: &DType) -> String {
+    dtype.to_string().trim_matches('\'').to_owned()
+}
+
+fn dtype_v2(dtype: &DType) -> Result<Value> {
+    match dtype {
+        DType::Scalar(scalar) => check(dtype, scalar).map(|()| Value::String(spelled(dtype))),
+        DType::Record(record) => {
+            let mut end = 0;
+            let mut fields = Vec::new();
+            for field in record.fields() {
+                let DType::Scalar(scalar) = field.dtype() else {
+                    return Err(cannot(dtype, "its records have neither records nor subarrays within them"));
+                };
+                check(dtype, scalar)?;
+                if field.offset() != end {
+                    break;
+                }
+                end += scalar.size();
+                fields.push(json!([field.name(), spelled(field.dtype())]));
+            }
+            match fields.len() == record.fields().len() && end == record.size() {
+                true => Ok(Value::Array(fields)),
+                false => Err(cannot(dtype, "its records have no gaps between the fields")),
+            }
+        }
+        _ => Err(cannot(dtype, "it has only numbers, text, times and records of these")),
+    }
+}
+
+/// The data type, the value of chunks that do not exist, and the byte order, if there is one.
+fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
+    let DType::Scalar(scalar) = dtype else {
+        return Err(cannot(dtype, "format 3 has only numbers, text and times"));
+    };
+    check(dtype, scalar)?;
+    let (bytes, bits) = (scalar.size(), 8 * scalar.size());
+    let sized = |name: &str| json!({"name": name, "configuration": {"length_bytes": bytes}});
+    let (data_type, fill_value) = match scalar.kind() {
+        Kind::Bool => (json!("bool"), json!(false)),
+        Kind::Int => (json!(format!("int{bits}")), json!(0)),
+        Kind::Uint => (json!(format!("uint{bits}")), json!(0)),
+        Kind::Float => (json!(format!("float{bits}")), json!(0.0)),
+        Kind::Complex => (json!(format!("complex{bits}")), json!([0.0, 0.0])),
+        Kind::Bytes => (sized("null_terminated_bytes"), json!("")),
+        Kind::Text => (sized("fixed_length_utf32"), json!("")),
+        Kind::Void => (sized("raw_bytes"), json!(base64(&vec![0; bytes]))),
+        Kind::Datetime(step) | Kind::Timedelta(step) => {
+            let is_date = matches!(scalar.kind(), Kind::Datetime(_));
+            let name = if is_date { "numpy.datetime64" } else { "numpy.timedelta64" };
+            let unit = if step.unit == TimeUnit::Generic { "generic" } else { step.unit.symbol() };
+            let configuration = json!({"unit": unit, "scale_factor": step.count});
+            (json!({"name": name, "configuration": configuration}), json!(i64::MIN))
+        }
+    };
+    let endian = scalar.byte_order().map(|order| if order == ByteOrder::Big { "big" } else { "little" });
+    Ok((data_type, fill_value, endian))
+}
+
+pub(super) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let number =
+            three.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let is_padding = digit > three.len();
+            let index = (number >> (18 - 6 * digit) & 63) as usize;
+            text.push(if is_padding { '=' } else { char::from(DIGITS[index]) });
+        }
+    }
+    text
+}
+
+/// A value as text, as references have metadata.
+pub(super) fn text(value: Value) -> Value {
+    Value::String(value.to_string())
+}
+
+/// The references as kerchunk's JSON, version 1.
+pub(super) fn document(refs: &Map<String, Value>) -> Value {
+    json!({"version": 1, "refs": refs})
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn base64_as_python_has_it() {
+        // base64.b64encode
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"a", "YQ=="),
+            (b"ab", "YWI="),
+            (b"abc", "YWJj"),
+            (b"\xff\xfe\xfd\xfc", "//79/A=="),
+        ] {
+            assert_eq!(super::base64(bytes), text);
+        }
+    }
+}

@@ -1,0 +1,616 @@
+//! References that let Zarr readers open NPY, NPZ and RA files in place: zarr-python, xarray and Dask read them with ranged requests, on
+//! any number of machines, and nothing is copied.
+//!
+//! ```
+//! use ndarray::Array2;
+//! use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("temperature.npy");
+//! ndarray_io::write_npy(&path, &Array2::<f32>::zeros((1000, 50)))?;
+//! let mut references = References::new(ZarrFormat::V2);
+//! references.add(&path, &RefOptions::new().chunk(250).location("s3://bucket/temperature.npy"))?;
+//! references.write(std::fs::File::create(folder.path().join("refs.json"))?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In Python, `xarray.open_dataset("reference://", engine="zarr", consolidated=False, backend_kwargs={"storage_options": {"fo":
+//! "refs.json"}})` has an array `temperature` then, in four chunks.
+//!
+//! # What can be referred to
+//!
+//! NPY files, RA files whose data are not packed, stored members of NPZ archives, and stacks ([`stack`](crate::stack)). The result is a
+//! group with an array for each file or member, named by the file's stem or the member; `/` in a member's name makes groups. Zarr has
+//! numbers, text, times and, in format 2, records of these without gaps; everything else is
+//! [`NotExpressible`](crate::error::ErrorKind::NotExpressible).
+//!
+//! # Chunks
+//!
+//! A chunk is contiguous in its file, so chunks follow the file's slowest axis: the first in C order, the last in Fortran order
+//! and in RA files (the first that is longer than 1). All chunks of a Zarr array have one length, and readers refuse a reference that is
+//! shorter. If the length that is asked for does not divide the axis, the largest divisor of at least half that length is used; otherwise the
+//! last chunk is put into the references, padded with zeros, if it has at most [`RefOptions::inline_limit`] bytes, for which chunks may become
+//! shorter; otherwise the largest divisor is used, which may be 1. [`References::notes`] tells what was chosen.
+//!
+//! Of a pipe or a compressed file there is nothing to refer to. References say nothing of a file that changes later: they have its shape
+//! of now.
+
+mod grid;
+mod meta;
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use grid::{Layout, Place, Wish};
+use meta::Described;
+pub use meta::ZarrFormat;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{Header, Order};
+use crate::io::ArrayFormat;
+use crate::npz::{Method, NpzFile};
+use crate::parts::{ArrayFile, NpyFile, RaFile};
+use crate::stack::NpyStack;
+use crate::transfer::Anywhere;
+
+/// How an array is referred to.
+///
+/// ```
+/// use ndarray_io::refs::RefOptions;
+/// let options = RefOptions::new().chunk(1000).dims(["time", "y", "x"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct RefOptions {
+    name: Option<String>,
+    location: Option<String>,
+    member: Option<String>,
+    chunk: Option<usize>,
+    inline_limit: u64,
+    dims: Option<Vec<String>>,
+}
+
+impl Default for RefOptions {
+    fn default() -> Self {
+        Self { name: None, location: None, member: None, chunk: None, inline_limit: 1 << 20, dims: None }
+    }
+}
+
+impl RefOptions {
+    /// Everything by default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The name of the array. By default the file's stem, or the member's name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where readers find the file: a URL, or a path as they see it. By default the path that is given. Of a stack, it is the folder.
+    #[must_use]
+    pub fn location(mut self, location: impl Into<String>) -> Self {
+        self.location = Some(location.into());
+        self
+    }
+
+    /// Only this member of an archive. By default all of them that are arrays.
+    #[must_use]
+    pub fn member(mut self, name: impl Into<String>) -> Self {
+        self.member = Some(name.into());
+        self
+    }
+
+    /// How many indices a chunk has along the slowest axis. By default about 32 MiB; a single index that is larger is cut along the next
+    /// axes as well.
+    #[must_use]
+    pub fn chunk(mut self, length: usize) -> Self {
+        self.chunk = Some(length);
+        self
+    }
+
+    /// How many bytes a last chunk may have that is put into the references, padded. By default 1 MiB.
+    #[must_use]
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
+        self.inline_limit = bytes;
+        self
+    }
+
+    /// The names of the dimensions. By default `<array>_dim_0` and so on, so that arrays of different shapes are one dataset in xarray.
+    #[must_use]
+    pub fn dims<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.dims = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+}
+
+/// A group of arrays that are in files.
+///
+/// See [the module](self).
+#[derive(Debug)]
+pub struct References {
+    format: ZarrFormat,
+    refs: Map<String, Value>,
+    /// The names of the arrays, and what they are in.
+    arrays: Vec<(String, String)>,
+    notes: Vec<String>,
+}
+
+/// The bytes of an array, or of a part of one, in a file.
+struct Part {
+    path: PathBuf,
+    location: String,
+    /// Where in the file the data begin.
+    offset: u64,
+    header: Header,
+    /// The file of the last part, of which the end may have to be read: there may be more parts than a process can have files open.
+    file: Option<Box<dyn Bytes>>,
+}
+
+/// A file whose data are as they are in memory.
+trait Bytes {
+    fn read(&self, start: u64, into: &mut [u8]) -> Result<()>;
+}
+
+impl<F: ArrayFormat> Bytes for ArrayFile<F> {
+    fn read(&self, start: u64, into: &mut [u8]) -> Result<()> {
+        match self.anywhere().fill_at(into, start)? {
+            came if came == into.len() => Ok(()),
+            _ => self.check_complete(), // it was complete when it was opened
+        }
+    }
+}
+
+impl Part {
+    /// An open file as a part of an array.
+    fn new<F: ArrayFormat + 'static>(path: &Path, file: ArrayFile<F>, location: String) -> Result<Self> {
+        file.check_complete()?;
+        let Anywhere::File(_, offset) = file.anywhere() else {
+            unreachable!("only plain files and stored members are opened here")
+        };
+        let header = file.header().clone();
+        Ok(Self { path: path.to_owned(), location, offset, header, file: Some(Box::new(file)) })
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.at_path(&self.path)
+    }
+
+    /// The chunk at the end, with zeros to the length that all chunks have.
+    fn padded(&self, place: &Place, full: u64) -> Result<Value> {
+        let mut bytes = vec![0; full as usize]; // at most the limit for such chunks
+        if let Some(file) = &self.file {
+            file.read(place.start, &mut bytes[..place.len as usize]).map_err(|error| self.named(error))?;
+        }
+        Ok(Value::String(format!("base64:{}", meta::base64(&bytes))))
+    }
+}
+
+/// Adds a part after the others, whose files are closed.
+fn push(parts: &mut Vec<Part>, part: Part) {
+    if let Some(last) = parts.last_mut() {
+        last.file = None;
+    }
+    parts.push(part);
+}
+
+impl References {
+    /// An empty group.
+    pub fn new(format: ZarrFormat) -> Self {
+        let mut refs = Map::new();
+        let (file, group) = format.group();
+        refs.insert(file.into(), meta::text(group));
+        Self { format, refs, arrays: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Adds the array of a file or stack, or the arrays of an archive.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) if the system fails; an error of the [format](Error::is_format) if the file is malformed or truncated;
+    /// [`NotStored`](ErrorKind::NotStored) of compressed members and [`Packed`](ErrorKind::Packed) of packed RA files;
+    /// [`NotExpressible`](ErrorKind::NotExpressible) if Zarr cannot represent the elements; [`BadOption`](ErrorKind::BadOption) if
+    /// there is an array of the name, the options do not fit the array, or the parts of a stack have unequal lengths.
+    pub fn add<P: AsRef<Path>>(&mut self, path: P, options: &RefOptions) -> Result<()> {
+        let path = path.as_ref();
+        self.add_at(path, options).map_err(|error| error.at_path(path))
+    }
+
+    fn add_at(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
+        let location = location(path, options)?;
+        if path.is_dir() {
+            let stack = NpyStack::open(path)?;
+            let name = name_of(path, options)?;
+            let whole = stack.as_file().header().clone();
+            let mut parts = Vec::new();
+            for (number, length) in stack.lengths().iter().enumerate() {
+                if *length > 0 {
+                    let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
+                    let path = path.join(format!("{number}.npy"));
+                    push(&mut parts, Part::new(&path, stack.part(number)?, location)?);
+                }
+            }
+            return self.add_parts(&name, &whole, stack.axis(), parts, options);
+        }
+        match first_bytes(path)? {
+            [b'P', b'K', ..] => self.add_archive(path, &location, options),
+            [b'r' | b'y', b'a', ..] => {
+                let file = RaFile::open(path)?;
+                self.add_file(path, &name_of(path, options)?, file, location, options)
+            }
+            _ => {
+                let file = NpyFile::open(path)?;
+                self.add_file(path, &name_of(path, options)?, file, location, options)
+            }
+        }
+    }
+
+    fn add_file<F: ArrayFormat + 'static>(
+        &mut self,
+        path: &Path,
+        name: &str,
+        file: ArrayFile<F>,
+        location: String,
+        options: &RefOptions,
+    ) -> Result<()> {
+        let header = file.header().clone();
+        let axis = match header.order() {
+            Order::C => 0,
+            Order::Fortran => header.shape().len().saturating_sub(1),
+        };
+        let parts = if header.len() > 0 { vec![Part::new(path, file, location)?] } else { Vec::new() };
+        self.add_parts(name, &header, axis, parts, options)
+    }
+
+    fn add_archive(&mut self, path: &Path, location: &str, options: &RefOptions) -> Result<()> {
+        let archive = NpzFile::open(path)?;
+        let chosen = options.member.as_deref().map(|name| archive.index_of(name)).transpose()?;
+        for (index, member) in archive.members().iter().enumerate() {
+            if chosen.map_or(!member.is_array(), |chosen| chosen != index) {
+                continue;
+            }
+            if member.method() != Method::Stored || member.is_encrypted() {
+                let (packed, size) = (member.packed_size(), member.size());
+                return Err(Error::from(ErrorKind::NotStored { packed, size }).at_member(member.name()));
+            }
+            let file = archive.open_member_index(index)?;
+            let name = options.name.as_deref().unwrap_or(member.name());
+            self.add_file(path, name, file, location.to_owned(), options)
+                .map_err(|error| error.at_member(member.name()))?;
+        }
+        Ok(())
+    }
+
+    /// Adds an array that several files are along an axis. All have to have the same dtype, order and lengths, but the last may be shorter
+    /// along the axis; files without elements are left out. Readers find them by the paths that are given.
+    ///
+    /// # Errors
+    ///
+    /// As for [`References::add`]; [`BadOption`](ErrorKind::BadOption) if the files do not fit together, which names them.
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let paths = [folder.path().join("monday.npy"), folder.path().join("tuesday.npy")];
+    /// for path in &paths {
+    ///     ndarray_io::write_npy(path, &Array2::<f32>::zeros((24, 10)))?;
+    /// }
+    /// let mut references = References::new(ZarrFormat::V2);
+    /// references.concatenate(&paths, 0, &RefOptions::new().name("week"))?; // of shape (48, 10)
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn concatenate<P: AsRef<Path>>(
+        &mut self,
+        paths: &[P],
+        axis: usize,
+        options: &RefOptions,
+    ) -> Result<()> {
+        let located = paths.iter().map(|path| {
+            let path = path.as_ref();
+            Ok((path, location(path, &RefOptions::new()).map_err(|error| error.at_path(path))?))
+        });
+        self.concatenate_at(&located.collect::<Result<Vec<_>>>()?, axis, options)
+    }
+
+    /// Adds an array that several files are along an axis, each with the location at which readers find it: a URL, or a path as they see
+    /// it. See [`concatenate`](Self::concatenate).
+    ///
+    /// # Errors
+    ///
+    /// As for [`References::concatenate`].
+    pub fn concatenate_at<P, L>(&mut self, files: &[(P, L)], axis: usize, options: &RefOptions) -> Result<()>
+    where
+        P: AsRef<Path>,
+        L: AsRef<str>,
+    {
+        let mut parts = Vec::new();
+        for (path, location) in files {
+            let (path, location) = (path.as_ref(), location.as_ref().to_owned());
+            let open = || match first_bytes(path)? {
+                [b'r' | b'y', b'a', ..] => Part::new(path, RaFile::open(path)?, location),
+                _ => Part::new(path, NpyFile::open(path)?, location),
+            };
+            push(&mut parts, open().map_err(|error: Error| error.at_path(path))?);
+        }
+        let name = match (options.name.as_deref(), files) {
+            (Some(name), _) => name.to_owned(),
+            (None, [(first, _), ..]) => name_of(first.as_ref(), options)?,
+            (None, []) => {
+                return Err(ErrorKind::BadOption { reason: "there is no file to refer to".into() }.into());
+            }
+        };
+        let Some(first) = parts.first().map(|part| part.header.clone()) else {
+            return Err(ErrorKind::BadOption { reason: "there is no file to refer to".into() }.into());
+        };
+        let mut shape = first.shape().to_vec();
+        if axis >= shape.len() {
+            let reason = format!("an array of shape {} has no axis {axis}", first.the_shape());
+            return Err(parts[0].named(ErrorKind::BadOption { reason }.into()));
+        }
+        let mut all: usize = 0;
+        for part in &parts {
+            shape[axis] = part.header.shape().get(axis).copied().unwrap_or(0);
+            if part.header.shape() != shape {
+                let (found, wanted) = (part.header.the_shape().clone(), first.the_shape().clone());
+                return Err(part.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
+            }
+            all = all.checked_add(shape[axis]).ok_or_else(|| {
+                Error::from(ErrorKind::Overflow { what: "the length of all files together".into() })
+            })?;
+        }
+        shape[axis] = all;
+        let whole = Header::new(first.dtype().clone(), first.order(), shape.into())?;
+        parts.retain(|part| part.header.len() > 0);
+        self.add_parts(&name, &whole, axis, parts, options)
+    }
+
+    /// Adds an array of parts, each of which has elements.
+    fn add_parts(
+        &mut self,
+        name: &str,
+        whole: &Header,
+        axis: usize,
+        parts: Vec<Part>,
+        options: &RefOptions,
+    ) -> Result<()> {
+        self.check_name(name)?;
+        let order = order_of(&parts).unwrap_or(whole.order());
+        for part in &parts {
+            if part.header.order() != order && !part.header.the_shape().is_any_order() {
+                let (found, wanted) = (spelled(part.header.order()), spelled(order));
+                let reason =
+                    format!("it is in {found} order, and other parts of the array are in {wanted} order");
+                return Err(part.named(ErrorKind::BadOption { reason }.into()));
+            }
+            if part.header.dtype() != whole.dtype() {
+                let (found, wanted) = (part.header.dtype().clone(), whole.dtype().clone());
+                return Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()));
+            }
+        }
+        let lengths: Vec<usize> =
+            parts.iter().map(|part| part.header.shape().get(axis).copied().unwrap_or(1)).collect();
+        refuse_unequal(&parts, &lengths)?;
+        let layout =
+            Layout { shape: whole.shape(), order, item: whole.dtype().item_size(), axis, lengths: &lengths };
+        let wish = Wish { length: options.chunk, bytes: 32 << 20, inline: options.inline_limit };
+        if options.chunk == Some(0) {
+            return Err(ErrorKind::BadOption { reason: "chunks have a length of at least 1".into() }.into());
+        }
+        let grid = layout.grid(wish).map_err(|error| match parts.last() {
+            Some(last) => last.named(error),
+            None => error,
+        })?;
+        let dims = self.dims(name, whole, options)?;
+        let described =
+            Described { dtype: whole.dtype(), order, shape: whole.shape(), chunk: &grid.chunk, dims: &dims };
+        let mut added: Vec<(String, Value)> = Vec::new();
+        for (file, value) in self.format.array(&described)? {
+            added.push((format!("{name}/{file}"), meta::text(value)));
+        }
+        let counts = layout.counts(&grid);
+        check_count(&counts)?;
+        let full =
+            grid.chunk.iter().fold(layout.item as u64, |all, length| all.saturating_mul(*length as u64));
+        let mut numbers = vec![0; counts.len()];
+        let mut has_more = !parts.is_empty() && !counts.contains(&0);
+        while has_more {
+            let place = layout.place(&grid, &numbers);
+            let part = &parts[place.part];
+            let value = match place.len == full {
+                true => json!([part.location, part.offset + place.start, full]),
+                false => part.padded(&place, full)?,
+            };
+            added.push((format!("{name}/{}", self.format.key(&numbers)), value));
+            has_more = next(&mut numbers, &counts);
+        }
+        // Nothing is added of what cannot be added as a whole.
+        if let Some(wanted) = grid.wanted {
+            let (length, chunk) = (whole.shape()[grid.cut], grid.chunk[grid.cut]);
+            let of = if options.chunk.is_some() { "asked for" } else { "about 32 MiB" };
+            self.notes.push(format!(
+                "{name}: chunks of {chunk} along axis {} of length {length}, which {wanted} ({of}) does not divide",
+                grid.cut
+            ));
+        }
+        self.add_groups(name);
+        self.refs.extend(added);
+        let from = parts.first().map_or_else(String::new, |part| part.location.clone());
+        self.arrays.push((name.to_owned(), from));
+        Ok(())
+    }
+
+    /// An error if an array of this name cannot be added.
+    fn check_name(&self, name: &str) -> Result<()> {
+        let is_bad = |part: &str| {
+            part.is_empty()
+                || part == "."
+                || part == ".."
+                || part.starts_with(".z")
+                || part.starts_with("__")
+                || part == "zarr.json"
+        };
+        if name.split('/').any(is_bad) {
+            let reason = format!("Zarr has no array of the name {name:?}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let is_within =
+            |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+        let taken = self
+            .arrays
+            .iter()
+            .find(|(other, _)| other == name || is_within(other, name) || is_within(name, other));
+        match taken {
+            Some((other, from)) if other == name => {
+                let reason = format!("there is an array of the name '{name}' already, of '{from}'");
+                Err(ErrorKind::BadOption { reason }.into())
+            }
+            Some((other, _)) => {
+                let reason = format!("an array cannot be within another one: '{name}' and '{other}'");
+                Err(ErrorKind::BadOption { reason }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn add_groups(&mut self, name: &str) {
+        let (file, group) = self.format.group();
+        for (at, _) in name.match_indices('/') {
+            self.refs.insert(format!("{}/{file}", &name[..at]), meta::text(group.clone()));
+        }
+    }
+
+    fn dims(&self, name: &str, header: &Header, options: &RefOptions) -> Result<Vec<String>> {
+        let count = header.shape().len();
+        let Some(dims) = &options.dims else {
+            let name = name.replace('/', "_");
+            return Ok((0..count).map(|axis| format!("{name}_dim_{axis}")).collect());
+        };
+        let is_twice = dims.iter().enumerate().any(|(at, dim)| dims[..at].contains(dim));
+        if dims.len() != count || is_twice {
+            let reason = match is_twice {
+                true => format!("two dimensions have the same name: {}", dims.join(", ")),
+                false => format!("{} names of dimensions ({}) for {count} axes", dims.len(), dims.join(", ")),
+            };
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Ok(dims.clone())
+    }
+
+    /// What was chosen otherwise than asked for, a sentence for each array.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How many arrays there are.
+    pub fn len(&self) -> usize {
+        self.arrays.len()
+    }
+
+    /// Whether there are no arrays.
+    pub fn is_empty(&self) -> bool {
+        self.arrays.is_empty()
+    }
+
+    /// Writes the references as JSON: version 1 of [kerchunk's format](https://fsspec.github.io/kerchunk/spec.html).
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) if the writer fails.
+    pub fn write(&self, mut writer: impl Write) -> Result<()> {
+        let document = meta::document(&self.refs);
+        serde_json::to_writer(&mut writer, &document)
+            .map_err(|error| Error::from(std::io::Error::from(error)))?;
+        Ok(writer.write_all(b"\n").and_then(|()| writer.flush())?)
+    }
+}
+
+/// The references, as [`References::write`] writes them.
+impl fmt::Display for References {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", meta::document(&self.refs))
+    }
+}
+
+/// The order that all parts have which are not in both.
+fn order_of(parts: &[Part]) -> Option<Order> {
+    parts.iter().map(|part| &part.header).find(|header| !header.the_shape().is_any_order()).map(Header::order)
+}
+
+fn spelled(order: Order) -> &'static str {
+    if order == Order::C { "C" } else { "Fortran" }
+}
+
+fn refuse_unequal(parts: &[Part], lengths: &[usize]) -> Result<()> {
+    let Some((first, last)) = lengths.first().zip(lengths.last()) else { return Ok(()) };
+    let other =
+        lengths.iter().position(|length| length != first).filter(|at| at + 1 < lengths.len() || last > first);
+    match other {
+        None => Ok(()),
+        Some(at) => {
+            let (one, other) = (&parts[0].location, &parts[at].location);
+            let reason = format!(
+                "Zarr's chunks have one length: '{one}' has {first} along the axis, and '{other}' has {}",
+                lengths[at]
+            );
+            Err(ErrorKind::BadOption { reason }.into())
+        }
+    }
+}
+
+fn check_count(counts: &[usize]) -> Result<()> {
+    /// Readers have all references in memory, as objects of Python.
+    const MOST: usize = 10_000_000;
+    let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count));
+    if count > MOST {
+        let reason = format!("{count} chunks are more than readers of references can hold (10 million)");
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    Ok(())
+}
+
+/// Counts on; the last axis fastest. `false` after the last.
+fn next(numbers: &mut [usize], counts: &[usize]) -> bool {
+    for (number, count) in numbers.iter_mut().zip(counts).rev() {
+        *number += 1;
+        if *number < *count {
+            return true;
+        }
+        *number = 0;
+    }
+    false
+}
+
+fn location(path: &Path, options: &RefOptions) -> Result<String> {
+    match (&options.location, path.to_str()) {
+        (Some(location), _) => Ok(location.clone()),
+        (None, Some(path)) => Ok(path.to_owned()),
+        (None, None) => {
+            Err(ErrorKind::BadOption { reason: "the path is not text, which references are".into() }.into())
+        }
+    }
+}
+
+fn name_of(path: &Path, options: &RefOptions) -> Result<String> {
+    if let Some(name) = &options.name {
+        return Ok(name.clone());
+    }
+    let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    let stem = stem.and_then(|stem| stem.to_str());
+    stem.map(str::to_owned).ok_or_else(|| {
+        ErrorKind::BadOption { reason: "the path has no name that an array could have".into() }.into()
+    })
+}
+
+/// The first two bytes.
+fn first_bytes(path: &Path) -> Result<[u8; 2]> {
+    use std::io::Read;
+    let mut first = Vec::new();
+    std::fs::File::open(path)?.take(2).read_to_end(&mut first)?;
+    Ok(first.try_into().unwrap_or_default())
+}

@@ -1,0 +1,101 @@
+//! One NPY file to a stack and back, in bounded memory.
+
+use std::path::Path;
+
+use super::{NpyStack, NpyStackWriter};
+use crate::convert::{Conversion, Pieces};
+use crate::error::{Error, ErrorKind, Result};
+use crate::parts::NpyFile;
+
+/// Converts an NPY file of any size to a new stack of parts of `length` indices along an axis; the last may be shorter. Dask reads it with
+/// `dask.array.from_npy_stack`.
+///
+/// # Errors
+///
+/// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder is a stack already, or has parts;
+/// [`BadOption`](ErrorKind::BadOption) if there is no such axis, or `length` is 0; otherwise as for
+/// [`convert_npy`](crate::convert::convert_npy). After an error,
+/// everything that was written is removed; a process that is killed leaves a stack of no parts.
+///
+/// # Examples
+///
+/// See [`NpyStack`].
+pub fn convert_npy_to_stack<P, Q>(
+    from: P,
+    folder: Q,
+    axis: usize,
+    length: usize,
+    mut conversion: Conversion<'_>,
+) -> Result<()>
+where
+    P: AsRef<Path>,
+    Q: AsRef<Path>,
+{
+    let (from, folder) = (from.as_ref(), folder.as_ref());
+    let pieces = Pieces::of_file(NpyFile::open_with(from, conversion.get_read())?)?;
+    let header = pieces.header(&conversion)?;
+    let mut others = header.shape().to_vec();
+    if axis >= others.len() || length == 0 {
+        let shape = header.the_shape();
+        let reason = format!("an array of shape {shape} has no pieces of {length} along its axis {axis}");
+        return Err(Error::from(ErrorKind::BadOption { reason }).at_path(from));
+    }
+    let all = others.remove(axis);
+    let write = conversion.get_write().clone();
+    let mut writer = NpyStackWriter::create_with(folder, header.dtype(), &others, axis, &write)?;
+    let mut write_all = || {
+        (0..all).step_by(length).try_for_each(|first| {
+            let length = length.min(all - first);
+            writer.push_with(|path| {
+                let piece = pieces.write(path, (axis, first, length), &mut conversion);
+                piece.map(|()| length).map_err(|error| error.at_path(path))
+            })
+        })
+    };
+    match write_all() {
+        Ok(()) => writer.finish(),
+        Err(error) => {
+            writer.discard();
+            Err(error)
+        }
+    }
+}
+
+/// Converts a stack of any size to one NPY file, which replaces an old one atomically. The order is that of the first part, unless the
+/// conversion sets another.
+///
+/// # Errors
+///
+/// As for [`NpyStack::open`] and [`convert_npy`](crate::convert::convert_npy); [`BadOption`](ErrorKind::BadOption) if the new file
+/// would be in the folder of the stack.
+///
+/// ```
+/// use ndarray::{Array1, arr1};
+/// use ndarray_io::convert::Conversion;
+/// use ndarray_io::stack::{convert_npy_to_stack, convert_stack_to_npy};
+///
+/// # let temporary = tempfile::tempdir()?;
+/// # let (path, folder) = (temporary.path().join("a.npy"), temporary.path().join("a"));
+/// ndarray_io::write_npy(&path, &arr1(&[1, 2, 3]))?;
+/// convert_npy_to_stack(&path, &folder, 0, 2, Conversion::new())?;
+/// convert_stack_to_npy(&folder, &path, Conversion::new())?;
+/// assert_eq!(ndarray_io::read_npy::<_, Array1<i32>>(&path)?, arr1(&[1, 2, 3]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert_stack_to_npy<P, Q>(folder: P, to: Q, conversion: Conversion<'_>) -> Result<()>
+where
+    P: AsRef<Path>,
+    Q: AsRef<Path>,
+{
+    let (folder, to) = (folder.as_ref(), to.as_ref());
+    let stack = NpyStack::open_with(folder, conversion.get_read())?;
+    // A file that exists may lead elsewhere than its name says.
+    let place = std::fs::canonicalize(to).ok();
+    let parent = place.as_deref().unwrap_or(to).parent().filter(|parent| *parent != Path::new(""));
+    let parent = std::fs::canonicalize(parent.unwrap_or(Path::new("."))).ok();
+    if parent.is_some() && parent == std::fs::canonicalize(folder).ok() {
+        let reason = "the new file would be in the folder of the stack".into();
+        return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));
+    }
+    crate::convert::convert_file(stack.into_file(), to, conversion)
+}

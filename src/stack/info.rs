@@ -1,0 +1,104 @@
+//! The `info` file of a stack: how long its parts are, and what they have in common.
+
+use crate::dtype::{ByteOrder, DType};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{Header, Order};
+use crate::object::{Items, Object, ObjectRef, Pickle};
+use crate::options::{ReadOptions, WriteOptions};
+
+/// What `info` says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Info {
+    pub(super) dtype: DType,
+    pub(super) axis: usize,
+    /// The lengths of all axes; that of the axis along which the parts are concatenated is the sum of theirs.
+    pub(super) shape: Vec<usize>,
+    /// How long each part is along the axis.
+    pub(super) lengths: Vec<usize>,
+}
+
+pub(super) fn bad(reason: impl Into<String>) -> Error {
+    ErrorKind::BadStack { reason: reason.into() }.into()
+}
+
+/// Whether parts of the one dtype can be parts of a stack of the other.
+pub(super) fn is_alike(one: &DType, other: &DType) -> bool {
+    one == other || one.with_byte_order(ByteOrder::NATIVE) == other.with_byte_order(ByteOrder::NATIVE)
+}
+
+fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
+    object.items().ok_or_else(|| bad("the chunks in its info are not tuples"))
+}
+
+impl Info {
+    /// A stack whose parts are like the one of this header and have these lengths.
+    pub(super) fn new(dtype: DType, mut shape: Vec<usize>, axis: usize, lengths: Vec<usize>) -> Result<Self> {
+        let all = lengths.iter().try_fold(0usize, |all, length| all.checked_add(*length));
+        let all = all.ok_or_else(|| {
+            Error::from(ErrorKind::Overflow { what: "the length of all parts together".into() })
+        })?;
+        let axes = shape.len();
+        *shape.get_mut(axis).ok_or_else(|| bad(format!("there is no axis {axis} among {axes}")))? = all;
+        Header::new(dtype.clone(), Order::C, shape.clone().into())?; // neither too large nor with too many axes
+        Ok(Self { dtype, axis, shape, lengths })
+    }
+
+    /// What the bytes of an `info` file say. Nothing of the pickle is executed.
+    pub(super) fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
+        let pickle = Pickle::from_bytes_with(bytes, options)?;
+        let entry = |name| {
+            pickle
+                .object()
+                .get(name)
+                .ok_or_else(|| bad(format!("its info is not a dict with the key '{name}'")))
+        };
+        let (chunks, dtype, axis) = (entry("chunks")?, entry("dtype")?, entry("axis")?);
+        let dtype = dtype.as_dtype().ok_or_else(|| bad("the dtype in its info is not a numpy.dtype"))?;
+        if dtype.has_object() {
+            return Err(ErrorKind::Objects { found: dtype }.into());
+        }
+        let mut chunks_of_axes = Vec::new();
+        for lengths in tuple(chunks)?.iter() {
+            let lengths = tuple(lengths)?.iter().map(|length| {
+                usize::try_from(length).map_err(|error| bad(format!("a chunk's length in its info: {error}")))
+            });
+            chunks_of_axes.push(lengths.collect::<Result<Vec<_>>>()?);
+        }
+        // As Python counts: -1 is the last.
+        let axis = i64::try_from(axis).map_err(|error| bad(format!("the axis in its info: {error}")))?;
+        let from_end = if axis < 0 { axis.saturating_add(chunks_of_axes.len() as i64) } else { axis };
+        let found = usize::try_from(from_end).ok().filter(|axis| *axis < chunks_of_axes.len());
+        let count = chunks_of_axes.len();
+        let axis = found.ok_or_else(|| bad(format!("there is no axis {axis} among {count}")))?;
+        let lengths = std::mem::take(&mut chunks_of_axes[axis]);
+        let mut shape = Vec::with_capacity(count);
+        for (at, chunks) in chunks_of_axes.iter().enumerate() {
+            match chunks[..] {
+                [length] => shape.push(length),
+                _ if at == axis => shape.push(0),
+                _ => return Err(bad(format!("axis {at} has {} chunks, expected 1", chunks.len()))),
+            }
+        }
+        Self::new(dtype, shape, axis, lengths)
+    }
+
+    /// The bytes of the `info` file, which Dask reads: the only name in them is that of `numpy.dtype`.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let tuple = |lengths: &[usize]| Object::tuple(lengths.iter().map(|length| *length as u64));
+        let chunks =
+            self.shape.iter().enumerate().map(|(axis, length)| {
+                if axis == self.axis { tuple(&self.lengths) } else { tuple(&[*length]) }
+            });
+        let dtype = Object::dtype(&self.dtype)?;
+        let entries: [(&str, Object); 3] =
+            [("chunks", Object::tuple(chunks)), ("dtype", dtype), ("axis", (self.axis as u64).into())];
+        Pickle::write(&Object::dict(entries)?, &WriteOptions::new())
+    }
+
+    /// The shape of a part.
+    pub(super) fn part_shape(&self, number: usize) -> Vec<usize> {
+        let mut shape = self.shape.clone();
+        shape[self.axis] = self.lengths[number];
+        shape
+    }
+}

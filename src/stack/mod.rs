@@ -1,0 +1,344 @@
+//! Stacks of NPY files as [Dask](https://docs.dask.org) writes and reads them: `dask.array.to_npy_stack`, `from_npy_stack`.
+//!
+//! A stack is a folder with the files `0.npy`, `1.npy`, … that are one array, concatenated along an axis, and a file `info` (a pickle)
+//! with the lengths of the parts, the dtype and the axis. Several machines can read or compute parts independently.
+//!
+//! ```
+//! use ndarray::{Array2, arr2, s};
+//! use ndarray_io::stack::{NpyStack, NpyStackWriter};
+//!
+//! # let temporary = tempfile::tempdir()?;
+//! # let folder = temporary.path().join("steps");
+//! // Parts of shape (_, 3), concatenated along axis 0.
+//! let mut writer = NpyStackWriter::create(&folder, &"<f8".parse()?, &[3], 0)?;
+//! writer.push(&arr2(&[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]))?;
+//! writer.push(&arr2(&[[6.0, 7.0, 8.0]]))?;
+//! writer.finish()?; // now dask.array.from_npy_stack("steps") has both parts
+//!
+//! let stack = NpyStack::open(&folder)?;
+//! assert_eq!(stack.shape(), [3, 3]);
+//! assert_eq!(stack.lengths(), [2, 1]);
+//! let part: Array2<f64> = stack.slice(s![1.., ..;2])?; // reads only what it needs
+//! assert_eq!(part, arr2(&[[3.0, 5.0], [6.0, 8.0]]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is read
+//!
+//! Everything that Dask writes, and folders without `info` whose parts have no gaps. The parts may be in C or Fortran order and in either
+//! byte order, and may have a length of 0. Reading is as fast as reading one file if the parts have the same order and byte order; a
+//! part that differs from the first is read as a whole, and up to four such parts are kept in memory.
+//!
+//! `info` is read as data: nothing of the pickle is executed. (`from_npy_stack` executes it.)
+//!
+//! # Several processes
+//!
+//! `info` alone says which parts belong to the stack. [`NpyStackWriter`] writes each part under the protocol of
+//! `docs/changes.md`, and `info` after the parts that it counts: a reader sees the old parts or the old and the new ones, and a writer that
+//! is killed leaves at most parts that nobody counts, which the next one replaces.
+
+mod convert;
+mod info;
+mod parts;
+mod writer;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ndarray::{Array, Dimension, IxDyn, SliceArg};
+
+pub use convert::{convert_npy_to_stack, convert_stack_to_npy};
+use info::{Info, bad, is_alike};
+use parts::Parts;
+pub use writer::NpyStackWriter;
+
+use crate::dtype::DType;
+use crate::element::ReadableElement;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::{Chunks, FromPayload, Npy};
+use crate::npy_format::{NpyHeader, Version};
+use crate::options::ReadOptions;
+use crate::parts::{NpyFile, PartBytes};
+
+/// A stack of NPY files, of which any part is read as of one file.
+///
+/// Opening reads `info` and one header; the other parts are opened when something of them is read, and compared with `info` then. At
+/// most 64 files are open at a time. A stack can be shared between threads.
+///
+/// ```
+/// use ndarray::{Array2, Ix2};
+/// use ndarray_io::stack::{NpyStack, convert_npy_to_stack};
+/// use ndarray_io::convert::Conversion;
+///
+/// # let temporary = tempfile::tempdir()?;
+/// # let (path, folder) = (temporary.path().join("a.npy"), temporary.path().join("a"));
+/// ndarray_io::write_npy(&path, &Array2::<f32>::ones((1000, 20)))?;
+/// convert_npy_to_stack(&path, &folder, 0, 300, Conversion::new())?;
+///
+/// let stack = NpyStack::open(&folder)?;
+/// assert_eq!(stack.lengths(), [300, 300, 300, 100]);
+/// let mut sum = 0.0;
+/// for chunk in stack.chunks::<f32, Ix2>(0, 50)? {
+///     sum += chunk?.sum();
+/// }
+/// assert_eq!(sum, 20_000.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyStack {
+    folder: PathBuf,
+    info: Info,
+    /// All parts as one file.
+    whole: NpyFile,
+    options: ReadOptions,
+}
+
+impl NpyStack {
+    /// Opens a stack by its folder. Without `info`, the parts are concatenated along axis 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) if the system fails or the folder has neither `info` nor `0.npy`;
+    /// [`BadStack`](ErrorKind::BadStack) or another error of the [format](Error::is_format) if `info` or a part is malformed, or a part
+    /// is missing between others; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the
+    /// parts do not fit together; [`Objects`](ErrorKind::Objects) of Python objects; [`Limit`](ErrorKind::Limit) beyond the
+    /// [`Limits`](crate::Limits).
+    pub fn open<P: AsRef<Path>>(folder: P) -> Result<Self> {
+        Self::open_with(folder, &ReadOptions::new())
+    }
+
+    /// Opens a stack with options for everything that is read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStack::open`].
+    pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
+        let folder = folder.as_ref();
+        match read_info(folder, options)? {
+            Some((info, _, file)) => Self::of(folder, info, file, options),
+            None => Self::open_along(folder, 0, options),
+        }
+    }
+
+    /// Opens a stack without `info` whose parts are concatenated along an axis. If there is an `info`, it has to name the same axis.
+    ///
+    /// This reads the header of each part.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or `info` names another.
+    pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
+        let folder = folder.as_ref();
+        if let Some((info, _, file)) = read_info(folder, options)? {
+            if info.axis != axis {
+                let reason = format!("the parts are concatenated along axis {}, and not {axis}", info.axis);
+                return Err(Error::from(ErrorKind::BadOption { reason }).at_path(folder));
+            }
+            return Self::of(folder, info, file, options);
+        }
+        let info = info_of_parts(folder, axis, options)?;
+        let first = folder.join(parts::name(0));
+        let file = File::open(&first).map_err(|error| Error::from(error).at_path(&first))?;
+        Self::of(folder, info, file, options)
+    }
+
+    fn of(folder: &Path, info: Info, file: File, options: &ReadOptions) -> Result<Self> {
+        let whole = || {
+            let parts = Parts::new(folder, info.clone(), options)?;
+            let header = parts.header().clone();
+            let found = NpyHeader { version: Version::V1, descr: header.dtype().to_string(), header };
+            NpyFile::of(Arc::new(file), Some(PartBytes::Other(Box::new(parts))), (found, 0), options)
+        };
+        let whole = whole().map_err(|error: Error| error.at_path(folder))?.called(folder);
+        Ok(Self { folder: folder.to_owned(), info, whole, options: options.clone() })
+    }
+
+    /// The lengths of all axes of the whole array.
+    pub fn shape(&self) -> &[usize] {
+        self.whole.shape()
+    }
+
+    /// The type of the elements, in the byte order of the first part.
+    pub fn dtype(&self) -> &DType {
+        self.whole.dtype()
+    }
+
+    /// The axis along which the parts are concatenated.
+    pub fn axis(&self) -> usize {
+        self.info.axis
+    }
+
+    /// The lengths of the parts along that axis.
+    pub fn lengths(&self) -> &[usize] {
+        &self.info.lengths
+    }
+
+    /// Opens one part, as a file of its own.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyFile::open`]; [`BadOption`](ErrorKind::BadOption) if there is no such part;
+    /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if it is not as `info` says.
+    pub fn part(&self, number: usize) -> Result<NpyFile> {
+        if number >= self.info.lengths.len() {
+            let reason = format!("there is no part {number}: the stack has {}", self.info.lengths.len());
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder));
+        }
+        parts::open(&self.folder, &self.info, number, &self.options)
+    }
+
+    /// The whole stack as one file, with everything that can be read of a file: [`rows`](NpyFile::rows), [`take`](NpyFile::take),
+    /// [`slice_any`](NpyFile::slice_any), [`slice_into`](NpyFile::slice_into).
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::stack::NpyStack;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # ndarray_io::write_npy(folder.path().join("0.npy"), &arr1(&[1, 2]))?;
+    /// # ndarray_io::write_npy(folder.path().join("1.npy"), &arr1(&[3, 4]))?;
+    /// let stack = NpyStack::open(&folder)?;
+    /// let picked: Array1<i32> = stack.as_file().take(0, &[3, 0])?;
+    /// assert_eq!(picked, arr1(&[4, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_file(&self) -> &NpyFile {
+        &self.whole
+    }
+
+    /// The whole stack as one file: see [`as_file`](Self::as_file).
+    pub fn into_file(self) -> NpyFile {
+        self.whole
+    }
+
+    /// Reads the whole array.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyFile::read`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
+    /// is not as `info` says.
+    pub fn read<T: FromPayload>(&self) -> Result<T> {
+        self.whole.read()
+    }
+
+    /// Reads a part of the array, as ndarray's `slice` takes it. Only the files that it touches are opened.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyFile::slice`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
+    /// is not as `info` says.
+    pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        self.whole.slice(slice)
+    }
+
+    /// Goes through the array in pieces of `length` indices along any axis. The pieces need not be those of the files.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyFile::chunks`].
+    pub fn chunks<A: ReadableElement, D: Dimension>(
+        &self,
+        axis: usize,
+        length: usize,
+    ) -> Result<Chunks<'_, A, D, Npy>> {
+        self.whole.chunks(axis, length)
+    }
+
+    /// Reads `info` again, since another process may have appended parts; returns whether there are new ones.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStack::open`], and [`ArrayChanged`](ErrorKind::ArrayChanged) if the parts of before are not the first ones now.
+    pub fn refresh(&mut self) -> Result<bool> {
+        let now = Self::open_with(&self.folder, &self.options)?;
+        let (old, new) = (&self.info, &now.info);
+        let is_same_but_longer = {
+            let mut shape = new.shape.clone();
+            shape.get_mut(new.axis).zip(old.shape.get(new.axis)).is_some_and(|(new, old)| {
+                *new = *old;
+                true
+            }) && shape == old.shape
+        };
+        if !is_same_but_longer
+            || new.axis != old.axis
+            || !is_alike(&old.dtype, &new.dtype)
+            || !new.lengths.starts_with(&old.lengths)
+        {
+            let reason = "the folder holds another stack than when it was opened".into();
+            return Err(Error::from(ErrorKind::ArrayChanged { reason }).at_path(&self.folder));
+        }
+        let has_more = new.lengths.len() > old.lengths.len();
+        *self = now;
+        Ok(has_more)
+    }
+}
+
+fn info_path(folder: &Path) -> PathBuf {
+    folder.join("info")
+}
+
+/// What `info` says, its bytes and its file, if there is one.
+fn read_info(folder: &Path, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>, File)>> {
+    let path = info_path(folder);
+    let read = || {
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let bytes = info_bytes(&file, options)?;
+        Ok(Some((Info::parse(&bytes, options)?, bytes, file)))
+    };
+    read().map_err(|error: Error| error.at_path(&path))
+}
+
+fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let len = file.metadata()?.len();
+    options.get_limits().check_payload(len)?;
+    file.take(len).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What `info` would say of the parts in a folder.
+fn info_of_parts(folder: &Path, axis: usize, options: &ReadOptions) -> Result<Info> {
+    let numbers = parts::numbers(folder)?;
+    if numbers.is_empty() {
+        let error = io::Error::new(io::ErrorKind::NotFound, "a stack has a file 'info' or '0.npy'");
+        return Err(Error::from(error).at_path(folder));
+    }
+    if let Some((missing, found)) = numbers.iter().enumerate().find(|(wanted, number)| wanted != *number) {
+        let (missing, found) = (parts::name(missing), parts::name(*found));
+        return Err(bad(format!("{missing} is missing, and {found} exists")).at_path(folder));
+    }
+    let mut first: Option<Info> = None;
+    let mut lengths = Vec::new();
+    for number in numbers {
+        let part = NpyFile::open_with(folder.join(parts::name(number)), options)?;
+        let Some(&length) = part.shape().get(axis) else {
+            let reason = format!("an array of shape {} has no axis {axis}", part.header().the_shape());
+            return Err(part.at_path(ErrorKind::BadOption { reason }.into()));
+        };
+        lengths.push(length);
+        let Some(first) = &mut first else {
+            first = Some(Info::new(part.dtype().clone(), part.shape().to_vec(), axis, vec![length])?);
+            continue;
+        };
+        first.shape[axis] = length;
+        if part.shape() != first.shape {
+            let (found, wanted) = (part.shape().into(), first.shape.as_slice().into());
+            return Err(part.at_path(ErrorKind::ShapeMismatch { found, wanted }.into()));
+        }
+        if !is_alike(part.dtype(), &first.dtype) {
+            let (found, wanted) = (part.dtype().clone(), first.dtype.clone());
+            return Err(part.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
+        }
+    }
+    let Some(first) = first else { unreachable!("there is a part") };
+    Info::new(first.dtype, first.shape, axis, lengths).map_err(|error| error.at_path(folder))
+}

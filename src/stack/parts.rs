@@ -1,0 +1,234 @@
+//! The parts of a stack as the bytes of one array.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::info::{Info, is_alike};
+use crate::dynamic::DynArray;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{Header, Order, Shape};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::parts::NpyFile;
+use crate::transfer::{Anywhere, ReadAt, Sink};
+
+/// The name of a part.
+pub(super) fn name(number: usize) -> String {
+    format!("{number}.npy")
+}
+
+/// Opens a part and compares it with what the stack says of it.
+pub(super) fn open(folder: &Path, info: &Info, number: usize, options: &ReadOptions) -> Result<NpyFile> {
+    let file = NpyFile::open_with(folder.join(name(number)), options)?;
+    let wanted = info.part_shape(number);
+    if file.shape() != wanted {
+        let (found, wanted) = (file.shape().into(), wanted.into());
+        return Err(file.at_path(ErrorKind::ShapeMismatch { found, wanted }.into()));
+    }
+    if !is_alike(file.dtype(), &info.dtype) {
+        let (found, wanted) = (file.dtype().clone(), info.dtype.clone());
+        return Err(file.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
+    }
+    file.check_complete()?;
+    Ok(file)
+}
+
+/// All parts, laid out as one array would be whose order and byte order are those of the first part that has any.
+#[derive(Debug)]
+pub(super) struct Parts {
+    folder: PathBuf,
+    info: Info,
+    header: Header,
+    options: ReadOptions,
+    /// Where each part ends along the axis.
+    ends: Vec<u64>,
+    /// How many bytes an index along the axis takes, and all of them.
+    step: u64,
+    row: u64,
+    /// Those that were used last, the newest at the end.
+    recent: Mutex<VecDeque<(usize, Arc<Part>)>>,
+    is_checked: Vec<AtomicBool>,
+}
+
+/// A part whose bytes are as the whole array needs them.
+#[derive(Debug)]
+enum Part {
+    File(NpyFile),
+    /// It was in another order or byte order.
+    Memory(DynArray),
+}
+
+impl Parts {
+    pub(super) fn new(folder: &Path, info: Info, options: &ReadOptions) -> Result<Self> {
+        let order_tells =
+            (0..info.lengths.len()).find(|part| !Shape::from(info.part_shape(*part)).is_any_order());
+        let first = order_tells.or_else(|| info.lengths.iter().position(|length| *length > 0));
+        let (mut dtype, mut order) = (info.dtype.clone(), Order::C);
+        if let Some(first) = first {
+            let file = open(folder, &info, first, options)?;
+            (dtype, order) = (file.dtype().clone(), file.order());
+        }
+        let header = Header::new(dtype, order, info.shape.clone().into())?;
+        let item = header.dtype().item_size() as u64;
+        let step = header.the_shape().strides(order)[info.axis].saturating_mul(item);
+        let row = step.saturating_mul(info.shape[info.axis] as u64);
+        let ends = info.lengths.iter().scan(0, |end, length| {
+            *end += *length as u64;
+            Some(*end)
+        });
+        let (ends, is_checked) =
+            (ends.collect(), info.lengths.iter().map(|_| AtomicBool::new(false)).collect());
+        let (folder, options) = (folder.to_owned(), options.clone());
+        Ok(Self { folder, info, header, options, ends, step, row, recent: Mutex::default(), is_checked })
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn open(&self, number: usize) -> Result<NpyFile> {
+        open(&self.folder, &self.info, number, &self.options)
+    }
+
+    /// The part that has an index along the axis.
+    fn part_of(&self, index: u64) -> usize {
+        self.ends.partition_point(|end| *end <= index)
+    }
+
+    /// A part, opened now or not long ago.
+    fn part(&self, number: usize) -> Result<Arc<Part>> {
+        /// A process may have 256 files open or more.
+        const OPEN: usize = 64;
+        /// Those in memory may be large.
+        const IN_MEMORY: usize = 4;
+        let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let find =
+            |recent: &VecDeque<(usize, Arc<Part>)>| recent.iter().position(|(known, _)| *known == number);
+        {
+            let mut recent = lock();
+            if let Some(at) = find(&recent) {
+                let found = Arc::clone(&recent[at].1);
+                if at + 1 < recent.len() {
+                    let used = recent.remove(at);
+                    recent.extend(used);
+                }
+                return Ok(found);
+            }
+        }
+        let opened = self.open(number)?;
+        if self.is_laid_out_alike(&opened) {
+            let part = Arc::new(Part::File(opened));
+            let mut recent = lock();
+            if recent.len() >= OPEN {
+                recent.pop_front();
+            }
+            recent.push_back((number, Arc::clone(&part)));
+            return Ok(part);
+        }
+        // Other threads that need this part wait, rather than read it as well.
+        let mut recent = lock();
+        if let Some(at) = find(&recent) {
+            return Ok(Arc::clone(&recent[at].1));
+        }
+        let is_in_memory = |(_, part): &(usize, Arc<Part>)| matches!(**part, Part::Memory(_));
+        if recent.iter().filter(|part| is_in_memory(part)).count() >= IN_MEMORY {
+            let oldest = recent.iter().position(is_in_memory).unwrap_or(0);
+            recent.remove(oldest);
+        }
+        let part = Arc::new(Part::Memory(self.laid_out(&opened)?));
+        recent.push_back((number, Arc::clone(&part)));
+        Ok(part)
+    }
+
+    fn is_laid_out_alike(&self, part: &NpyFile) -> bool {
+        let is_same_order = part.order() == self.header.order() || part.header().the_shape().is_any_order();
+        is_same_order && part.dtype() == self.header.dtype()
+    }
+
+    /// A part of another order or byte order, as the whole array needs it.
+    fn laid_out(&self, part: &NpyFile) -> Result<DynArray> {
+        let read: DynArray = part.read()?;
+        let mut bytes = Vec::new();
+        let target = Header::new(self.header.dtype().clone(), self.header.order(), part.shape().into())?;
+        let turned = read.cast_to(target.dtype(), crate::dtype::Casting::Safe)?;
+        turned.put(&mut Sink::of(&mut bytes), target.order(), &WriteOptions::new())?;
+        DynArray::of_bytes(target, &bytes)
+    }
+}
+
+impl ReadAt for Parts {
+    fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
+        let most = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
+        let most = most.min(into.len());
+        let mut filled = 0;
+        while filled < most {
+            let at = from + filled as u64;
+            let (row, within) = (at / self.row, at % self.row);
+            let number = self.part_of(within / self.step);
+            let start = if number == 0 { 0 } else { self.ends[number - 1] * self.step };
+            let own_row = self.info.lengths[number] as u64 * self.step;
+            let run = usize::try_from(self.ends[number] * self.step - within).unwrap_or(usize::MAX);
+            let wanted = run.min(most - filled);
+            let place = row * own_row + (within - start);
+            let rest = &mut into[filled..filled + wanted];
+            let came = match &*self.part(number)? {
+                Part::File(file) => {
+                    file.anywhere().fill_at(rest, place).map_err(|error| file.at_path(error))?
+                }
+                Part::Memory(array) => Anywhere::Bytes(array.bytes()).fill_at(rest, place)?,
+            };
+            filled += came;
+            if came < wanted {
+                break; // the part has become shorter since it was opened
+            }
+        }
+        Ok(filled)
+    }
+
+    fn len(&self) -> u64 {
+        self.header.payload_len().unwrap_or_default()
+    }
+
+    fn check(&self, bytes: Range<u64>) -> Result<()> {
+        if bytes.is_empty() || self.row == 0 {
+            return Ok(());
+        }
+        // Parts along the slowest axis follow one another; of other axes, each row has some of all parts.
+        let is_slowest = self.row >= self.len();
+        let numbers = match is_slowest {
+            true => self.part_of(bytes.start / self.step)..self.part_of((bytes.end - 1) / self.step) + 1,
+            false => 0..self.ends.len(),
+        };
+        for number in numbers.start..numbers.end.min(self.ends.len()) {
+            if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
+                self.open(number).inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of the parts in a folder, as their names tell them.
+pub(super) fn numbers(folder: &Path) -> Result<Vec<usize>> {
+    let mut numbers = Vec::new();
+    let mut list = || -> Result<()> {
+        let entries = loop {
+            match std::fs::read_dir(folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                listed => break listed?,
+            }
+        };
+        for entry in entries {
+            let file_name = entry?.file_name();
+            let number = file_name.to_str().and_then(|name| name.strip_suffix(".npy")?.parse().ok());
+            // `007.npy` and `+7.npy` are not names of parts.
+            numbers.extend(number.filter(|number| *file_name == *name(*number)));
+        }
+        Ok(())
+    };
+    list().map_err(|error: Error| error.at_path(folder))?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}

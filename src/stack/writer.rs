@@ -1,0 +1,289 @@
+//! [`NpyStackWriter`]: parts that are added to a stack.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::info::{Info, is_alike};
+use super::{info_bytes, info_of_parts, info_path, parts, read_info};
+use crate::array::{WriteNpyExt, store_npy};
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::{Error, ErrorKind, Help, Result};
+use crate::header::{Header, Order};
+use crate::io::change::{self, Locked, Purpose};
+use crate::io::{self, Npy};
+use crate::npy_format as npy;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::transfer::{Source, os};
+
+/// Adds parts to a stack, a new one or an existing one.
+///
+/// Parts count when [`commit`](Self::commit) or [`finish`](Self::finish) has been called. Until then readers see the stack as it was,
+/// and a writer that is dropped or killed leaves files that nobody counts; the next writer replaces them.
+///
+/// While a writer has uncommitted parts, another one gets [`Locked`](ErrorKind::Locked). Between a commit and the next part, another
+/// writer may take over; the first one's next part is then [`ArrayChanged`](ErrorKind::ArrayChanged), and nothing of either is lost.
+///
+/// ```
+/// use ndarray::{Array1, arr1};
+/// use ndarray_io::stack::{NpyStack, NpyStackWriter};
+///
+/// # let temporary = tempfile::tempdir()?;
+/// # let folder = temporary.path().join("log");
+/// NpyStackWriter::create(&folder, &"<i4".parse()?, &[], 0)?.finish()?;
+///
+/// let mut writer = NpyStackWriter::append(&folder)?;
+/// writer.push(&arr1(&[1, 2, 3]))?;
+/// writer.commit()?; // readers see it from now on
+/// writer.push(&arr1(&[4]))?;
+/// writer.finish()?;
+/// assert_eq!(NpyStack::open(&folder)?.read::<Array1<i32>>()?, arr1(&[1, 2, 3, 4]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyStackWriter {
+    folder: PathBuf,
+    info: Info,
+    /// How many parts `info` counts on the disk, and its bytes there.
+    committed: usize,
+    on_disk: Vec<u8>,
+    locked: Option<Locked>,
+    /// The folder was not there before.
+    has_made_folder: bool,
+    options: WriteOptions,
+}
+
+impl NpyStackWriter {
+    /// Makes a new stack: a folder, which is created if necessary, of parts of this dtype. `others` are the lengths of the axes besides
+    /// `axis`, along which the parts are concatenated.
+    ///
+    /// # Errors
+    ///
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder has an `info` or parts already; [`BadOption`](ErrorKind::BadOption)
+    /// of Python objects, or if there is no such axis; [`Io`](ErrorKind::Io) if the system fails.
+    pub fn create<P: AsRef<Path>>(folder: P, dtype: &DType, others: &[usize], axis: usize) -> Result<Self> {
+        Self::create_with(folder, dtype, others, axis, &WriteOptions::new())
+    }
+
+    /// Makes a new stack, with options for the parts and `info`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStackWriter::create`].
+    pub fn create_with<P: AsRef<Path>>(
+        folder: P,
+        dtype: &DType,
+        others: &[usize],
+        axis: usize,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let folder = folder.as_ref();
+        if dtype.has_object() || axis > others.len() {
+            let reason = match dtype.has_object() {
+                true => "the parts of a stack cannot have Python objects".into(),
+                false => format!("parts of {} axes have no axis {axis}", others.len() + 1),
+            };
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(folder));
+        }
+        let mut shape = others.to_vec();
+        shape.insert(axis, 0);
+        let info =
+            Info::new(dtype.clone(), shape, axis, Vec::new()).map_err(|error| error.at_path(folder))?;
+        let has_made_folder = match fs::create_dir(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
+            made => made.map(|()| true).map_err(|error| Error::from(error).at_path(folder))?,
+        };
+        if let Some(number) = parts::numbers(folder)?.first() {
+            return Err(Error::from(ErrorKind::AlreadyExists).at_path(&folder.join(parts::name(*number))));
+        }
+        write_new_info(folder, &info, options)?;
+        let on_disk = info.to_bytes()?;
+        let (folder, options) = (folder.to_owned(), options.clone());
+        let mut writer = Self { folder, info, committed: 0, on_disk, locked: None, has_made_folder, options };
+        writer.lock()?;
+        Ok(writer)
+    }
+
+    /// Opens an existing stack and continues after its last part. A stack without `info` gets one first, along axis 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Locked`](ErrorKind::Locked) while another writer has the stack; otherwise as for [`NpyStack::open`](super::NpyStack::open).
+    pub fn append<P: AsRef<Path>>(folder: P) -> Result<Self> {
+        Self::append_with(folder, &WriteOptions::new())
+    }
+
+    /// Opens an existing stack, with options for the new parts and `info`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStackWriter::append`].
+    pub fn append_with<P: AsRef<Path>>(folder: P, options: &WriteOptions) -> Result<Self> {
+        let (folder, read) = (folder.as_ref(), ReadOptions::new());
+        if read_info(folder, &read)?.is_none() {
+            match write_new_info(folder, &info_of_parts(folder, 0, &read)?, options) {
+                // Another process has just written it.
+                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
+                written => written?,
+            }
+        }
+        let path = info_path(folder);
+        let open = || {
+            let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
+            let on_disk = info_bytes(&locked, &read)?;
+            let info = Info::parse(&on_disk, &read)?;
+            let committed = info.lengths.len();
+            let (folder, options) = (folder.to_owned(), options.clone());
+            let (locked, has_made_folder) = (Some(locked), false);
+            Ok(Self { folder, info, committed, on_disk, locked, has_made_folder, options })
+        };
+        open().map_err(|error: Error| error.at_path(&path))
+    }
+
+    /// The lengths of the parts so far, uncommitted ones included.
+    pub fn lengths(&self) -> &[usize] {
+        &self.info.lengths
+    }
+
+    /// Writes an array as the next part. It keeps its order in memory, as `numpy.save` does; its dtype has to be that of the stack, in
+    /// whose byte order it is written.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the array does not fit the stack;
+    /// [`TextTooLong`](ErrorKind::TextTooLong) if a text does not; [`Locked`](ErrorKind::Locked) or
+    /// [`ArrayChanged`](ErrorKind::ArrayChanged) if another writer has taken over since the last commit; [`Io`](ErrorKind::Io) if the
+    /// system fails.
+    pub fn push<T: WriteNpyExt + ?Sized>(&mut self, array: &T) -> Result<()> {
+        let options = self.options_for_parts();
+        let info = self.info.clone();
+        self.push_with(|path| {
+            let mut length = 0;
+            change::replace(path, &options, |file| {
+                store_npy(array, file, &options)?;
+                length = fitting_length(file, &info)?;
+                Ok(())
+            })
+            .map_err(|error| error.at_path(path))?;
+            Ok(length)
+        })
+    }
+
+    /// Writes the next part by a function that gets its path and returns its length.
+    pub(super) fn push_with(&mut self, write: impl FnOnce(&Path) -> Result<usize>) -> Result<()> {
+        self.lock()?;
+        let length = write(&self.folder.join(parts::name(self.info.lengths.len())))?;
+        let mut lengths = self.info.lengths.clone();
+        lengths.push(length);
+        let Info { dtype, shape, axis, .. } = self.info.clone();
+        self.info = Info::new(dtype, shape, axis, lengths).map_err(|error| error.at_path(&self.folder))?;
+        Ok(())
+    }
+
+    /// The options of a part that has the stack's byte order and width of text.
+    fn options_for_parts(&self) -> WriteOptions {
+        let Some(scalar) = self.info.dtype.as_scalar() else { return self.options.clone() };
+        let options = self.options.clone().byte_order(scalar.byte_order().unwrap_or(ByteOrder::NATIVE));
+        match scalar.kind() {
+            Kind::Text => options.text_width(scalar.size() / 4),
+            Kind::Bytes => options.text_width(scalar.size()),
+            _ => options,
+        }
+    }
+
+    /// Makes all parts so far count: readers see them from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be replaced.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.committed == self.info.lengths.len() {
+            return Ok(());
+        }
+        self.lock()?;
+        let Some(locked) = self.locked.take() else { unreachable!("it has just been locked") };
+        let (path, bytes) = (info_path(&self.folder), self.info.to_bytes()?);
+        change::replace_locked(&path, locked, &self.options, |_, mut file| Ok(file.write_all(&bytes)?))
+            .map_err(|error| error.at_path(&path))?;
+        (self.committed, self.on_disk) = (self.info.lengths.len(), bytes);
+        Ok(())
+    }
+
+    /// Commits all parts. A stack without a part gets one of length 0, since Dask does not open stacks without parts.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStackWriter::commit`].
+    pub fn finish(mut self) -> Result<()> {
+        if self.info.lengths.is_empty() {
+            let header = Header::new(self.info.dtype.clone(), Order::C, self.info.shape.as_slice().into())?;
+            let (head, options) = (npy::format(&header, None)?, self.options.clone());
+            self.push_with(|path| {
+                change::replace(path, &options, |mut file| Ok(file.write_all(&head)?))
+                    .map_err(|error| error.at_path(path))?;
+                Ok(0)
+            })?;
+        }
+        self.commit()
+    }
+
+    /// Removes a new stack of which nothing has been committed.
+    pub(super) fn discard(mut self) {
+        if self.committed > 0 || self.lock().is_err() {
+            return;
+        }
+        // What cannot be removed stays, and counts for nobody. `info` is last, since it says so.
+        for number in 0..self.info.lengths.len() {
+            let _ = fs::remove_file(self.folder.join(parts::name(number)));
+        }
+        let _ = fs::remove_file(info_path(&self.folder));
+        if self.has_made_folder {
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+
+    /// Locks `info`, if it is not locked since before, and checks that it is what this writer has read or written last.
+    fn lock(&mut self) -> Result<()> {
+        if self.locked.is_some() {
+            return Ok(());
+        }
+        let path = info_path(&self.folder);
+        let lock = || {
+            let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
+            if info_bytes(&locked, &ReadOptions::new())? != self.on_disk {
+                let reason = "another writer has added parts since this one's last commit".into();
+                return Err(ErrorKind::ArrayChanged { reason }.into());
+            }
+            Ok(locked)
+        };
+        self.locked = Some(lock().map_err(|error: Error| error.at_path(&path))?);
+        Ok(())
+    }
+}
+
+fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<()> {
+    let path = info_path(folder);
+    let bytes = info.to_bytes()?;
+    change::create_new(&path, options, |mut file| Ok(file.write_all(&bytes)?))
+        .map_err(|error| error.at_path(&path))
+}
+
+/// The length along the axis of a part that has just been written, if it fits the others.
+fn fitting_length(file: &File, info: &Info) -> Result<usize> {
+    let len = os::len_of_regular(file).unwrap_or(0);
+    let limits = ReadOptions::new();
+    let (found, _) = io::read_header::<Npy>(&mut Source::part_of_file(file, 0..len), limits.get_limits())?;
+    let header = found.header;
+    let length = header.shape().get(info.axis).copied().unwrap_or(0);
+    let mut wanted = info.shape.clone();
+    wanted[info.axis] = length;
+    if header.shape() != wanted {
+        let (found, wanted) = (header.the_shape().clone(), wanted.into());
+        return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
+    }
+    if !is_alike(header.dtype(), &info.dtype) {
+        let (found, wanted) = (header.dtype().clone(), info.dtype.clone());
+        return Err(Error::from(ErrorKind::DTypeMismatch { found, wanted }).with_help(Help::FileDType));
+    }
+    Ok(length)
+}

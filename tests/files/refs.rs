@@ -1,0 +1,187 @@
+//! References. That Zarr's readers find the arrays by them is checked by `.ci/check_scaling.py`; here is what they are, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use ndarray::{Array1, Array2, arr0, arr1};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+use ndarray_io::{NpzWriter, Result, write_npy, write_npz};
+use serde_json::{Value, json};
+
+use crate::support::temp;
+
+fn all(references: &References) -> Value {
+    let document: Value = serde_json::from_str(&references.to_string()).unwrap();
+    assert_eq!(document["version"], 1);
+    document["refs"].clone()
+}
+
+/// Metadata are JSON in JSON.
+fn inner(refs: &Value, key: &str) -> Value {
+    serde_json::from_str(refs[key].as_str().unwrap_or_else(|| panic!("no {key} in {refs}"))).unwrap()
+}
+
+fn of(path: &Path, options: &RefOptions) -> Result<References> {
+    let mut references = References::new(ZarrFormat::V2);
+    references.add(path, options)?;
+    Ok(references)
+}
+
+#[test]
+fn a_file_as_the_formats_say() {
+    let folder = temp::folder().unwrap();
+    let path = folder.path().join("x.npy");
+    write_npy(&path, &Array2::<u16>::zeros((6, 5))).unwrap(); // a header of 128 bytes
+    let options = RefOptions::new().chunk(2).location("s3://bucket/x.npy");
+    let refs = all(&of(&path, &options).unwrap());
+    assert_eq!(inner(&refs, ".zgroup"), json!({"zarr_format": 2}));
+    let order = if cfg!(target_endian = "little") { '<' } else { '>' };
+    let array = json!({
+        "zarr_format": 2, "shape": [6, 5], "chunks": [2, 5], "dtype": format!("{order}u2"), "order": "C",
+        "compressor": null, "filters": null, "fill_value": null,
+    });
+    assert_eq!(inner(&refs, "x/.zarray"), array);
+    assert_eq!(inner(&refs, "x/.zattrs"), json!({"_ARRAY_DIMENSIONS": ["x_dim_0", "x_dim_1"]}));
+    for (key, start) in [("x/0.0", 128), ("x/1.0", 148), ("x/2.0", 168)] {
+        assert_eq!(refs[key], json!(["s3://bucket/x.npy", start, 20]));
+    }
+    assert_eq!(refs.as_object().unwrap().len(), 6);
+
+    let mut references = References::new(ZarrFormat::V3);
+    references.add(&path, &options.chunk(4).dims(["t", "x"])).unwrap();
+    let refs = all(&references);
+    let meta = inner(&refs, "x/zarr.json");
+    assert_eq!((&meta["data_type"], &meta["dimension_names"]), (&json!("uint16"), &json!(["t", "x"])));
+    assert_eq!(meta["chunk_grid"]["configuration"]["chunk_shape"], json!([3, 5]));
+    assert_eq!(refs["x/c/1/0"], json!(["s3://bucket/x.npy", 158, 30]));
+    assert_eq!(
+        references.notes(),
+        ["x: chunks of 3 along axis 0 of length 6, which 4 (asked for) does not divide"]
+    );
+    assert_eq!((references.len(), references.is_empty()), (1, false));
+}
+
+#[test]
+fn the_last_chunk_is_padded() {
+    let folder = temp::folder().unwrap();
+    let path = folder.path().join("x.npy");
+    write_npy(&path, &arr1(&[1u8, 2, 3, 4, 5, 6, 7])).unwrap();
+    let refs = all(&of(&path, &RefOptions::new().chunk(3)).unwrap());
+    assert_eq!(inner(&refs, "x/.zarray")["chunks"], json!([3]));
+    assert_eq!(refs["x/1"], json!([path.to_str().unwrap(), 131, 3]));
+    assert_eq!(refs["x/2"], json!("base64:BwAA")); // base64.b64encode(b"\7\0\0")
+    let refs = all(&of(&path, &RefOptions::new().chunk(3).inline_limit(0)).unwrap());
+    assert_eq!(inner(&refs, "x/.zarray")["chunks"], json!([1]));
+    let scalar = folder.path().join("scalar.npy");
+    write_npy(&scalar, &arr0(5u8)).unwrap();
+    let refs = all(&of(&scalar, &RefOptions::new().chunk(3)).unwrap());
+    assert_eq!(refs["scalar/0"], json!([scalar.to_str().unwrap(), 128, 1]));
+    assert_eq!(inner(&refs, "scalar/.zarray")["chunks"], json!([]));
+}
+
+#[test]
+fn members_are_named_and_compressed_ones_refused() {
+    let folder = temp::folder().unwrap();
+    let path = folder.path().join("a.npz");
+    write_npz(&path, &[("one", &arr1(&[1u8])), ("group/two", &arr1(&[2u8]))]).unwrap();
+    let refs = all(&of(&path, &RefOptions::new()).unwrap());
+    let place = |key: &str| refs[key][1].as_u64().unwrap() as usize;
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!((bytes[place("one/0")], bytes[place("group/two/0")]), (1, 2));
+    assert_eq!(inner(&refs, "group/.zgroup"), json!({"zarr_format": 2}));
+    let refs = all(&of(&path, &RefOptions::new().member("group/two").name("two")).unwrap());
+    assert!(refs.get("two/0").is_some() && refs.get("one/0").is_none());
+
+    let options = NpzOptions::new().compression(Compression::deflated());
+    let mut archive = NpzWriter::new_with_options(fs::File::create(&path).unwrap(), &options);
+    archive.add_array("z", &Array1::<u8>::zeros(1000)).unwrap();
+    archive.finish().unwrap();
+    let error = of(&path, &RefOptions::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotStored { .. }), "{error}");
+    assert!(error.to_string().contains("'z'"), "{error}");
+}
+
+#[test]
+fn what_zarr_cannot_have_is_refused() {
+    let folder = temp::folder().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let dtype = |name: &str, format| {
+        let mut references = References::new(format);
+        references.add(data.join(name), &RefOptions::new()).map(|()| references)
+    };
+    for name in ["longdouble-l.npy", "dtype-titled.npy"] {
+        let error = dtype(name, ZarrFormat::V2).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{name}: {error}");
+    }
+    assert!(dtype("objects/grid.npy", ZarrFormat::V2).unwrap_err().is_mismatch());
+    let records = folder.path().join("records.npy");
+    fs::copy(data.join("stacks/records.npy"), &records).unwrap();
+    let mut references = References::new(ZarrFormat::V2);
+    references.add(&records, &RefOptions::new()).unwrap();
+    assert_eq!(inner(&all(&references), "records/.zarray")["dtype"], json!([["a", "<i4"], ["b", ">f8"]]));
+    let error = References::new(ZarrFormat::V3).add(&records, &RefOptions::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
+
+    // Names: twice, within one another, and such as Zarr has for itself.
+    let path = folder.path().join("x.npy");
+    write_npy(&path, &arr1(&[1u8, 2])).unwrap();
+    let mut references = of(&path, &RefOptions::new()).unwrap();
+    let before = references.to_string();
+    for name in ["x", "x/y", "", "a//b", "/a", "../a", ".zgroup", "a/.zarray", "zarr.json", "__a"] {
+        let error = references.add(&path, &RefOptions::new().name(name)).unwrap_err();
+        assert!(error.is_usage() && error.path() == Some(&path), "{name:?}: {error}");
+    }
+    references.add(&path, &RefOptions::new().name("a/b")).unwrap();
+    assert!(references.add(&path, &RefOptions::new().name("a")).unwrap_err().is_usage());
+    // What cannot be added leaves nothing.
+    let mut references = of(&path, &RefOptions::new()).unwrap();
+    for options in
+        [RefOptions::new().chunk(0), RefOptions::new().dims(["a", "b"]), RefOptions::new().dims::<&str>([])]
+    {
+        assert!(references.add(&path, &options.name("other")).unwrap_err().is_usage());
+    }
+    assert!(references.add(folder.path().join("nothing.npy"), &RefOptions::new()).unwrap_err().is_io());
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(129).unwrap();
+    assert!(references.add(&path, &RefOptions::new().name("cut")).unwrap_err().is_format());
+    assert_eq!(references.to_string(), before);
+    // More chunks than a reader can hold.
+    let many = folder.path().join("many.npy");
+    let file = fs::File::create(&many).unwrap();
+    ndarray_io::write_zeroed_npy::<u8, _>(&file, 20_000_000).unwrap();
+    assert!(of(&many, &RefOptions::new().chunk(1)).unwrap_err().is_usage());
+}
+
+#[test]
+fn files_that_do_not_fit_together_are_named() {
+    let folder = temp::folder().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    write_npy(path("a.npy"), &Array2::<u8>::zeros((4, 3))).unwrap();
+    write_npy(path("b.npy"), &Array2::<u8>::zeros((2, 3))).unwrap();
+    write_npy(path("wide.npy"), &Array2::<u8>::zeros((4, 5))).unwrap();
+    write_npy(path("other.npy"), &Array2::<u16>::zeros((4, 3))).unwrap();
+    let join = |names: &[&str], axis| {
+        let paths: Vec<_> = names.iter().map(|name| path(name)).collect();
+        let mut references = References::new(ZarrFormat::V2);
+        references.concatenate(&paths, axis, &RefOptions::new()).map(|()| all(&references))
+    };
+    let refs = join(&["a.npy", "a.npy", "b.npy"], 0).unwrap();
+    assert_eq!(inner(&refs, "a/.zarray")["shape"], json!([10, 3]));
+    let error = join(&["a.npy", "b.npy", "a.npy"], 0).unwrap_err();
+    assert!(
+        error.to_string().contains("a.npy' has 4") && error.to_string().contains("b.npy' has 2"),
+        "{error}"
+    );
+    let error = join(&["b.npy", "a.npy"], 0).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+    let error = join(&["a.npy", "wide.npy"], 0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(error.path().unwrap().ends_with("wide.npy"));
+    let error = join(&["a.npy", "wide.npy"], 1).unwrap_err(); // whose rows are apart in the file
+    assert!(error.is_usage(), "{error}");
+    let error = join(&["a.npy", "other.npy"], 0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert!(join(&["a.npy"], 2).unwrap_err().is_usage());
+    assert!(join(&[], 0).unwrap_err().is_usage());
+}

@@ -1,0 +1,382 @@
+//! Stacks of NPY files: those that Dask has written (`testdata/stacks`), and those that grow. `.ci/check_scaling.py` lets Dask read ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array2, ArrayD, Axis, Ix2, ShapeBuilder, SliceInfoElem, arr1, arr2, s};
+use ndarray_io::convert::Conversion;
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::object::{Object, Pickle};
+use ndarray_io::stack::{NpyStack, NpyStackWriter, convert_npy_to_stack, convert_stack_to_npy};
+use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy, write_npy_with};
+
+use crate::support::random::Random;
+use crate::support::temp;
+
+/// Dask's stacks by their names, and the shape and the lengths of the parts that the script gives each.
+const DASKS: &[(&str, usize, &[usize])] = &[
+    ("axis0", 0, &[3, 3, 3, 1]),
+    ("axis1", 1, &[3, 3, 1]),
+    ("negative_axis", 1, &[6]), // which Dask rechunks to one
+    ("big", 0, &[2, 2, 1]),
+    ("text", 0, &[1, 3]),
+    ("records", 0, &[1, 1]),
+    ("dates", 0, &[2, 2, 1]),
+    ("zero", 0, &[2, 0, 4]),
+    ("empty", 0, &[0]),
+    ("long", 1, &[4, 4, 3]),
+];
+
+fn dasks(name: &str) -> (PathBuf, DynArray) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stacks");
+    (folder.join(name), read_npy(folder.join(format!("{name}.npy"))).unwrap())
+}
+
+/// A copy, to be changed.
+fn copied(name: &str) -> (tempfile::TempDir, DynArray) {
+    let (from, whole) = dasks(name);
+    let folder = temp::folder().unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    (folder, whole)
+}
+
+fn equal(one: &DynArray, other: &DynArray) -> bool {
+    (one.shape(), one.dtype(), one.bytes()) == (other.shape(), other.dtype(), other.bytes())
+}
+
+/// A random slice of an array.
+fn some_slice(random: &mut Random, shape: &[usize]) -> Vec<SliceInfoElem> {
+    let part = |length: &usize| {
+        let start = random.below(*length + 1) as isize;
+        let end = start + random.below((*length as isize - start) as usize + 1) as isize;
+        match random.below(4) {
+            0 if *length > 0 => SliceInfoElem::Index(random.below(*length) as isize),
+            1 => SliceInfoElem::Slice { start, end: Some(end), step: -1 - random.below(3) as isize },
+            _ => SliceInfoElem::Slice { start, end: Some(end), step: 1 + random.below(3) as isize },
+        }
+    };
+    shape.iter().map(part).collect()
+}
+
+#[test]
+fn dasks_stacks_are_read() {
+    let mut random = Random::new(1);
+    for (name, axis, lengths) in DASKS {
+        let (folder, whole) = dasks(name);
+        let stack = NpyStack::open(&folder).unwrap();
+        assert_eq!(
+            (stack.shape(), stack.axis(), stack.lengths()),
+            (whole.shape(), *axis, *lengths),
+            "{name}"
+        );
+        assert!(equal(&stack.read().unwrap(), &whole), "{name}");
+        for _ in 0..100 {
+            let slice = some_slice(&mut random, whole.shape());
+            let (found, wanted) =
+                (stack.as_file().slice_any(&slice[..]).unwrap(), whole.slice(&slice[..]).unwrap());
+            assert!(equal(&found, &wanted), "{name} {slice:?}");
+        }
+    }
+}
+
+/// The parts are put into every order and byte order, alone and mixed.
+#[test]
+fn parts_of_any_order_are_read() {
+    let mut random = Random::new(2);
+    for (name, axis, lengths) in DASKS {
+        if lengths.len() < 2 {
+            continue;
+        }
+        for mixture in 0..16 {
+            let (folder, whole) = copied(name);
+            for number in 0..lengths.len() {
+                let path = folder.path().join(format!("{number}.npy"));
+                let part: DynArray = read_npy(&path).unwrap();
+                let bits = if mixture < 4 { mixture } else { random.below(4) };
+                let order = if bits & 1 == 0 {
+                    ndarray_io::header::Order::C
+                } else {
+                    ndarray_io::header::Order::Fortran
+                };
+                let bytes = if bits & 2 == 0 { ByteOrder::Little } else { ByteOrder::Big };
+                write_npy_with(&path, &part, &WriteOptions::new().order(order).byte_order(bytes)).unwrap();
+            }
+            let stack = NpyStack::open(folder.path()).unwrap();
+            let dtype = stack.dtype().clone();
+            let wanted = whole.cast_to(&dtype, ndarray_io::Casting::Safe).unwrap();
+            let all = |rank: usize| vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; rank];
+            let in_c = |array: DynArray| array.slice(&all(whole.ndim())[..]).unwrap();
+            assert!(equal(&in_c(stack.read().unwrap()), &wanted), "{name} {mixture} along {axis}");
+            for _ in 0..30 {
+                let slice = some_slice(&mut random, whole.shape());
+                let found = stack.as_file().slice_any(&slice[..]).unwrap();
+                let found = found.slice(&all(found.ndim())[..]).unwrap();
+                assert!(equal(&found, &wanted.slice(&slice[..]).unwrap()), "{name} {mixture} {slice:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn chunks_need_not_be_those_of_the_files() {
+    let (folder, whole) = dasks("axis1");
+    let whole = whole.into_array::<f64, Ix2>().unwrap();
+    let stack = NpyStack::open(folder).unwrap();
+    for axis in 0..2 {
+        for length in 1..9 {
+            let chunks = stack.chunks::<f64, Ix2>(axis, length).unwrap().map(Result::unwrap);
+            assert!(chunks.eq(whole.axis_chunks_iter(Axis(axis), length).map(|chunk| chunk.to_owned())));
+        }
+    }
+    assert_eq!(stack.part(2).unwrap().read::<Array2<f64>>().unwrap(), whole.slice(s![.., 6..]));
+    assert!(stack.part(3).unwrap_err().is_usage());
+}
+
+/// `info` is read as data, and written with the one name that Dask's has.
+#[test]
+fn info_names_nothing_but_numpys_dtype() {
+    for (name, axis, _) in DASKS {
+        let (folder, whole) = dasks(name);
+        let new = temp::folder().unwrap();
+        let (path, made) = (new.path().join("whole.npy"), new.path().join("made"));
+        write_npy(&path, &whole).unwrap();
+        convert_npy_to_stack(&path, &made, *axis, 2, Conversion::new()).unwrap();
+        for folder in [&folder, &made] {
+            let pickle = Pickle::read(fs::File::open(folder.join("info")).unwrap()).unwrap();
+            let names: Vec<String> = pickle.globals().map(|global| global.to_string()).collect();
+            assert_eq!(names, ["numpy.dtype"], "{name}");
+            let info = pickle.object();
+            assert_eq!(info.get("dtype").unwrap().as_dtype().unwrap(), *whole.dtype());
+        }
+        assert!(equal(&NpyStack::open(&made).unwrap().read().unwrap(), &whole), "{name}");
+        let back = new.path().join("back.npy");
+        convert_stack_to_npy(&folder, &back, Conversion::new()).unwrap();
+        assert_eq!(fs::read(back).unwrap(), fs::read(folder.with_extension("npy")).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn without_info_the_parts_say_what_they_are() {
+    let (folder, whole) = copied("axis1");
+    let info = folder.path().join("info");
+    assert!(NpyStack::open_along(folder.path(), 0, &ReadOptions::new()).unwrap_err().is_usage());
+    fs::remove_file(&info).unwrap();
+    let error = NpyStack::open(folder.path()).unwrap_err(); // along axis 0 they do not fit
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    let stack = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap();
+    assert!(equal(&stack.read().unwrap(), &whole));
+
+    fs::remove_file(folder.path().join("1.npy")).unwrap();
+    let error = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap_err();
+    assert!(error.to_string().contains("1.npy is missing, and 2.npy exists"), "{error}");
+    let nothing = temp::folder().unwrap();
+    assert!(NpyStack::open(nothing.path()).unwrap_err().is_io());
+    assert!(NpyStack::open(nothing.path().join("nowhere")).unwrap_err().is_io());
+}
+
+/// Writes an `info` of any content.
+fn write_info(folder: &Path, chunks: Object, dtype: Object, axis: i64) {
+    let info = Object::dict([("chunks", chunks), ("dtype", dtype), ("axis", axis.into())]).unwrap();
+    fs::write(folder.join("info"), Pickle::write(&info, &WriteOptions::new()).unwrap()).unwrap();
+}
+
+fn lengths(of: &[&[u64]]) -> Object {
+    Object::tuple(of.iter().map(|axis| Object::tuple(axis.iter().copied())))
+}
+
+#[test]
+fn an_info_that_lies_is_an_error() {
+    let double = || Object::dtype(&"<f8".parse().unwrap()).unwrap();
+    let (folder, _) = copied("zero"); // (6, 2) in parts of 2, 0 and 4
+    let folder = folder.path();
+    let open = || NpyStack::open(folder);
+    // More parts and longer ones than there are, of sizes that no machine has: nothing is allocated for them.
+    for all in [vec![2, 0, 4, 1 << 40], vec![2, 0, 4, 1, 1 << 57]] {
+        write_info(folder, lengths(&[&all, &[2]]), double(), 0);
+        let stack = open().unwrap();
+        assert_eq!(stack.slice::<f64, _>(s![1..3, 1]).unwrap(), arr1(&[-2.5, 0.5]));
+        let error = stack.read::<ArrayD<f64>>().unwrap_err();
+        assert!(error.is_io() && error.path().unwrap().ends_with("3.npy"), "{error}");
+    }
+    write_info(folder, lengths(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
+    assert!(matches!(open().unwrap_err().kind(), ErrorKind::Overflow { .. }));
+    // Other lengths than the parts have.
+    write_info(folder, lengths(&[&[2, 0, 5], &[2]]), double(), 0);
+    let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(error.path().unwrap().ends_with("2.npy"));
+    write_info(folder, lengths(&[&[2, 0, 4], &[3]]), double(), 0);
+    assert!(matches!(open().unwrap_err().kind(), ErrorKind::ShapeMismatch { .. }));
+    // Another dtype; the same in the other byte order is fine.
+    write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"<f4".parse().unwrap()).unwrap(), 0);
+    assert!(matches!(open().unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&">f8".parse().unwrap()).unwrap(), 0);
+    assert_eq!(open().unwrap().read::<Array2<f64>>().unwrap()[[5, 1]], 9.5);
+    // What is no stack.
+    let bad = [
+        (lengths(&[&[2, 0, 4], &[1, 1]]), double(), 0),
+        (lengths(&[&[2, 0, 4], &[2]]), double(), 2),
+        (lengths(&[&[2, 0, 4], &[2]]), double(), -3),
+        (lengths(&[]), double(), 0),
+        (Object::tuple([1u64]), double(), 0),
+        (Object::tuple([Object::tuple([f64::NAN])]), double(), 0),
+        (Object::tuple([Object::tuple([-1i64])]), double(), 0),
+        (lengths(&[&[2, 0, 4], &[2]]), Object::from("f8"), 0),
+        (lengths(&[&[2, 0, 4], &[2]]), Object::call("posix", "system", ["true"]), 0),
+    ];
+    for (chunks, dtype, axis) in bad {
+        write_info(folder, chunks, dtype, axis);
+        let error = open().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::BadStack { .. }) && error.is_format(), "{error}");
+        assert!(error.path().unwrap().ends_with("info"));
+    }
+    write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"O".parse().unwrap()).unwrap(), 0);
+    assert!(matches!(open().unwrap_err().kind(), ErrorKind::Objects { .. }));
+    for bytes in [&b""[..], b"no pickle", b"\x80\x04N."] {
+        fs::write(folder.join("info"), bytes).unwrap();
+        assert!(open().unwrap_err().is_format());
+    }
+    fs::remove_file(folder.join("info")).unwrap();
+    fs::OpenOptions::new().write(true).open(folder.join("2.npy")).unwrap().set_len(150).unwrap();
+    let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Truncated { .. }) && error.path().unwrap().ends_with("2.npy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn parts_count_when_they_are_committed() {
+    let folder = temp::folder().unwrap();
+    let folder = folder.path().join("new");
+    let row = |number: u32| Array2::from_elem((1, 2), number);
+    let mut writer = NpyStackWriter::create(&folder, &"<u4".parse().unwrap(), &[2], 0).unwrap();
+    let mut reader = NpyStack::open(&folder).unwrap();
+    assert_eq!((reader.shape(), reader.lengths()), (&[0, 2][..], &[][..]));
+    writer.push(&row(1)).unwrap();
+    writer.push(&row(2)).unwrap();
+    assert!(!reader.refresh().unwrap());
+    writer.commit().unwrap();
+    assert!(reader.refresh().unwrap());
+    assert_eq!(reader.read::<Array2<u32>>().unwrap(), arr2(&[[1, 1], [2, 2]]));
+    // What is not committed counts for nobody, and the next writer replaces it.
+    writer.push(&row(7)).unwrap();
+    drop(writer);
+    assert!(folder.join("2.npy").exists() && !reader.refresh().unwrap());
+    let mut writer = NpyStackWriter::append(&folder).unwrap();
+    assert_eq!(writer.lengths(), [1, 1]);
+    writer.push(&row(3)).unwrap();
+    writer.finish().unwrap();
+    assert!(reader.refresh().unwrap());
+    assert_eq!(reader.slice::<u32, _>(s![.., 0]).unwrap(), arr1(&[1, 2, 3]));
+    assert!(!reader.refresh().unwrap());
+    // Another stack in its place is noticed.
+    fs::remove_file(folder.join("info")).unwrap();
+    fs::remove_file(folder.join("0.npy")).unwrap();
+    write_npy(folder.join("0.npy"), &Array2::<u32>::zeros((5, 2))).unwrap();
+    assert!(matches!(reader.refresh().unwrap_err().kind(), ErrorKind::ArrayChanged { .. }));
+    let error = NpyStackWriter::create(&folder, &"<u4".parse().unwrap(), &[2], 0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+}
+
+#[test]
+#[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
+fn two_writers_do_not_overwrite_each_other() {
+    let (folder, whole) = copied("dates");
+    let folder = folder.path();
+    let part = whole.slice(s![..2]).unwrap();
+    let mut one = NpyStackWriter::append(folder).unwrap();
+    assert!(matches!(NpyStackWriter::append(folder).unwrap_err().kind(), ErrorKind::Locked));
+    one.push(&part).unwrap();
+    one.commit().unwrap();
+    let mut other = NpyStackWriter::append(folder).unwrap();
+    assert!(matches!(one.push(&part).unwrap_err().kind(), ErrorKind::Locked));
+    other.push(&part).unwrap();
+    other.finish().unwrap();
+    assert!(matches!(one.push(&part).unwrap_err().kind(), ErrorKind::ArrayChanged { .. }));
+    assert_eq!(NpyStack::open(folder).unwrap().lengths(), [2, 2, 1, 2, 2]);
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    let (folder, _) = copied("axis1");
+    let before = fs::read_dir(folder.path()).unwrap().count();
+    let mut writer = NpyStackWriter::append(folder.path()).unwrap();
+    let error = writer.push(&Array2::<f64>::zeros((9, 2))).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(writer.push(&arr1(&[1.0])).unwrap_err().is_mismatch());
+    let error = writer.push(&Array2::<f32>::zeros((10, 2))).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
+    writer.push(&Array2::<f64>::ones((10, 2).f())).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(
+        NpyStack::open(folder.path()).unwrap().slice::<f64, _>(s![3, 6..]).unwrap().to_vec()[1..],
+        [1.0, 1.0]
+    );
+
+    // The stack's byte order and the width of its text are those of new parts.
+    let (folder, whole) = copied("big");
+    let mut writer = NpyStackWriter::append(folder.path()).unwrap();
+    writer.push(&whole.cast_to(&"<i4".parse().unwrap(), ndarray_io::Casting::Safe).unwrap()).unwrap();
+    writer.push(&Array2::<i32>::zeros((1, 4))).unwrap();
+    writer.finish().unwrap();
+    for number in [3, 4] {
+        let part = NpyFile::open(folder.path().join(format!("{number}.npy"))).unwrap();
+        assert_eq!(part.dtype().to_string(), "'>i4'");
+    }
+    let (folder, _) = copied("text");
+    let mut writer = NpyStackWriter::append(folder.path()).unwrap();
+    writer.push(&arr2(&[["a".to_owned(), "b".to_owned()]])).unwrap();
+    assert!(writer.push(&arr2(&[["long text".to_owned(), "b".to_owned()]])).is_err());
+    writer.finish().unwrap();
+    assert_eq!(NpyStack::open(folder.path()).unwrap().shape(), [5, 2]);
+    let dtype = "<f8".parse().unwrap();
+    assert!(NpyStackWriter::create(folder.path().join("x"), &dtype, &[2], 2).unwrap_err().is_usage());
+    assert!(
+        NpyStackWriter::create(folder.path().join("x"), &"O".parse().unwrap(), &[2], 0)
+            .unwrap_err()
+            .is_usage()
+    );
+}
+
+#[test]
+fn conversions_tell_how_far_they_are_and_leave_nothing_when_cancelled() {
+    let folder = temp::folder().unwrap();
+    let (path, made) = (folder.path().join("a.npy"), folder.path().join("made"));
+    write_npy(&path, &Array2::<u16>::from_elem((10, 4), 258)).unwrap();
+    let mut told = Vec::new();
+    let progress = |done, all| {
+        told.push((done, all));
+        std::ops::ControlFlow::Continue(())
+    };
+    let conversion = Conversion::new().byte_order(ByteOrder::Big).progress(progress);
+    convert_npy_to_stack(&path, &made, 0, 3, conversion).unwrap();
+    assert_eq!(told.last(), Some(&(80, 80)));
+    assert!(told.is_sorted(), "{told:?}");
+    assert_eq!(NpyStack::open(&made).unwrap().dtype().to_string(), "'>u2'");
+
+    let again = convert_npy_to_stack(&path, &made, 0, 3, Conversion::new()).unwrap_err();
+    assert!(matches!(again.kind(), ErrorKind::AlreadyExists), "{again}");
+    let other = folder.path().join("other");
+    let mut calls = 0;
+    let cancel = |_, _| {
+        calls += 1;
+        if calls > 2 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+    };
+    let error = convert_npy_to_stack(&path, &other, 0, 3, Conversion::new().progress(cancel)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Cancelled) && !other.exists(), "{error}");
+
+    // A part is no place for the whole.
+    let error = convert_stack_to_npy(&made, made.join("0.npy"), Conversion::new()).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+    let error = convert_stack_to_npy(&made, made.join("new.npy"), Conversion::new()).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+    for (axis, length) in [(2, 1), (0, 0)] {
+        assert!(convert_npy_to_stack(&path, &other, axis, length, Conversion::new()).unwrap_err().is_usage());
+    }
+}
