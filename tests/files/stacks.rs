@@ -195,15 +195,17 @@ fn an_info_that_lies_is_an_error() {
     let folder = folder.path();
     let open = || NpyStack::open(folder);
     // More parts and longer ones than there are, of sizes that no machine has: nothing is allocated for them.
-    for all in [vec![2, 0, 4, 1 << 40], vec![2, 0, 4, 1, 1 << 57]] {
+    for all in [vec![2, 0, 4, 1 << (usize::BITS - 24)], vec![2, 0, 4, 1, 1 << (usize::BITS - 7)]] {
         write_info(folder, lengths(&[&all, &[2]]), double(), 0);
         let stack = open().unwrap();
         assert_eq!(stack.slice::<f64, _>(s![1..3, 1]).unwrap(), arr1(&[-2.5, 0.5]));
         let error = stack.read::<ArrayD<f64>>().unwrap_err();
         assert!(error.is_io() && error.path().unwrap().ends_with("3.npy"), "{error}");
     }
-    write_info(folder, lengths(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
-    assert!(matches!(open().unwrap_err().kind(), ErrorKind::Overflow { .. }));
+    if cfg!(target_pointer_width = "64") {
+        write_info(folder, lengths(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
+        assert!(matches!(open().unwrap_err().kind(), ErrorKind::Overflow { .. }));
+    }
     // Other lengths than the parts have.
     write_info(folder, lengths(&[&[2, 0, 5], &[2]]), double(), 0);
     let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
