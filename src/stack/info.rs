@@ -1,9 +1,9 @@
 //! The `info` file of a stack: how long its parts are, and what they have in common.
 
 use crate::dtype::{ByteOrder, DType};
+use crate::dynamic::object::{Items, Object, ObjectRef, Pickle};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Order};
-use crate::object::{Items, Object, ObjectRef, Pickle};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// What `info` says.

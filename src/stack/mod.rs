@@ -57,10 +57,10 @@ pub use writer::NpyStackWriter;
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{Chunks, FromPayload, Npy};
+use crate::io::{FromPayload, Npy};
 use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
-use crate::parts::{NpyFile, PartBytes};
+use crate::parts::{Chunks, NpyFile, PartBytes};
 
 /// A stack of NPY files, of which any part is read as of one file.
 ///
