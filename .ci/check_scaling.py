@@ -152,7 +152,7 @@ def references(folder):
     same(opened(refs)["records"][...], records, "records")
     # A length that no chunk divides: said, or in the references.
     done = subprocess.run([NDIO, "refs", paths["prime"], "--chunk", "100", "--inline-limit", "0", "-o", refs], capture_output=True, text=True)
-    assert "chunks of 1 along axis 0 of length 1009" in done.stderr, done.stderr
+    assert "chunks of 1 along axis 0, and not 100" in done.stderr, done.stderr
     same(opened(refs)["prime"][...], named["prime"], "a prime length, in chunks of 1")
     # Several files as one array, along any axis; the last may be shorter.
     for axis in range(3):
@@ -164,6 +164,9 @@ def references(folder):
     np.save(parts[2], named["c"][:3])
     ndio("refs", *parts, "--concat", "0", "--name", "whole", "-o", refs)
     same(opened(refs)["whole"][...], np.concatenate([named["c"], named["c"] + 1, named["c"][:3]]), "a shorter last one")
+    np.save(folder / "none.npy", named["c"][:0])
+    ndio("refs", parts[0], parts[2], folder / "none.npy", "--concat", "0", "--chunk", 4, "--name", "whole", "-o", refs)
+    same(opened(refs)["whole"][...], np.concatenate([named["c"], named["c"][:3]]), "an empty last one")
     np.save(parts[1], named["c"][:3])
     said = ndio("refs", *parts, "--concat", "0", "--name", "whole", "-o", refs, code=2)
     assert "part0.npy" in said and "part1.npy" in said, said

@@ -426,6 +426,22 @@ pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<
     write_file(to, None, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
+/// Makes one NPY file of several that are known to be alike but for order and byte order, which this header has.
+#[cfg(feature = "object")]
+pub(crate) fn concatenate_as<P: AsRef<Path>>(
+    from: &[P],
+    to: &Path,
+    axis: usize,
+    header: &Header,
+    mut conversion: Conversion<'_>,
+) -> Result<()> {
+    conversion.order = conversion.order.or(Some(header.order()));
+    if conversion.dtype.is_none() && conversion.byte_order.is_none() {
+        conversion.dtype = Some((header.dtype().clone(), Casting::Safe));
+    }
+    join_npy(from, to, Along::Axis(axis), conversion)
+}
+
 /// A file whose pieces along an axis become files of their own.
 #[cfg(feature = "object")]
 pub(crate) struct Pieces(Inputs);

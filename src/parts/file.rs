@@ -113,7 +113,7 @@ impl PartBytes {
             Self::Blocks(blocks) => Source::of_blocks(blocks),
             #[cfg(feature = "object")]
             Self::Other(_) => {
-                unreachable!("these bytes have no header, and nobody gets to refresh their file")
+                unreachable!("these bytes have no header: `refresh` refuses them")
             }
         }
     }
@@ -218,7 +218,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// An error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
-        self.check_length(0..self.header().payload_len().unwrap_or_default())
+        let header = self.header();
+        let whole = ByteRuns::of_bytes(
+            0,
+            vec![(header.count(), header.dtype().item_size() as u64)],
+            header.dtype().item_size(),
+        );
+        match whole.len() == header.payload_len().unwrap_or_default() {
+            true => self.check_runs(&whole),
+            false => self.check_length(header.payload_len().unwrap_or_default()), // more than this machine can address
+        }
     }
 
     /// The same file with the lock of who writes parts of it.
@@ -240,12 +249,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// An error if some of these bytes of the array do not exist.
-    fn check_length(&self, bytes: Range<u64>) -> Result<()> {
+    fn check_runs(&self, runs: &ByteRuns) -> Result<()> {
         #[cfg(feature = "object")]
-        if let Some(PartBytes::Other(parts)) = &self.within {
-            return parts.check(bytes).map_err(|error| self.at_path(error));
+        if let Some(PartBytes::Other(bytes)) = &self.within {
+            return bytes.check(runs).map_err(|error| self.at_path(error));
         }
-        let (have, need) = (self.file_len()?, bytes.end);
+        self.check_length(runs.end())
+    }
+
+    fn check_length(&self, need: u64) -> Result<()> {
+        let have = self.file_len()?;
         if have < (self.data_offset as u64).saturating_add(need) {
             let have = have.saturating_sub(self.data_offset as u64);
             return Err(self.at_path(transfer::truncated(self.header(), have)));
@@ -279,6 +292,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn refresh(&mut self) -> Result<bool> {
+        #[cfg(feature = "object")]
+        if let Some(PartBytes::Other(_)) = &self.within {
+            let reason = "a stack is refreshed by itself, and not as a file".into();
+            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        }
         let read = || {
             let mut file = &*self.file;
             if let Some(bytes) = &self.within {
@@ -577,7 +595,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // What the file does not have is not made room for.
-        self.check_length(picked.begin()..picked.end())?;
+        self.check_runs(picked)?;
         let mut source = Source::picked(self.anywhere(), picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))

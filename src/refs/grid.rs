@@ -103,7 +103,7 @@ impl Layout<'_> {
         let cut = cut.unwrap_or(self.axis);
         if self.has_shorter_last() && cut != self.axis {
             return Err(
-                ErrorKind::BadOption { reason: "the last part is shorter than the others".into() }.into()
+                ErrorKind::BadOption { reason: "the last part is shorter than the others, which chunks allow along the slowest axis alone".into() }.into()
             );
         }
         let at = axes.iter().position(|axis| *axis == cut).unwrap_or(0);
@@ -126,7 +126,8 @@ impl Layout<'_> {
             _ if even > 1 && even >= want.div_ceil(2) => even,
             _ => even.max(padded),
         };
-        let wanted = (chunk[cut] != want).then_some(want);
+        let asked = wish.length.map_or(want, |length| length.min(self.shape[cut]));
+        let wanted = (chunk[cut] != asked).then_some(asked);
         // A single index may still be large: the next axes are cut as well, where they come out even.
         if chunk[cut] == 1 && wish.length.is_none() {
             let mut outer = at;

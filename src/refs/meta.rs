@@ -1,6 +1,6 @@
 //! What Zarr says of groups and arrays.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,6 +31,14 @@ pub(super) struct Described<'a> {
     pub(super) dims: &'a [String],
 }
 
+/// An error of elements without bytes: of them a small file may have any number.
+pub(super) fn check_item(dtype: &DType) -> Result<()> {
+    match dtype.item_size() {
+        0 => Err(cannot(dtype, "its elements have no bytes")),
+        _ => Ok(()),
+    }
+}
+
 fn cannot(dtype: &DType, reason: &str) -> Error {
     ErrorKind::NotExpressible { format: "Zarr", dtype: dtype.clone(), reason: reason.into() }.into()
 }
@@ -47,9 +55,6 @@ impl ZarrFormat {
     /// The metadata of an array: the files and what is in them.
     pub(super) fn array(self, array: &Described<'_>) -> Result<Vec<(&'static str, Value)>> {
         let Described { dtype, order, shape, chunk, dims } = *array;
-        if dtype.item_size() == 0 {
-            return Err(cannot(dtype, "its elements have no bytes"));
-        }
         Ok(match self {
             Self::V2 => {
                 let order = if order == Order::Fortran { "F" } else { "C" };
@@ -125,6 +130,9 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
                     return Err(cannot(dtype, "its records have neither records nor subarrays within them"));
                 };
                 check(dtype, scalar)?;
+                if scalar.size() == 0 {
+                    return Err(cannot(dtype, "its elements have no bytes"));
+                }
                 if field.offset() != end {
                     break;
                 }
@@ -142,6 +150,8 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
 
 /// The data type, the value of chunks that do not exist, and the byte order, if there is one.
 fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
+    /// The value of missing chunks, which has as many bytes, is a part of the metadata.
+    const VOID: usize = 1 << 16;
     let DType::Scalar(scalar) = dtype else {
         return Err(cannot(dtype, "format 3 has only numbers, text and times"));
     };
@@ -156,9 +166,15 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
         Kind::Complex => (json!(format!("complex{bits}")), json!([0.0, 0.0])),
         Kind::Bytes => (sized("null_terminated_bytes"), json!("")),
         Kind::Text => (sized("fixed_length_utf32"), json!("")),
+        Kind::Void if bytes > VOID => {
+            return Err(cannot(dtype, "the value of missing chunks would be too long"));
+        }
         Kind::Void => (sized("raw_bytes"), json!(base64(&vec![0; bytes]))),
         Kind::Datetime(step) | Kind::Timedelta(step) => {
             let is_date = matches!(scalar.kind(), Kind::Datetime(_));
+            if is_date && step.unit == TimeUnit::Generic {
+                return Err(cannot(dtype, "format 3 has no dates without a unit"));
+            }
             let name = if is_date { "numpy.datetime64" } else { "numpy.timedelta64" };
             let unit = if step.unit == TimeUnit::Generic { "generic" } else { step.unit.symbol() };
             let configuration = json!({"unit": unit, "scale_factor": step.count});
@@ -182,16 +198,6 @@ pub(super) fn base64(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-/// A value as text, as references have metadata.
-pub(super) fn text(value: Value) -> Value {
-    Value::String(value.to_string())
-}
-
-/// The references as kerchunk's JSON, version 1.
-pub(super) fn document(refs: &Map<String, Value>) -> Value {
-    json!({"version": 1, "refs": refs})
 }
 
 #[cfg(test)]

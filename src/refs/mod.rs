@@ -38,16 +38,19 @@
 mod grid;
 mod meta;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use grid::{Layout, Place, Wish};
 use meta::Described;
 pub use meta::ZarrFormat;
 
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Order};
 use crate::io::ArrayFormat;
@@ -55,6 +58,11 @@ use crate::npz::{Method, NpzFile};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::stack::NpyStack;
 use crate::transfer::Anywhere;
+
+/// About how many bytes a chunk has, if nobody asks for a length.
+const BYTES: u64 = 32 << 20;
+/// The most that is put into the references of an array's end, whatever is asked for: it is in memory several times.
+const INLINE: u64 = 64 << 20;
 
 /// How an array is referred to.
 ///
@@ -113,7 +121,7 @@ impl RefOptions {
         self
     }
 
-    /// How many bytes a last chunk may have that is put into the references, padded. By default 1 MiB.
+    /// How many bytes a last chunk may have that is put into the references, padded. By default 1 MiB, and at most 64 MiB.
     #[must_use]
     pub fn inline_limit(mut self, bytes: u64) -> Self {
         self.inline_limit = bytes;
@@ -131,19 +139,38 @@ impl RefOptions {
 /// A group of arrays that are in files.
 ///
 /// See [the module](self).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct References {
     format: ZarrFormat,
-    refs: Map<String, Value>,
+    refs: BTreeMap<String, Ref>,
     /// The names of the arrays, and what they are in.
-    arrays: Vec<(String, String)>,
+    arrays: BTreeMap<String, String>,
+    /// The lengths of the dimensions, which are the same for all arrays that have them.
+    dims: BTreeMap<String, usize>,
+    chunks: usize,
     notes: Vec<String>,
+}
+
+/// What is under a key.
+#[derive(Clone, Debug)]
+enum Ref {
+    /// Metadata, or a chunk in base64.
+    Text(String),
+    /// Bytes of a file: where it is, where in it they begin, and how many there are.
+    Bytes(Arc<str>, u64, u64),
+}
+
+impl From<Value> for Ref {
+    /// References have metadata as text.
+    fn from(metadata: Value) -> Self {
+        Self::Text(metadata.to_string())
+    }
 }
 
 /// The bytes of an array, or of a part of one, in a file.
 struct Part {
     path: PathBuf,
-    location: String,
+    location: Arc<str>,
     /// Where in the file the data begin.
     offset: u64,
     header: Header,
@@ -173,6 +200,7 @@ impl Part {
             unreachable!("only plain files and stored members are opened here")
         };
         let header = file.header().clone();
+        let location = location.into();
         Ok(Self { path: path.to_owned(), location, offset, header, file: Some(Box::new(file)) })
     }
 
@@ -181,12 +209,13 @@ impl Part {
     }
 
     /// The chunk at the end, with zeros to the length that all chunks have.
-    fn padded(&self, place: &Place, full: u64) -> Result<Value> {
-        let mut bytes = vec![0; full as usize]; // at most the limit for such chunks
-        if let Some(file) = &self.file {
-            file.read(place.start, &mut bytes[..place.len as usize]).map_err(|error| self.named(error))?;
-        }
-        Ok(Value::String(format!("base64:{}", meta::base64(&bytes))))
+    fn padded(&self, place: &Place, full: u64) -> Result<Ref> {
+        let Some(file) = &self.file else {
+            unreachable!("the file of the last part is open, and no other is padded")
+        };
+        let mut bytes = vec![0; full as usize]; // at most `INLINE`
+        file.read(place.start, &mut bytes[..place.len as usize]).map_err(|error| self.named(error))?;
+        Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
     }
 }
 
@@ -201,10 +230,9 @@ fn push(parts: &mut Vec<Part>, part: Part) {
 impl References {
     /// An empty group.
     pub fn new(format: ZarrFormat) -> Self {
-        let mut refs = Map::new();
         let (file, group) = format.group();
-        refs.insert(file.into(), meta::text(group));
-        Self { format, refs, arrays: Vec::new(), notes: Vec::new() }
+        let refs = BTreeMap::from([(file.to_owned(), Ref::from(group))]);
+        Self { format, refs, arrays: BTreeMap::new(), dims: BTreeMap::new(), chunks: 0, notes: Vec::new() }
     }
 
     /// Adds the array of a file or stack, or the arrays of an archive.
@@ -222,13 +250,18 @@ impl References {
 
     fn add_at(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
         let location = location(path, options)?;
+        let is_archive = !path.is_dir() && first_bytes(path)? == *b"PK";
+        if options.member.is_some() && !is_archive {
+            let reason = "it is not an archive, which has members".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
         if path.is_dir() {
             let stack = NpyStack::open(path)?;
             let name = name_of(path, options)?;
             let whole = stack.as_file().header().clone();
             let mut parts = Vec::new();
             for (number, length) in stack.lengths().iter().enumerate() {
-                if *length > 0 {
+                if *length > 0 && whole.len() > 0 {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
                     push(&mut parts, Part::new(&path, stack.part(number)?, location)?);
@@ -258,10 +291,14 @@ impl References {
         options: &RefOptions,
     ) -> Result<()> {
         let header = file.header().clone();
+        // What can be padded at the end: the slowest axis that is longer than 1.
+        let is_long = |axis: &usize| header.shape()[*axis] > 1;
+        let mut axes = 0..header.shape().len();
         let axis = match header.order() {
-            Order::C => 0,
-            Order::Fortran => header.shape().len().saturating_sub(1),
+            Order::C => axes.find(is_long),
+            Order::Fortran => axes.rev().find(is_long),
         };
+        let axis = axis.unwrap_or(0);
         let parts = if header.len() > 0 { vec![Part::new(path, file, location)?] } else { Vec::new() };
         self.add_parts(name, &header, axis, parts, options)
     }
@@ -269,24 +306,32 @@ impl References {
     fn add_archive(&mut self, path: &Path, location: &str, options: &RefOptions) -> Result<()> {
         let archive = NpzFile::open(path)?;
         let chosen = options.member.as_deref().map(|name| archive.index_of(name)).transpose()?;
-        for (index, member) in archive.members().iter().enumerate() {
-            if chosen.map_or(!member.is_array(), |chosen| chosen != index) {
-                continue;
-            }
+        let is_chosen =
+            |index: usize| chosen.map_or(archive.members()[index].is_array(), |chosen| chosen == index);
+        let indices: Vec<usize> = (0..archive.len()).filter(|index| is_chosen(*index)).collect();
+        if options.name.is_some() && indices.len() > 1 {
+            let reason = format!("one name for the {} arrays of an archive", indices.len());
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let mut added = self.clone(); // all of them, or none
+        for index in indices {
+            let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
                 let (packed, size) = (member.packed_size(), member.size());
                 return Err(Error::from(ErrorKind::NotStored { packed, size }).at_member(member.name()));
             }
             let file = archive.open_member_index(index)?;
             let name = options.name.as_deref().unwrap_or(member.name());
-            self.add_file(path, name, file, location.to_owned(), options)
+            added
+                .add_file(path, name, file, location.to_owned(), options)
                 .map_err(|error| error.at_member(member.name()))?;
         }
+        *self = added;
         Ok(())
     }
 
-    /// Adds an array that several files are along an axis. All have to have the same dtype, order and lengths, but the last may be shorter
-    /// along the axis; files without elements are left out. Readers find them by the paths that are given.
+    /// Adds an array that several files are along an axis. All have to have the same dtype, order and lengths; along the slowest axis, the
+    /// last file may be shorter. Files without elements are left out. Readers find them by the paths that are given.
     ///
     /// # Errors
     ///
@@ -329,44 +374,52 @@ impl References {
         P: AsRef<Path>,
         L: AsRef<str>,
     {
-        let mut parts = Vec::new();
+        let Some((first_path, _)) = files.first() else {
+            return Err(ErrorKind::BadOption { reason: "there is no file to refer to".into() }.into());
+        };
+        let name = name_of(first_path.as_ref(), options)?;
+        if options.member.is_some() || options.location.is_some() {
+            let reason = "neither a member nor one location is that of several files".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let (mut parts, mut first, mut all) = (Vec::new(), None, 0usize);
         for (path, location) in files {
             let (path, location) = (path.as_ref(), location.as_ref().to_owned());
             let open = || match first_bytes(path)? {
-                [b'r' | b'y', b'a', ..] => Part::new(path, RaFile::open(path)?, location),
+                [b'P', b'K'] => {
+                    let reason = "an archive cannot be one of several files that are one array".into();
+                    Err(ErrorKind::BadOption { reason }.into())
+                }
+                [b'r' | b'y', b'a'] => Part::new(path, RaFile::open(path)?, location),
                 _ => Part::new(path, NpyFile::open(path)?, location),
             };
-            push(&mut parts, open().map_err(|error: Error| error.at_path(path))?);
-        }
-        let name = match (options.name.as_deref(), files) {
-            (Some(name), _) => name.to_owned(),
-            (None, [(first, _), ..]) => name_of(first.as_ref(), options)?,
-            (None, []) => {
-                return Err(ErrorKind::BadOption { reason: "there is no file to refer to".into() }.into());
+            let part = open().map_err(|error: Error| error.at_path(path))?;
+            let first = first.get_or_insert_with(|| part.header.clone());
+            let Some(&length) = part.header.shape().get(axis) else {
+                let reason = format!("an array of shape {} has no axis {axis}", part.header.the_shape());
+                return Err(part.named(ErrorKind::BadOption { reason }.into()));
+            };
+            let mut shape = first.shape().to_vec();
+            if let Some(own) = shape.get_mut(axis) {
+                *own = length;
             }
-        };
-        let Some(first) = parts.first().map(|part| part.header.clone()) else {
-            return Err(ErrorKind::BadOption { reason: "there is no file to refer to".into() }.into());
-        };
-        let mut shape = first.shape().to_vec();
-        if axis >= shape.len() {
-            let reason = format!("an array of shape {} has no axis {axis}", first.the_shape());
-            return Err(parts[0].named(ErrorKind::BadOption { reason }.into()));
-        }
-        let mut all: usize = 0;
-        for part in &parts {
-            shape[axis] = part.header.shape().get(axis).copied().unwrap_or(0);
             if part.header.shape() != shape {
                 let (found, wanted) = (part.header.the_shape().clone(), first.the_shape().clone());
                 return Err(part.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
             }
-            all = all.checked_add(shape[axis]).ok_or_else(|| {
+            refuse_other_dtype(&part, first.dtype())?;
+            all = all.checked_add(length).ok_or_else(|| {
                 Error::from(ErrorKind::Overflow { what: "the length of all files together".into() })
             })?;
+            // Files without elements have nothing to refer to.
+            if part.header.len() > 0 {
+                push(&mut parts, part);
+            }
         }
+        let Some(first) = first else { unreachable!("there is a file") };
+        let mut shape = first.shape().to_vec();
         shape[axis] = all;
         let whole = Header::new(first.dtype().clone(), first.order(), shape.into())?;
-        parts.retain(|part| part.header.len() > 0);
         self.add_parts(&name, &whole, axis, parts, options)
     }
 
@@ -380,6 +433,7 @@ impl References {
         options: &RefOptions,
     ) -> Result<()> {
         self.check_name(name)?;
+        meta::check_item(whole.dtype())?;
         let order = order_of(&parts).unwrap_or(whole.order());
         for part in &parts {
             if part.header.order() != order && !part.header.the_shape().is_any_order() {
@@ -388,17 +442,14 @@ impl References {
                     format!("it is in {found} order, and other parts of the array are in {wanted} order");
                 return Err(part.named(ErrorKind::BadOption { reason }.into()));
             }
-            if part.header.dtype() != whole.dtype() {
-                let (found, wanted) = (part.header.dtype().clone(), whole.dtype().clone());
-                return Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()));
-            }
+            refuse_other_dtype(part, whole.dtype())?;
         }
         let lengths: Vec<usize> =
             parts.iter().map(|part| part.header.shape().get(axis).copied().unwrap_or(1)).collect();
         refuse_unequal(&parts, &lengths)?;
         let layout =
             Layout { shape: whole.shape(), order, item: whole.dtype().item_size(), axis, lengths: &lengths };
-        let wish = Wish { length: options.chunk, bytes: 32 << 20, inline: options.inline_limit };
+        let wish = Wish { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
         if options.chunk == Some(0) {
             return Err(ErrorKind::BadOption { reason: "chunks have a length of at least 1".into() }.into());
         }
@@ -409,12 +460,12 @@ impl References {
         let dims = self.dims(name, whole, options)?;
         let described =
             Described { dtype: whole.dtype(), order, shape: whole.shape(), chunk: &grid.chunk, dims: &dims };
-        let mut added: Vec<(String, Value)> = Vec::new();
+        let mut added: Vec<(String, Ref)> = Vec::new();
         for (file, value) in self.format.array(&described)? {
-            added.push((format!("{name}/{file}"), meta::text(value)));
+            added.push((format!("{name}/{file}"), value.into()));
         }
         let counts = layout.counts(&grid);
-        check_count(&counts)?;
+        let chunks = check_count(self.chunks, &counts)?;
         let full =
             grid.chunk.iter().fold(layout.item as u64, |all, length| all.saturating_mul(*length as u64));
         let mut numbers = vec![0; counts.len()];
@@ -423,7 +474,7 @@ impl References {
             let place = layout.place(&grid, &numbers);
             let part = &parts[place.part];
             let value = match place.len == full {
-                true => json!([part.location, part.offset + place.start, full]),
+                true => Ref::Bytes(Arc::clone(&part.location), part.offset + place.start, full),
                 false => part.padded(&place, full)?,
             };
             added.push((format!("{name}/{}", self.format.key(&numbers)), value));
@@ -433,44 +484,60 @@ impl References {
         if let Some(wanted) = grid.wanted {
             let (length, chunk) = (whole.shape()[grid.cut], grid.chunk[grid.cut]);
             let of = if options.chunk.is_some() { "asked for" } else { "about 32 MiB" };
+            let parts = if lengths.len() > 1 { " and its parts" } else { "" };
             self.notes.push(format!(
-                "{name}: chunks of {chunk} along axis {} of length {length}, which {wanted} ({of}) does not divide",
+                "{name}: chunks of {chunk} along axis {}, and not {wanted} ({of}), which does not divide its length {length}{parts}",
                 grid.cut
             ));
+        } else if options.chunk.is_none() && full > 2 * BYTES {
+            self.notes.push(format!(
+                "{name}: chunks of {full} bytes, since the lengths of its axes have no suitable divisors"
+            ));
         }
+        self.chunks = chunks;
+        self.dims.extend(dims.into_iter().zip(whole.shape().iter().copied()));
         self.add_groups(name);
         self.refs.extend(added);
-        let from = parts.first().map_or_else(String::new, |part| part.location.clone());
-        self.arrays.push((name.to_owned(), from));
+        let from = parts.first().map_or_else(String::new, |part| part.location.to_string());
+        self.arrays.insert(name.to_owned(), from);
         Ok(())
     }
 
     /// An error if an array of this name cannot be added.
     fn check_name(&self, name: &str) -> Result<()> {
+        /// Each group of the name has a file.
+        const LONGEST: usize = 1024;
         let is_bad = |part: &str| {
             part.is_empty()
                 || part == "."
                 || part == ".."
                 || part.starts_with(".z")
                 || part.starts_with("__")
+                || part.contains('\\')
                 || part == "zarr.json"
         };
-        if name.split('/').any(is_bad) {
+        if name.len() > LONGEST || name.split('/').any(is_bad) {
+            let name: String = name.chars().take(100).collect();
             let reason = format!("Zarr has no array of the name {name:?}");
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        let is_within =
-            |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
-        let taken = self
+        if let Some(from) = self.arrays.get(name) {
+            let reason = format!("there is an array of the name '{name}' already, of '{from}'");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let inner = format!("{name}/");
+        let within = self
             .arrays
-            .iter()
-            .find(|(other, _)| other == name || is_within(other, name) || is_within(name, other));
-        match taken {
-            Some((other, from)) if other == name => {
-                let reason = format!("there is an array of the name '{name}' already, of '{from}'");
-                Err(ErrorKind::BadOption { reason }.into())
-            }
-            Some((other, _)) => {
+            .range(inner.clone()..)
+            .next()
+            .map(|(other, _)| other)
+            .filter(|other| other.starts_with(&inner));
+        let around = name
+            .match_indices('/')
+            .find_map(|(at, _)| self.arrays.get_key_value(&name[..at]))
+            .map(|(other, _)| other);
+        match within.or(around) {
+            Some(other) => {
                 let reason = format!("an array cannot be within another one: '{name}' and '{other}'");
                 Err(ErrorKind::BadOption { reason }.into())
             }
@@ -481,7 +548,7 @@ impl References {
     fn add_groups(&mut self, name: &str) {
         let (file, group) = self.format.group();
         for (at, _) in name.match_indices('/') {
-            self.refs.insert(format!("{}/{file}", &name[..at]), meta::text(group.clone()));
+            self.refs.insert(format!("{}/{file}", &name[..at]), group.clone().into());
         }
     }
 
@@ -498,6 +565,14 @@ impl References {
                 false => format!("{} names of dimensions ({}) for {count} axes", dims.len(), dims.join(", ")),
             };
             return Err(ErrorKind::BadOption { reason }.into());
+        }
+        for (dim, length) in dims.iter().zip(header.shape()) {
+            if let Some(known) = self.dims.get(dim).filter(|known| *known != length) {
+                let reason = format!(
+                    "the dimension '{dim}' has the length {known} in another array, and {length} in '{name}'"
+                );
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
         }
         Ok(dims.clone())
     }
@@ -523,18 +598,46 @@ impl References {
     ///
     /// [`Io`](ErrorKind::Io) if the writer fails.
     pub fn write(&self, mut writer: impl Write) -> Result<()> {
-        let document = meta::document(&self.refs);
-        serde_json::to_writer(&mut writer, &document)
-            .map_err(|error| Error::from(std::io::Error::from(error)))?;
-        Ok(writer.write_all(b"\n").and_then(|()| writer.flush())?)
+        Ok(self.put(&mut writer).and_then(|()| writer.write_all(b"\n")).and_then(|()| writer.flush())?)
+    }
+
+    /// One by one, since there may be millions.
+    fn put(&self, writer: &mut dyn Write) -> std::io::Result<()> {
+        writer.write_all(b"{\"version\":1,\"refs\":{")?;
+        for (number, (key, value)) in self.refs.iter().enumerate() {
+            if number > 0 {
+                writer.write_all(b",")?;
+            }
+            serde_json::to_writer(&mut *writer, key)?;
+            writer.write_all(b":")?;
+            match value {
+                Ref::Text(text) => serde_json::to_writer(&mut *writer, text)?,
+                Ref::Bytes(location, start, len) => {
+                    writer.write_all(b"[")?;
+                    serde_json::to_writer(&mut *writer, &**location)?;
+                    write!(writer, ",{start},{len}]")?;
+                }
+            }
+        }
+        writer.write_all(b"}}")
     }
 }
 
 /// The references, as [`References::write`] writes them.
 impl fmt::Display for References {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", meta::document(&self.refs))
+        let mut bytes = Vec::new();
+        self.put(&mut bytes).map_err(|_| fmt::Error)?;
+        f.write_str(&String::from_utf8_lossy(&bytes))
     }
+}
+
+fn refuse_other_dtype(part: &Part, dtype: &DType) -> Result<()> {
+    if part.header.dtype() == dtype {
+        return Ok(());
+    }
+    let (found, wanted) = (part.header.dtype().clone(), dtype.clone());
+    Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()))
 }
 
 /// The order that all parts have which are not in both.
@@ -563,15 +666,16 @@ fn refuse_unequal(parts: &[Part], lengths: &[usize]) -> Result<()> {
     }
 }
 
-fn check_count(counts: &[usize]) -> Result<()> {
+/// How many chunks there are with those of one more array.
+fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
     /// Readers have all references in memory, as objects of Python.
-    const MOST: usize = 10_000_000;
-    let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count));
+    const MOST: usize = 2_000_000;
+    let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);
     if count > MOST {
-        let reason = format!("{count} chunks are more than readers of references can hold (10 million)");
+        let reason = format!("{count} chunks are more than readers of references can hold (2 million)");
         return Err(ErrorKind::BadOption { reason }.into());
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Counts on; the last axis fastest. `false` after the last.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{NpyStack, NpyStackWriter};
-use crate::convert::{Conversion, Pieces};
+use super::{NpyStack, NpyStackWriter, parts};
+use crate::convert::{Conversion, Pieces, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::parts::NpyFile;
 
@@ -52,8 +52,8 @@ where
             })
         })
     };
-    match write_all() {
-        Ok(()) => writer.finish(),
+    match write_all().and_then(|()| writer.end()) {
+        Ok(()) => Ok(()),
         Err(error) => {
             writer.discard();
             Err(error)
@@ -89,13 +89,28 @@ where
 {
     let (folder, to) = (folder.as_ref(), to.as_ref());
     let stack = NpyStack::open_with(folder, conversion.get_read())?;
-    // A file that exists may lead elsewhere than its name says.
-    let place = std::fs::canonicalize(to).ok();
-    let parent = place.as_deref().unwrap_or(to).parent().filter(|parent| *parent != Path::new(""));
-    let parent = std::fs::canonicalize(parent.unwrap_or(Path::new("."))).ok();
-    if parent.is_some() && parent == std::fs::canonicalize(folder).ok() {
+    if is_in(to, folder) {
         let reason = "the new file would be in the folder of the stack".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));
     }
-    crate::convert::convert_file(stack.into_file(), to, conversion)
+    let parts: Vec<_> = (0..stack.lengths().len()).map(|number| folder.join(parts::name(number))).collect();
+    (0..parts.len()).try_for_each(|number| stack.part(number).map(drop))?; // they are as `info` says
+    let (axis, whole) = (stack.axis(), stack.into_file());
+    match parts.is_empty() {
+        true => convert_file(whole, to, conversion),
+        // A part at a time, whatever its order.
+        false => concatenate_as(&parts, to, axis, whole.header(), conversion),
+    }
+}
+
+/// Whether a new file would be in a folder.
+fn is_in(file: &Path, folder: &Path) -> bool {
+    // A file that exists may lead elsewhere than its name says.
+    let place = std::fs::canonicalize(file).ok();
+    let parent = place.as_deref().unwrap_or(file).parent().filter(|parent| *parent != Path::new(""));
+    let parent = parent.unwrap_or(Path::new("."));
+    match (std::fs::canonicalize(parent), std::fs::canonicalize(folder)) {
+        (Ok(parent), Ok(folder)) => parent == folder,
+        _ => parent == folder, // a system that has no such names
+    }
 }

@@ -1,9 +1,10 @@
 //! The `info` file of a stack: how long its parts are, and what they have in common.
 
 use crate::dtype::{ByteOrder, DType};
-use crate::dynamic::object::{Items, Object, ObjectRef, Pickle};
-use crate::error::{Error, ErrorKind, Result};
+use crate::dynamic::object::{Items, Object, ObjectRef, Pickle, View};
+use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::header::{Header, Order};
+use crate::limits::{self, Limits};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// What `info` says.
@@ -30,6 +31,22 @@ fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
     object.items().ok_or_else(|| bad("the chunks in its info are not tuples"))
 }
 
+/// A length in `info`, or where it is unknown that of the part with this number.
+fn length_of(
+    length: ObjectRef<'_>,
+    number: usize,
+    axis: usize,
+    shape_of: &dyn Fn(usize) -> Result<Vec<usize>>,
+) -> Result<usize> {
+    if let View::Float(unknown) = length.view()
+        && unknown.is_nan()
+    {
+        let shape = shape_of(number)?;
+        return shape.get(axis).copied().ok_or_else(|| bad(format!("part {number} has no axis {axis}")));
+    }
+    usize::try_from(length).map_err(|error| bad(format!("a chunk's length in its info: {error}")))
+}
+
 impl Info {
     /// A stack whose parts are like the one of this header and have these lengths.
     pub(super) fn new(dtype: DType, mut shape: Vec<usize>, axis: usize, lengths: Vec<usize>) -> Result<Self> {
@@ -43,8 +60,13 @@ impl Info {
         Ok(Self { dtype, axis, shape, lengths })
     }
 
-    /// What the bytes of an `info` file say. Nothing of the pickle is executed.
-    pub(super) fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
+    /// What the bytes of an `info` file say. Nothing of the pickle is executed. Lengths that Dask did not know (`nan`, after a selection
+    /// by a mask) are those of the part, of which `shape_of` says the shape.
+    pub(super) fn parse(
+        bytes: &[u8],
+        options: &ReadOptions,
+        shape_of: &dyn Fn(usize) -> Result<Vec<usize>>,
+    ) -> Result<Self> {
         let pickle = Pickle::from_bytes_with(bytes, options)?;
         let entry = |name| {
             pickle
@@ -57,26 +79,27 @@ impl Info {
         if dtype.has_object() {
             return Err(ErrorKind::Objects { found: dtype }.into());
         }
-        let mut chunks_of_axes = Vec::new();
-        for lengths in tuple(chunks)?.iter() {
-            let lengths = tuple(lengths)?.iter().map(|length| {
-                usize::try_from(length).map_err(|error| bad(format!("a chunk's length in its info: {error}")))
-            });
-            chunks_of_axes.push(lengths.collect::<Result<Vec<_>>>()?);
-        }
+        let chunks = tuple(chunks)?;
+        // Before anything is made of them: a pickle may refer to one long tuple from many places.
+        limits::check(LimitKind::Dimensions, chunks.len() as u64, Limits::DIMENSIONS as u64)?;
         // As Python counts: -1 is the last.
         let axis = i64::try_from(axis).map_err(|error| bad(format!("the axis in its info: {error}")))?;
-        let from_end = if axis < 0 { axis.saturating_add(chunks_of_axes.len() as i64) } else { axis };
-        let found = usize::try_from(from_end).ok().filter(|axis| *axis < chunks_of_axes.len());
-        let count = chunks_of_axes.len();
-        let axis = found.ok_or_else(|| bad(format!("there is no axis {axis} among {count}")))?;
-        let lengths = std::mem::take(&mut chunks_of_axes[axis]);
-        let mut shape = Vec::with_capacity(count);
-        for (at, chunks) in chunks_of_axes.iter().enumerate() {
-            match chunks[..] {
-                [length] => shape.push(length),
-                _ if at == axis => shape.push(0),
-                _ => return Err(bad(format!("axis {at} has {} chunks, expected 1", chunks.len()))),
+        let from_end = if axis < 0 { axis.saturating_add(chunks.len() as i64) } else { axis };
+        let found = usize::try_from(from_end).ok().filter(|axis| *axis < chunks.len());
+        let axis = found.ok_or_else(|| bad(format!("there is no axis {axis} among {}", chunks.len())))?;
+        let mut shape = Vec::with_capacity(chunks.len());
+        let mut lengths = Vec::new();
+        for (at, chunks) in chunks.iter().enumerate() {
+            let chunks = tuple(chunks)?;
+            if at == axis {
+                let each =
+                    chunks.iter().enumerate().map(|(number, length)| length_of(length, number, at, shape_of));
+                lengths = each.collect::<Result<Vec<_>>>()?;
+                shape.push(0);
+            } else if let (Some(length), 1) = (chunks.get(0), chunks.len()) {
+                shape.push(length_of(length, 0, at, shape_of)?);
+            } else {
+                return Err(bad(format!("axis {at} has {} chunks, expected 1", chunks.len())));
             }
         }
         Self::new(dtype, shape, axis, lengths)
@@ -93,6 +116,19 @@ impl Info {
         let entries: [(&str, Object); 3] =
             [("chunks", Object::tuple(chunks)), ("dtype", dtype), ("axis", (self.axis as u64).into())];
         Pickle::write(&Object::dict(entries)?, &WriteOptions::new())
+    }
+
+    /// Adds a part.
+    pub(super) fn push(&mut self, length: usize) -> Result<()> {
+        let all = self.shape[self.axis].checked_add(length).ok_or_else(|| {
+            Error::from(ErrorKind::Overflow { what: "the length of all parts together".into() })
+        })?;
+        let mut shape = self.shape.clone();
+        shape[self.axis] = all;
+        Header::new(self.dtype.clone(), Order::C, shape.as_slice().into())?;
+        self.shape = shape;
+        self.lengths.push(length);
+        Ok(())
     }
 
     /// The shape of a part.

@@ -25,9 +25,14 @@
 //!
 //! # What is read
 //!
-//! Everything that Dask writes, and folders without `info` whose parts have no gaps. The parts may be in C or Fortran order and in either
-//! byte order, and may have a length of 0. Reading is as fast as reading one file if the parts have the same order and byte order; a
-//! part that differs from the first is read as a whole, and up to four such parts are kept in memory.
+//! What Dask writes, and folders without `info` whose parts have no gaps. The parts may be in C or Fortran order and in either
+//! byte order, and may have a length of 0; lengths that Dask did not know (`nan`) are those of the parts. Not read are stacks without axes,
+//! of Python objects, and those whose `info` names another dtype than the parts have, as a wrong `meta` in Dask makes it.
+//!
+//! Reading is as fast as reading one file if the parts have the same order and byte order, and are concatenated along the slowest axis (the
+//! first in C order). Along another axis, each row has some of all parts: up to 64 files stay open, and others are opened again for every
+//! few megabytes. A part whose order or byte order is not that of the first is read as a whole; about 256 MiB of such parts are kept in memory.
+//! [`convert_stack_to_npy`] takes one part after another, whatever they are.
 //!
 //! `info` is read as data: nothing of the pickle is executed. (`from_npy_stack` executes it.)
 //!
@@ -64,8 +69,8 @@ use crate::parts::{Chunks, NpyFile, PartBytes};
 
 /// A stack of NPY files, of which any part is read as of one file.
 ///
-/// Opening reads `info` and one header; the other parts are opened when something of them is read, and compared with `info` then. At
-/// most 64 files are open at a time. A stack can be shared between threads.
+/// Opening reads `info` and one or two headers; the other parts are opened when elements of them are read, and compared with `info` then.
+/// At most 64 files are open at a time. A stack can be shared between threads.
 ///
 /// ```
 /// use ndarray::{Array2, Ix2};
@@ -145,6 +150,8 @@ impl NpyStack {
     }
 
     fn of(folder: &Path, info: Info, file: File, options: &ReadOptions) -> Result<Self> {
+        // Some systems do not replace a file that is open, which `info` must not keep its writer from.
+        let file = if info.lengths.is_empty() { file } else { File::open(folder.join(parts::name(0)))? };
         let whole = || {
             let parts = Parts::new(folder, info.clone(), options)?;
             let header = parts.header().clone();
@@ -223,7 +230,7 @@ impl NpyStack {
         self.whole.read()
     }
 
-    /// Reads a part of the array, as ndarray's `slice` takes it. Only the files that it touches are opened.
+    /// Reads a part of the array, as ndarray's `slice` takes it. Only files that it touches, or that are between those, are opened.
     ///
     /// # Errors
     ///
@@ -292,9 +299,14 @@ fn read_info(folder: &Path, options: &ReadOptions) -> Result<Option<(Info, Vec<u
             opened => opened?,
         };
         let bytes = info_bytes(&file, options)?;
-        Ok(Some((Info::parse(&bytes, options)?, bytes, file)))
+        Ok(Some((Info::parse(&bytes, options, &shapes_in(folder, options))?, bytes, file)))
     };
     read().map_err(|error: Error| error.at_path(&path))
+}
+
+/// Says the shape of a part by its number.
+fn shapes_in(folder: &Path, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
+    move |number| Ok(NpyFile::open_with(folder.join(parts::name(number)), options)?.shape().to_vec())
 }
 
 fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::info::{Info, is_alike};
+use crate::dtype::Casting;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Order, Shape};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::NpyFile;
-use crate::transfer::{Anywhere, ReadAt, Sink};
+use crate::transfer::{Anywhere, ByteRuns, ReadAt, Sink};
 
 /// The name of a part.
 pub(super) fn name(number: usize) -> String {
@@ -92,17 +93,22 @@ impl Parts {
         open(&self.folder, &self.info, number, &self.options)
     }
 
-    /// The part that has an index along the axis.
-    fn part_of(&self, index: u64) -> usize {
-        self.ends.partition_point(|end| *end <= index)
+    /// The parts that some bytes are in: all of them, if the bytes go on into another row.
+    fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
+        let (start, end) = (from % self.row, from % self.row + len);
+        if len == 0 || end > self.row {
+            return 0..if len == 0 { 0 } else { self.ends.len() };
+        }
+        let part_of = |byte: u64| self.ends.partition_point(|end| *end <= byte / self.step);
+        part_of(start)..part_of(end - 1) + 1
     }
 
     /// A part, opened now or not long ago.
     fn part(&self, number: usize) -> Result<Arc<Part>> {
         /// A process may have 256 files open or more.
         const OPEN: usize = 64;
-        /// Those in memory may be large.
-        const IN_MEMORY: usize = 4;
+        /// About how many bytes of parts are in memory, or one part.
+        const IN_MEMORY: usize = 256 << 20;
         let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let find =
             |recent: &VecDeque<(usize, Arc<Part>)>| recent.iter().position(|(known, _)| *known == number);
@@ -132,9 +138,12 @@ impl Parts {
         if let Some(at) = find(&recent) {
             return Ok(Arc::clone(&recent[at].1));
         }
-        let is_in_memory = |(_, part): &(usize, Arc<Part>)| matches!(**part, Part::Memory(_));
-        if recent.iter().filter(|part| is_in_memory(part)).count() >= IN_MEMORY {
-            let oldest = recent.iter().position(is_in_memory).unwrap_or(0);
+        let bytes_of = |(_, part): &(usize, Arc<Part>)| match &**part {
+            Part::Memory(array) => array.bytes().len(),
+            Part::File(_) => 0,
+        };
+        while recent.iter().map(bytes_of).sum::<usize>() > IN_MEMORY {
+            let oldest = recent.iter().position(|part| bytes_of(part) > 0).unwrap_or(0);
             recent.remove(oldest);
         }
         let part = Arc::new(Part::Memory(self.laid_out(&opened)?));
@@ -149,62 +158,87 @@ impl Parts {
 
     /// A part of another order or byte order, as the whole array needs it.
     fn laid_out(&self, part: &NpyFile) -> Result<DynArray> {
-        let read: DynArray = part.read()?;
-        let mut bytes = Vec::new();
         let target = Header::new(self.header.dtype().clone(), self.header.order(), part.shape().into())?;
-        let turned = read.cast_to(target.dtype(), crate::dtype::Casting::Safe)?;
-        turned.put(&mut Sink::of(&mut bytes), target.order(), &WriteOptions::new())?;
+        let mut read: DynArray = part.read()?;
+        if read.dtype() != target.dtype() {
+            read = read.cast_to(target.dtype(), Casting::Safe)?;
+        }
+        let mut bytes = Vec::new();
+        read.put(&mut Sink::of(&mut bytes), target.order(), &WriteOptions::new())?;
         DynArray::of_bytes(target, &bytes)
     }
 }
 
 impl ReadAt for Parts {
+    /// A part at a time, from all rows that are asked for: so each is looked for once.
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
         let most = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let most = most.min(into.len());
-        let mut filled = 0;
-        while filled < most {
-            let at = from + filled as u64;
-            let (row, within) = (at / self.row, at % self.row);
-            let number = self.part_of(within / self.step);
+        if most == 0 {
+            return Ok(0);
+        }
+        let end = from + most as u64;
+        for number in self.parts_of(from, most as u64) {
             let start = if number == 0 { 0 } else { self.ends[number - 1] * self.step };
             let own_row = self.info.lengths[number] as u64 * self.step;
-            let run = usize::try_from(self.ends[number] * self.step - within).unwrap_or(usize::MAX);
-            let wanted = run.min(most - filled);
-            let place = row * own_row + (within - start);
-            let rest = &mut into[filled..filled + wanted];
-            let came = match &*self.part(number)? {
-                Part::File(file) => {
-                    file.anywhere().fill_at(rest, place).map_err(|error| file.at_path(error))?
+            if own_row == 0 {
+                continue;
+            }
+            let part = self.part(number)?;
+            for row in from / self.row..=(end - 1) / self.row {
+                // What the part has of the row, and what of that is asked for.
+                let first = (row * self.row + start).max(from);
+                let last = (row * self.row + start + own_row).min(end);
+                if first >= last {
+                    continue;
                 }
-                Part::Memory(array) => Anywhere::Bytes(array.bytes()).fill_at(rest, place)?,
-            };
-            filled += came;
-            if came < wanted {
-                break; // the part has become shorter since it was opened
+                let place = row * own_row + (first - row * self.row - start);
+                let rest = &mut into[(first - from) as usize..(last - from) as usize];
+                let (came, wanted) = match &*part {
+                    Part::File(file) => {
+                        let came = file.anywhere().fill_at(rest, place);
+                        (came.map_err(|error| file.at_path(error))?, rest.len())
+                    }
+                    Part::Memory(array) => (Anywhere::Bytes(array.bytes()).fill_at(rest, place)?, rest.len()),
+                };
+                if came < wanted {
+                    self.open(number)?; // which says what is missing now
+                    return Ok((first - from) as usize + came);
+                }
             }
         }
-        Ok(filled)
+        Ok(most)
     }
 
     fn len(&self) -> u64 {
         self.header.payload_len().unwrap_or_default()
     }
 
-    fn check(&self, bytes: Range<u64>) -> Result<()> {
-        if bytes.is_empty() || self.row == 0 {
-            return Ok(());
+    /// Along another axis than the slowest, what is between may be in other files.
+    fn reads_gaps(&self) -> bool {
+        self.row >= self.len()
+    }
+
+    fn check(&self, runs: &ByteRuns) -> Result<()> {
+        let len = runs.len();
+        if self.row == 0 {
+            return Ok(()); // nothing is read of any part
         }
-        // Parts along the slowest axis follow one another; of other axes, each row has some of all parts.
-        let is_slowest = self.row >= self.len();
-        let numbers = match is_slowest {
-            true => self.part_of(bytes.start / self.step)..self.part_of((bytes.end - 1) / self.step) + 1,
-            false => 0..self.ends.len(),
-        };
-        for number in numbers.start..numbers.end.min(self.ends.len()) {
-            if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
-                self.open(number).inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;
+        let (mut at, mut first_row) = (0, None);
+        while at < len {
+            let (place, left) = runs.find(at);
+            // Each row has the same of all parts, unless the runs are in no order.
+            let row = *first_row.get_or_insert(place / self.row);
+            if row != place / self.row && !runs.is_listed() {
+                break;
             }
+            for number in self.parts_of(place, left as u64) {
+                if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
+                    self.open(number)
+                        .inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;
+                }
+            }
+            at += left as u64;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::info::{Info, is_alike};
-use super::{info_bytes, info_of_parts, info_path, parts, read_info};
+use super::info::Info;
+use super::{info_bytes, info_of_parts, info_path, parts, read_info, shapes_in};
 use crate::array::{WriteNpyExt, store_npy};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -50,6 +50,8 @@ pub struct NpyStackWriter {
     locked: Option<Locked>,
     /// The folder was not there before.
     has_made_folder: bool,
+    /// A commit has failed.
+    is_broken: bool,
     options: WriteOptions,
 }
 
@@ -89,17 +91,39 @@ impl NpyStackWriter {
         shape.insert(axis, 0);
         let info =
             Info::new(dtype.clone(), shape, axis, Vec::new()).map_err(|error| error.at_path(folder))?;
+        let on_disk = info.to_bytes()?;
         let has_made_folder = match fs::create_dir(folder) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
             made => made.map(|()| true).map_err(|error| Error::from(error).at_path(folder))?,
         };
-        if let Some(number) = parts::numbers(folder)?.first() {
-            return Err(Error::from(ErrorKind::AlreadyExists).at_path(&folder.join(parts::name(*number))));
+        let make = || {
+            if let Some(number) = parts::numbers(folder)?.first() {
+                let path = folder.join(parts::name(*number));
+                return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
+            }
+            write_new_info(folder, &info, options)?;
+            if has_made_folder {
+                change::sync_folder_of(folder, options).map_err(|error| error.at_path(folder))?;
+            }
+            Ok(())
+        };
+        if let Err(error) = make() {
+            if has_made_folder {
+                let _ = fs::remove_dir(folder); // it is empty, unless another process has put something into it
+            }
+            return Err(error);
         }
-        write_new_info(folder, &info, options)?;
-        let on_disk = info.to_bytes()?;
         let (folder, options) = (folder.to_owned(), options.clone());
-        let mut writer = Self { folder, info, committed: 0, on_disk, locked: None, has_made_folder, options };
+        let mut writer = Self {
+            folder,
+            info,
+            committed: 0,
+            on_disk,
+            locked: None,
+            has_made_folder,
+            is_broken: false,
+            options,
+        };
         writer.lock()?;
         Ok(writer)
     }
@@ -131,11 +155,11 @@ impl NpyStackWriter {
         let open = || {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
             let on_disk = info_bytes(&locked, &read)?;
-            let info = Info::parse(&on_disk, &read)?;
+            let info = Info::parse(&on_disk, &read, &shapes_in(folder, &read))?;
             let committed = info.lengths.len();
             let (folder, options) = (folder.to_owned(), options.clone());
             let (locked, has_made_folder) = (Some(locked), false);
-            Ok(Self { folder, info, committed, on_disk, locked, has_made_folder, options })
+            Ok(Self { folder, info, committed, on_disk, locked, has_made_folder, is_broken: false, options })
         };
         open().map_err(|error: Error| error.at_path(&path))
     }
@@ -156,12 +180,12 @@ impl NpyStackWriter {
     /// system fails.
     pub fn push<T: WriteNpyExt + ?Sized>(&mut self, array: &T) -> Result<()> {
         let options = self.options_for_parts();
-        let info = self.info.clone();
+        let (dtype, shape, axis) = (self.info.dtype.clone(), self.info.shape.clone(), self.info.axis);
         self.push_with(|path| {
             let mut length = 0;
             change::replace(path, &options, |file| {
                 store_npy(array, file, &options)?;
-                length = fitting_length(file, &info)?;
+                length = fitting_length(file, &dtype, &shape, axis)?;
                 Ok(())
             })
             .map_err(|error| error.at_path(path))?;
@@ -173,20 +197,18 @@ impl NpyStackWriter {
     pub(super) fn push_with(&mut self, write: impl FnOnce(&Path) -> Result<usize>) -> Result<()> {
         self.lock()?;
         let length = write(&self.folder.join(parts::name(self.info.lengths.len())))?;
-        let mut lengths = self.info.lengths.clone();
-        lengths.push(length);
-        let Info { dtype, shape, axis, .. } = self.info.clone();
-        self.info = Info::new(dtype, shape, axis, lengths).map_err(|error| error.at_path(&self.folder))?;
-        Ok(())
+        self.info.push(length).map_err(|error| error.at_path(&self.folder))
     }
 
     /// The options of a part that has the stack's byte order and width of text.
     fn options_for_parts(&self) -> WriteOptions {
-        let Some(scalar) = self.info.dtype.as_scalar() else { return self.options.clone() };
-        let options = self.options.clone().byte_order(scalar.byte_order().unwrap_or(ByteOrder::NATIVE));
-        match scalar.kind() {
-            Kind::Text => options.text_width(scalar.size() / 4),
-            Kind::Bytes => options.text_width(scalar.size()),
+        let dtype = &self.info.dtype;
+        let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
+        let order = orders.into_iter().find(|order| dtype.with_byte_order(*order) == *dtype);
+        let options = self.options.clone().byte_order(order.unwrap_or(ByteOrder::NATIVE));
+        match dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
+            Some((Kind::Text, size)) => options.text_width(size / 4),
+            Some((Kind::Bytes, size)) => options.text_width(size),
             _ => options,
         }
     }
@@ -203,8 +225,12 @@ impl NpyStackWriter {
         self.lock()?;
         let Some(locked) = self.locked.take() else { unreachable!("it has just been locked") };
         let (path, bytes) = (info_path(&self.folder), self.info.to_bytes()?);
-        change::replace_locked(&path, locked, &self.options, |_, mut file| Ok(file.write_all(&bytes)?))
-            .map_err(|error| error.at_path(&path))?;
+        // `info` is never overwritten in place: it would be locked twice, and partly written for readers.
+        let options = self.options.clone().in_place(false);
+        let put = change::replace_locked(&path, locked, &options, |_, mut file| Ok(file.write_all(&bytes)?));
+        // The lock has gone with it: by the next try another writer might have put parts in the place of these.
+        self.is_broken = put.is_err();
+        put.map_err(|error| error.at_path(&path))?;
         (self.committed, self.on_disk) = (self.info.lengths.len(), bytes);
         Ok(())
     }
@@ -215,9 +241,13 @@ impl NpyStackWriter {
     ///
     /// As for [`NpyStackWriter::commit`].
     pub fn finish(mut self) -> Result<()> {
+        self.end()
+    }
+
+    pub(super) fn end(&mut self) -> Result<()> {
         if self.info.lengths.is_empty() {
             let header = Header::new(self.info.dtype.clone(), Order::C, self.info.shape.as_slice().into())?;
-            let (head, options) = (npy::format(&header, None)?, self.options.clone());
+            let (head, options) = (npy::format(&header, self.options.get_version())?, self.options.clone());
             self.push_with(|path| {
                 change::replace(path, &options, |mut file| Ok(file.write_all(&head)?))
                     .map_err(|error| error.at_path(path))?;
@@ -229,6 +259,7 @@ impl NpyStackWriter {
 
     /// Removes a new stack of which nothing has been committed.
     pub(super) fn discard(mut self) {
+        self.is_broken = false;
         if self.committed > 0 || self.lock().is_err() {
             return;
         }
@@ -244,6 +275,10 @@ impl NpyStackWriter {
 
     /// Locks `info`, if it is not locked since before, and checks that it is what this writer has read or written last.
     fn lock(&mut self) -> Result<()> {
+        if self.is_broken {
+            let reason = "an earlier commit has failed: the writer has to be opened again".into();
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder));
+        }
         if self.locked.is_some() {
             return Ok(());
         }
@@ -269,20 +304,20 @@ fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<
 }
 
 /// The length along the axis of a part that has just been written, if it fits the others.
-fn fitting_length(file: &File, info: &Info) -> Result<usize> {
+fn fitting_length(file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
     let len = os::len_of_regular(file).unwrap_or(0);
     let limits = ReadOptions::new();
     let (found, _) = io::read_header::<Npy>(&mut Source::part_of_file(file, 0..len), limits.get_limits())?;
     let header = found.header;
-    let length = header.shape().get(info.axis).copied().unwrap_or(0);
-    let mut wanted = info.shape.clone();
-    wanted[info.axis] = length;
+    let length = header.shape().get(axis).copied().unwrap_or(0);
+    let mut wanted = shape.to_vec();
+    wanted[axis] = length;
     if header.shape() != wanted {
         let (found, wanted) = (header.the_shape().clone(), wanted.into());
         return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
     }
-    if !is_alike(header.dtype(), &info.dtype) {
-        let (found, wanted) = (header.dtype().clone(), info.dtype.clone());
+    if header.dtype() != dtype {
+        let (found, wanted) = (header.dtype().clone(), dtype.clone());
         return Err(Error::from(ErrorKind::DTypeMismatch { found, wanted }).with_help(Help::FileDType));
     }
     Ok(length)

@@ -84,11 +84,6 @@ impl ByteRuns {
         self.axes.iter().fold(self.run as u64, |len, axis| len.saturating_mul(axis.count() as u64))
     }
 
-    /// Where the first run begins, in bytes behind the array's beginning, if it is known without looking at all of them.
-    pub(crate) fn begin(&self) -> u64 {
-        if self.is_listed() { 0 } else { self.start.min(self.end()) }
-    }
-
     /// Where the last run ends, in bytes behind the array's beginning.
     pub(crate) fn end(&self) -> u64 {
         if self.len() == 0 {

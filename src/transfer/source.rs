@@ -61,8 +61,11 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
     /// How many bytes there are, if all that should exist do.
     fn len(&self) -> u64;
 
+    /// Whether bytes that are close together are best read by one call, with those between them.
+    fn reads_gaps(&self) -> bool;
+
     /// An error if some of these bytes do not exist, before memory is allocated for them.
-    fn check(&self, bytes: std::ops::Range<u64>) -> Result<()>;
+    fn check(&self, runs: &ByteRuns) -> Result<()>;
 }
 
 impl Anywhere<'_> {
@@ -428,7 +431,12 @@ const SPAN: u64 = 128 << 10;
 /// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
 /// with what lies between them, because a call costs as much as a few pages.
 fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
-    let is_memory = matches!(array, Anywhere::Bytes(..)); // where each run costs no more than itself
+    let is_memory = match array {
+        Anywhere::Bytes(..) => true, // where each run costs no more than itself
+        #[cfg(feature = "object")]
+        Anywhere::Other(bytes) => !bytes.reads_gaps(),
+        _ => false,
+    };
     if !is_memory && runs.is_listed() {
         return fill_listed(array, runs, into, from);
     }

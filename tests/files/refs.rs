@@ -58,7 +58,7 @@ fn a_file_as_the_formats_say() {
     assert_eq!(refs["x/c/1/0"], json!(["s3://bucket/x.npy", 158, 30]));
     assert_eq!(
         references.notes(),
-        ["x: chunks of 3 along axis 0 of length 6, which 4 (asked for) does not divide"]
+        ["x: chunks of 3 along axis 0, and not 4 (asked for), which does not divide its length 6"]
     );
     assert_eq!((references.len(), references.is_empty()), (1, false));
 }
@@ -129,7 +129,7 @@ fn what_zarr_cannot_have_is_refused() {
     write_npy(&path, &arr1(&[1u8, 2])).unwrap();
     let mut references = of(&path, &RefOptions::new()).unwrap();
     let before = references.to_string();
-    for name in ["x", "x/y", "", "a//b", "/a", "../a", ".zgroup", "a/.zarray", "zarr.json", "__a"] {
+    for name in ["x", "x/y", "", "a//b", "/a", "../a", ".zgroup", "a/.zarray", "zarr.json", "__a", "a\\b"] {
         let error = references.add(&path, &RefOptions::new().name(name)).unwrap_err();
         assert!(error.is_usage() && error.path() == Some(&path), "{name:?}: {error}");
     }
@@ -184,4 +184,57 @@ fn files_that_do_not_fit_together_are_named() {
     assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
     assert!(join(&["a.npy"], 2).unwrap_err().is_usage());
     assert!(join(&[], 0).unwrap_err().is_usage());
+}
+
+/// Each of these once gave wrong data, took too long, or was ignored.
+#[test]
+fn what_readers_found() {
+    let folder = temp::folder().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // An empty file at the end: what is before it is padded from its own bytes.
+    write_npy(path("a.npy"), &arr1(&[1u8, 2, 3, 4])).unwrap();
+    write_npy(path("b.npy"), &arr1(&[5u8, 6, 7])).unwrap();
+    write_npy(path("none.npy"), &Array1::<u8>::zeros(0)).unwrap();
+    let join = |names: &[&str], options: &RefOptions| {
+        let paths: Vec<_> = names.iter().map(|name| path(name)).collect();
+        let mut references = References::new(ZarrFormat::V2);
+        references.concatenate(&paths, 0, options).map(|()| references)
+    };
+    let refs = all(&join(&["a.npy", "b.npy", "none.npy"], &RefOptions::new().chunk(2)).unwrap());
+    assert_eq!(refs["a/3"], json!("base64:BwA=")); // base64.b64encode(b"\7\0")
+    write_npy(path("none.npy"), &Array1::<u16>::zeros(0)).unwrap();
+    assert!(join(&["a.npy", "none.npy"], &RefOptions::new()).unwrap_err().is_mismatch());
+    assert!(join(&["a.npy"], &RefOptions::new().member("x")).unwrap_err().is_usage());
+    // Chunks never cross from part to part, which is said.
+    let references = join(&["a.npy", "a.npy"], &RefOptions::new().chunk(8)).unwrap();
+    assert_eq!(references.notes().len(), 1);
+    // A leading axis of length 1 does not keep the end from being padded.
+    write_npy(path("long.npy"), &Array2::<u8>::zeros((1, 1009))).unwrap();
+    let refs = all(&of(&path("long.npy"), &RefOptions::new().chunk(100)).unwrap());
+    assert_eq!(inner(&refs, "long/.zarray")["chunks"], json!([1, 100]));
+    // A header that promises endlessly many elements without bytes, or endless ones.
+    for (name, descr, shape) in [("zero", "|S0", "(2305843009213693951,)"), ("void", "|V400000000", "(0,)")] {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        let mut file = b"\x93NUMPY\x01\0".to_vec();
+        file.extend((header.len() as u16).to_le_bytes());
+        file.extend(header.bytes());
+        fs::write(path("endless.npy"), file).unwrap();
+        let error = References::new(ZarrFormat::V3).add(path("endless.npy"), &RefOptions::new()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::NotExpressible { .. }) || error.is_format(),
+            "{name}: {error}"
+        );
+    }
+    let deep = "a/".repeat(15_000) + "a";
+    assert!(of(&path("a.npy"), &RefOptions::new().name(deep)).unwrap_err().is_usage());
+    // One dimension has one length.
+    let mut references = of(&path("a.npy"), &RefOptions::new().dims(["t"])).unwrap();
+    assert!(references.add(path("b.npy"), &RefOptions::new().dims(["t"])).unwrap_err().is_usage());
+    assert!(references.add(path("b.npy"), &RefOptions::new().member("x")).unwrap_err().is_usage());
+    // Of an archive, all is added or nothing.
+    let before = references.to_string();
+    write_npz(path("two.npz"), &[("c", &arr1(&[1u8])), ("a", &arr1(&[2u8]))]).unwrap();
+    assert!(references.add(path("two.npz"), &RefOptions::new()).unwrap_err().is_usage());
+    assert!(references.add(path("two.npz"), &RefOptions::new().name("x")).unwrap_err().is_usage());
+    assert_eq!(references.to_string(), before);
 }

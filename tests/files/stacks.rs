@@ -225,7 +225,6 @@ fn an_info_that_lies_is_an_error() {
         (lengths(&[&[2, 0, 4], &[2]]), double(), -3),
         (lengths(&[]), double(), 0),
         (Object::tuple([1u64]), double(), 0),
-        (Object::tuple([Object::tuple([f64::NAN])]), double(), 0),
         (Object::tuple([Object::tuple([-1i64])]), double(), 0),
         (lengths(&[&[2, 0, 4], &[2]]), Object::from("f8"), 0),
         (lengths(&[&[2, 0, 4], &[2]]), Object::call("posix", "system", ["true"]), 0),
@@ -381,4 +380,69 @@ fn conversions_tell_how_far_they_are_and_leave_nothing_when_cancelled() {
     for (axis, length) in [(2, 1), (0, 0)] {
         assert!(convert_npy_to_stack(&path, &other, axis, length, Conversion::new()).unwrap_err().is_usage());
     }
+}
+
+/// Of an axis that is not the slowest, too, only the parts are opened of which something is read.
+#[test]
+fn parts_that_are_not_read_may_be_missing() {
+    for name in ["axis1", "long", "axis0"] {
+        let (folder, whole) = copied(name);
+        let stack = NpyStack::open(folder.path()).unwrap();
+        let (axis, last) = (stack.axis(), stack.lengths().len() - 1);
+        fs::remove_file(folder.path().join(format!("{last}.npy"))).unwrap();
+        let mut slice = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; whole.ndim()];
+        slice[axis] = SliceInfoElem::Slice { start: 1, end: Some(4), step: 1 };
+        let found = stack.as_file().slice_any(&slice[..]).unwrap();
+        assert!(equal(&found, &whole.slice(&slice[..]).unwrap()), "{name}");
+        let error = stack.read::<DynArray>().unwrap_err();
+        assert!(error.is_io() && error.path().unwrap().ends_with(format!("{last}.npy")), "{error}");
+        assert!(stack.into_file().refresh().unwrap_err().is_usage());
+    }
+}
+
+/// One long tuple that is referred to a million times: nothing is made of it.
+#[test]
+fn an_info_whose_parts_are_shared_takes_no_memory() {
+    let folder = temp::folder().unwrap();
+    let mut pickle = b"\x80\x02}(X\x06\0\0\0chunks(".to_vec();
+    pickle.push(b'(');
+    pickle.extend([b'K', 1].repeat(1_000_000));
+    pickle.extend(b"tq\x00");
+    pickle.extend([b'h', 0].repeat(1_000_000));
+    pickle.extend(b"tX\x05\0\0\0dtypecnumpy\ndtype\nX\x02\0\0\0f8\x85RX\x04\0\0\0axisK\0u.");
+    fs::write(folder.path().join("info"), pickle).unwrap();
+    let error = NpyStack::open(folder.path()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+}
+
+/// Dask does not know how many rows a mask leaves: `nan`.
+#[test]
+fn unknown_lengths_are_those_of_the_parts() {
+    let (folder, whole) = copied("zero");
+    let chunks = [Object::tuple([f64::NAN; 3]), Object::tuple([2])];
+    write_info(folder.path(), Object::tuple(chunks), Object::dtype(whole.dtype()).unwrap(), 0);
+    let stack = NpyStack::open(folder.path()).unwrap();
+    assert_eq!(stack.lengths(), [2, 0, 4]);
+    assert!(equal(&stack.read().unwrap(), &whole));
+    let mut writer = NpyStackWriter::append(folder.path()).unwrap();
+    writer.push(&Array2::<f64>::zeros((1, 2))).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(NpyStack::open(folder.path()).unwrap().lengths(), [2, 0, 4, 1]);
+}
+
+#[test]
+fn options_are_those_of_the_parts() {
+    let folder = temp::folder().unwrap();
+    let made = folder.path().join("made");
+    let options = WriteOptions::new().in_place(true).version(ndarray_io::npy::Version::V2);
+    let records: ndarray_io::DType = "[('a', '>i4'), ('b', '>f8')]".parse().unwrap();
+    let mut writer = NpyStackWriter::create_with(&made, &records, &[], 0, &options).unwrap();
+    let (_, whole) = dasks("records");
+    let native =
+        whole.cast_to(&records.with_byte_order(ByteOrder::Little), ndarray_io::Casting::Safe).unwrap();
+    writer.push(&native).unwrap();
+    writer.finish().unwrap(); // `info` is not written in place
+    let part = NpyFile::open(made.join("0.npy")).unwrap();
+    assert_eq!((part.dtype(), part.version()), (&records, ndarray_io::npy::Version::V2));
+    assert_eq!(NpyStack::open(&made).unwrap().shape(), [2]);
 }

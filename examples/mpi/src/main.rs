@@ -51,7 +51,8 @@ fn fill(path: &Path, rows: std::ops::Range<usize>, columns: usize) -> Result<(),
     let file = NpyFile::open_to_write(path)?;
     for first in rows.clone().step_by(AT_A_TIME) {
         let last = (first + AT_A_TIME).min(rows.end);
-        let block = Array2::from_shape_fn((last - first, columns), |(row, column)| value(first + row, column));
+        let block =
+            Array2::from_shape_fn((last - first, columns), |(row, column)| value(first + row, column));
         file.write_slice(s![first as isize..last as isize, ..], &block)?;
     }
     Ok(file.sync()?)
@@ -61,7 +62,8 @@ fn fill(path: &Path, rows: std::ops::Range<usize>, columns: usize) -> Result<(),
 fn check(path: &Path, rows: std::ops::Range<usize>) -> Result<(), Box<dyn Error>> {
     let file = NpyFile::open(path)?;
     let part: Array2<f64> = file.slice(s![rows.start as isize..rows.end as isize, ..])?;
-    let is_right = part.indexed_iter().all(|((row, column), found)| *found == value(rows.start + row, column));
+    let is_right =
+        part.indexed_iter().all(|((row, column), found)| *found == value(rows.start + row, column));
     if is_right { Ok(()) } else { Err(format!("rows {rows:?} are not what their rank has written").into()) }
 }
 

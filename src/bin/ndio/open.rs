@@ -44,7 +44,13 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
 
 /// Whether a folder is one array: it has the `info` of a stack, or the first part of one that has none.
 fn is_stack(path: &Path) -> bool {
-    path.is_dir() && (path.join("info").is_file() || path.join("0.npy").is_file())
+    path.is_dir() && (has_info(path) || path.join("0.npy").is_file())
+}
+
+/// Whether a folder has a pickle of the name that a stack's has.
+fn has_info(path: &Path) -> bool {
+    let mut first = [0];
+    File::open(path.join("info")).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == [0x80]
 }
 
 /// The format that the first bytes tell.
@@ -121,7 +127,7 @@ pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
     while let Some((path, is_asked_for)) = open.pop() {
-        if is_stack(&path) && path.join("info").is_file() {
+        if has_info(&path) {
             files.push(path);
         } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
             let mut entries = Vec::new();

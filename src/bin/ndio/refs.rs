@@ -1,7 +1,7 @@
 //! `ndio refs`: references by which Zarr readers open files in place.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
@@ -64,6 +64,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
     if arguments.name.is_some() && arguments.concat.is_none() && arguments.files.len() > 1 {
         return Err("--name is for one file, or for --concat".into());
     }
+    arguments.refuse_to_replace_input()?;
     let options = arguments.options();
     match arguments.concat {
         Some(axis) => {
@@ -115,11 +116,51 @@ impl Refs {
 
     /// The files, and where readers find them.
     fn located(&self) -> Result<Vec<(PathBuf, String)>, Failure> {
-        let prefix = self.prefix.as_deref().unwrap_or_default();
-        let located = self.files.iter().map(|path| match path.to_str() {
-            Some(name) => Ok((path.clone(), format!("{prefix}{name}"))),
-            None => Err(format!("{}: its name is not text, as references are", path.display()).into()),
+        let located = self.files.iter().map(|path| match (path.to_str(), &self.prefix) {
+            (Some(name), None) => Ok((path.clone(), name.to_owned())),
+            (Some(name), Some(prefix)) => Ok((path.clone(), with_prefix(prefix, path, name)?)),
+            (None, _) => Err(format!("{}: its name is not text, as references are", path.display()).into()),
         });
         located.collect()
     }
+
+    /// An error if the output would replace one of the files.
+    fn refuse_to_replace_input(&self) -> Result<(), Failure> {
+        let output = std::fs::canonicalize(&self.output).ok();
+        let is_output = |path: &PathBuf| output.is_some() && std::fs::canonicalize(path).ok() == output;
+        match self.files.iter().any(is_output) {
+            true => Err(format!("{}: the output is one of the files", self.output.display()).into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The name of a file in front of which something is put: relative, without steps to other folders, and in URLs of the web encoded.
+fn with_prefix(prefix: &str, path: &Path, name: &str) -> Result<String, Failure> {
+    let mut parts = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_string_lossy()),
+            Component::CurDir => {}
+            _ => {
+                return Err(
+                    format!("{name}: with --prefix, names are relative and stay below their folder").into()
+                );
+            }
+        }
+    }
+    let name = parts.join("/");
+    if !prefix.starts_with("http://") && !prefix.starts_with("https://") {
+        return Ok(format!("{prefix}{name}"));
+    }
+    let mut encoded = prefix.to_owned();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                encoded.push(byte.into())
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Ok(encoded)
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
                 // What cannot be read at all has not been checked.
-                let is_unread = File::open(path).is_err();
+                let is_unread = !path.is_dir() && File::open(path).is_err();
                 code = code.max(if is_unread { 2 } else { 1 });
                 writeln!(out, "{}", told(&at(path, failure)))?;
             }
