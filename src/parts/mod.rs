@@ -10,7 +10,7 @@ mod select;
 mod write;
 
 pub use chunks::Chunks;
-#[cfg(feature = "npz")]
+#[cfg(any(feature = "npz", feature = "object"))]
 pub(crate) use file::PartBytes;
 pub use file::{ArrayFile, NpyFile, RaFile};
 pub(crate) use select::Selection;

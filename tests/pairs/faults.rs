@@ -90,9 +90,10 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
         for error in [libc::EIO, libc::ENOSPC, libc::EACCES, libc::EINTR] {
             prepare(&path, what, what);
             let stopped = Stopped::before(what, &path, stop);
-            // Without random numbers the standard library's maps cannot be made, and a list of a folder must be closed: it panics.
+            // The standard library panics without random numbers for its maps and if a list of a folder cannot be closed, and a
+            // process without memory is ended.
             let is_list = what == "stack create" && call(&stopped.child).0 == libc::SYS_close;
-            if is_list || call(&stopped.child).0 == libc::SYS_getrandom {
+            if is_list || [libc::SYS_getrandom, libc::SYS_brk].contains(&call(&stopped.child).0) {
                 stopped.kill();
                 continue;
             }
