@@ -250,9 +250,10 @@ impl Object {
     /// ```
     /// use ndarray_io::object::Object;
     ///
-    /// let dtype = Object::dtype(&"<f8".parse()?)?;
-    /// assert_eq!(dtype.to_string(), "dtype('float64')");
-    /// # Ok::<(), ndarray_io::Error>(())
+    /// let double = "<f8".parse()?;
+    /// let dtype = Object::dtype(&double)?;
+    /// assert_eq!(dtype.as_ref().as_dtype(), Some(double));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn dtype(dtype: &DType) -> Result<Self> {
         // Spelled in one place: there, as the dtype of an array.
