@@ -221,7 +221,7 @@ where
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// let file = std::fs::File::create(&path)?;
 /// write_zeroed_npy::<f64, _>(&file, (2, 3, 4))?;
-/// assert_eq!(read_npy::<_, Array3<f64>>(&path)?, Array3::zeros((2, 3, 4)));
+/// assert_eq!(read_npy::<_, Array3<f64>>(&path)?, Array3::<f64>::zeros((2, 3, 4)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_zeroed_npy<A, D>(file: &File, shape: D) -> Result<()>
