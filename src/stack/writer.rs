@@ -1,7 +1,7 @@
 //! [`NpyStackWriter`]: parts that are added to a stack.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::info::Info;
@@ -304,10 +304,13 @@ fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<
 }
 
 /// The length along the axis of a part that has just been written, if it fits the others.
-fn fitting_length(file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
+fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
     let len = os::len_of_regular(file).unwrap_or(0);
     let limits = ReadOptions::new();
+    // Where reading at a place moves the file's own position, it goes back to the end: what is overwritten in place is cut off there.
+    let end = file.stream_position()?;
     let (found, _) = io::read_header::<Npy>(&mut Source::part_of_file(file, 0..len), limits.get_limits())?;
+    file.seek(SeekFrom::Start(end))?;
     let header = found.header;
     let length = header.shape().get(axis).copied().unwrap_or(0);
     let mut wanted = shape.to_vec();
