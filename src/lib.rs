@@ -122,6 +122,8 @@ pub mod refs;
 mod shape;
 #[cfg(feature = "object")]
 pub mod stack;
+#[cfg(feature = "object-store-0_14")]
+pub mod store;
 mod transfer;
 #[cfg(feature = "npz")]
 mod zip;

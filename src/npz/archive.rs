@@ -3,10 +3,13 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Result};
-use crate::transfer::{Observer, Source, cut};
+use crate::parts::FileBytes;
+#[cfg(feature = "object")]
+use crate::transfer::ReadAt;
+use crate::transfer::{Home, Observer, Source, cut};
 use crate::zip::{self, Member, Method};
 
 /// Anything that reads and seeks.
@@ -19,6 +22,45 @@ pub(super) enum Place<'a> {
     /// Some of the bytes: those from this place on.
     Bytes(&'a [u8], u64),
     Stream(&'a mut dyn Stream),
+    /// Something else that is read at places.
+    #[cfg(feature = "object")]
+    Other(&'a Arc<dyn ReadAt>),
+}
+
+/// What an archive is in that is read by several threads.
+#[derive(Clone, Debug)]
+pub(crate) enum Holder {
+    File(Arc<File>),
+    #[cfg(feature = "object")]
+    Other(Arc<dyn ReadAt>),
+}
+
+impl Holder {
+    pub(super) fn place(&self) -> Place<'_> {
+        match self {
+            Self::File(file) => Place::File(file),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => Place::Other(bytes),
+        }
+    }
+
+    /// These bytes of it, for an array.
+    pub(super) fn part(&self, range: Range<u64>) -> FileBytes {
+        match self {
+            Self::File(file) => FileBytes::Range(Arc::clone(file), range),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => FileBytes::Other(Arc::clone(bytes), range),
+        }
+    }
+
+    /// The same, for a member's blocks.
+    pub(super) fn home(&self) -> Home<'static> {
+        match self {
+            Self::File(file) => Home::Own(Arc::clone(file)),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => Home::Other(Arc::clone(bytes)),
+        }
+    }
 }
 
 impl Place<'_> {
@@ -27,6 +69,8 @@ impl Place<'_> {
             Self::File(file) => Place::File(file),
             Self::Bytes(bytes, at) => Place::Bytes(bytes, *at),
             Self::Stream(stream) => Place::Stream(*stream),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => Place::Other(bytes),
         }
     }
 
@@ -35,6 +79,8 @@ impl Place<'_> {
             Self::File(file) => file.metadata()?.len(),
             Self::Bytes(bytes, at) => *at + bytes.len() as u64,
             Self::Stream(stream) => stream.seek(SeekFrom::End(0))?,
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => bytes.len(),
         })
     }
 
@@ -66,6 +112,8 @@ impl Place<'_> {
                 stream.seek(SeekFrom::Start(range.start))?;
                 call(Source::part_of_stream(*stream, len).seen_by(witness))
             }
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => call(Source::part_of(&***bytes, range).seen_by(witness)),
         }
     }
 

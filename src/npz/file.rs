@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::archive::{Archive, NpzMember, Place};
+use super::archive::{Archive, Holder, NpzMember};
 use super::member;
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
 use crate::io::FromPayload;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
-use crate::parts::{NpyFile, PartBytes};
+use crate::parts::{FileBytes, NpyFile};
 use crate::transfer;
 
 /// An archive in a file, which is read by position: as many threads as like can read from it at once.
@@ -38,7 +38,7 @@ use crate::transfer;
 /// ```
 #[derive(Debug)]
 pub struct NpzFile {
-    file: Arc<File>,
+    holder: Holder,
     path: Option<PathBuf>,
     archive: Archive,
     options: ReadOptions,
@@ -85,8 +85,18 @@ impl NpzFile {
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
     /// malformed or truncated.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
-        let archive = Archive::load(&mut Place::File(&file))?;
-        Ok(Self { file: Arc::new(file), path: None, archive, options: options.clone() })
+        Self::of(Holder::File(Arc::new(file)), options)
+    }
+
+    pub(crate) fn of(holder: Holder, options: &ReadOptions) -> Result<Self> {
+        let archive = Archive::load(&mut holder.place())?;
+        Ok(Self { holder, path: None, archive, options: options.clone() })
+    }
+
+    /// The same archive with the name of what it is in, for errors.
+    #[cfg(feature = "object-store-0_14")]
+    pub(crate) fn called(self, path: &Path) -> Self {
+        Self { path: Some(path.to_owned()), ..self }
     }
 
     /// Whether there are no members.
@@ -119,7 +129,7 @@ impl NpzFile {
     /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
-        let read = || member::read(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        let read = || member::read(self.holder.place(), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -157,7 +167,7 @@ impl NpzFile {
     }
 
     fn read_index_with<T: FromPayload>(&self, index: usize, options: &ReadOptions) -> Result<T> {
-        let read = || member::read(Place::File(&self.file), self.archive.at(index)?, options);
+        let read = || member::read(self.holder.place(), self.archive.at(index)?, options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -211,24 +221,24 @@ impl NpzFile {
 
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
-        let (file, bytes) = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content = member::content(&mut Place::File(&self.file), member).map_err(named)?;
-            (Arc::clone(&self.file), PartBytes::Range(content..content + member.packed))
+        let bytes = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
+            let content = member::content(&mut self.holder.place(), member).map_err(named)?;
+            self.holder.part(content..content + member.packed)
         } else if let Some(blocks) =
-            member::blocks_of_file(&self.file, member, &self.options).map_err(named)?
+            member::blocks_within(&self.holder, member, &self.options).map_err(named)?
         {
-            (Arc::clone(&self.file), PartBytes::Blocks(Box::new(blocks)))
+            FileBytes::Blocks(Box::new(blocks))
         } else {
             // What the header promises and the member has not is found out before there is a file.
-            let found = member::peek(Place::File(&self.file), member, &self.options)?.header;
+            let found = member::peek(self.holder.place(), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
                 return Err(named(transfer::truncated(&found, member.size)));
             }
-            let (file, len) = member::unpacked(&self.file, member, &self.options)?;
-            (Arc::new(file), PartBytes::Range(0..len))
+            let (file, len) = member::unpacked(self.holder.place(), member, &self.options)?;
+            FileBytes::Range(Arc::new(file), 0..len)
         };
-        NpyFile::member(file, self.path.as_deref(), (&member.name, bytes), &self.options)
+        NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
     }
 
     /// Reads a member, be it an array or not, and compares its size and checksum.
@@ -239,7 +249,7 @@ impl NpzFile {
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
     /// of the [format](crate::Error::is_format) if it is damaged.
     pub fn verify_index(&self, index: usize) -> Result<()> {
-        let verify = || member::verify(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        let verify = || member::verify(self.holder.place(), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 
@@ -252,7 +262,7 @@ impl NpzFile {
     /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the
     /// [`Limits`](crate::Limits).
     pub fn peek(&self, name: &str) -> Result<NpyHeader> {
-        let peek = || member::peek(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        let peek = || member::peek(self.holder.place(), self.archive.find(name)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -264,7 +274,7 @@ impl NpzFile {
     /// the system fails; an error of the [format](crate::Error::is_format) if the file is malformed or truncated;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
-        let peek = || member::peek(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        let peek = || member::peek(self.holder.place(), self.archive.at(index)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -277,7 +287,7 @@ impl NpzFile {
     /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
     /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
-        let read = || member::read_raw(Place::File(&self.file), self.archive.find(name)?, &self.options);
+        let read = || member::read_raw(self.holder.place(), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -304,9 +314,8 @@ impl NpzFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn copy_raw<W: Write>(&self, name: &str, mut writer: W) -> Result<u64> {
-        let mut copy = || {
-            member::copy_raw(Place::File(&self.file), self.archive.find(name)?, &self.options, &mut writer)
-        };
+        let mut copy =
+            || member::copy_raw(self.holder.place(), self.archive.find(name)?, &self.options, &mut writer);
         copy().map_err(|error| self.at_path(error))
     }
 
@@ -319,7 +328,7 @@ impl NpzFile {
     /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
     /// [`Limits`](crate::Limits).
     pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
-        let read = || member::read_raw(Place::File(&self.file), self.archive.at(index)?, &self.options);
+        let read = || member::read_raw(self.holder.place(), self.archive.at(index)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use super::archive::Place;
+use super::archive::{Holder, Place};
 #[cfg(feature = "zip-methods")]
 use super::foreign;
 use crate::codec::{Pieces, Unpacker};
@@ -181,6 +181,8 @@ fn blocks<'a>(
         Place::File(file) => (Home::Shared(file), content),
         Place::Bytes(bytes, at) => (Home::Bytes(bytes), content - at),
         Place::Stream(_) => return None,
+        #[cfg(feature = "object")]
+        Place::Other(bytes) => (Home::Other(Arc::clone(bytes)), content),
     };
     let index = zip::block_index(member).or_else(|| at_once(member))?;
     Some(PackedBlocks::new(home, start, index, make, options.get_threads()))
@@ -201,28 +203,28 @@ fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
     None
 }
 
-/// The blocks of a member in a file, for reading parts of it; `None` if it has no index of them.
-pub(super) fn blocks_of_file(
-    archive: &Arc<File>,
+/// The blocks of a member, for reading parts of it; `None` if it has no index of them.
+pub(super) fn blocks_within(
+    archive: &Holder,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
     let Some(index) = zip::block_index(member) else { return Ok(None) };
     let Way::Own(make) = way(member)? else { return Ok(None) };
-    let content = any_content(&mut Place::File(archive), member)?;
-    let archive = Arc::clone(archive);
-    let blocks =
-        PackedBlocks::new(Home::Own(Arc::clone(&archive)), content, index, make, options.get_threads());
+    let content = any_content(&mut archive.place(), member)?;
+    let blocks = PackedBlocks::new(archive.home(), content, index, make, options.get_threads());
     // The limit is for what is read of the member, and not for the file that it may be unpacked to.
     let limits = options.get_limits().payload(u64::MAX);
-    let (member, options) = (member.clone(), options.without_progress().limits(limits));
-    Ok(Some(blocks.with_fallback(Box::new(move || Ok(unpacked(&archive, &member, &options)?.0)))))
+    let (archive, member, options) =
+        (archive.clone(), member.clone(), options.without_progress().limits(limits));
+    let unpack = move || Ok(unpacked(archive.place(), &member, &options)?.0);
+    Ok(Some(blocks.with_fallback(Box::new(unpack))))
 }
 
 /// A file without a name with all that a member unpacks to, and how much that is.
-pub(super) fn unpacked(file: &File, member: &Member, options: &ReadOptions) -> Result<(File, u64)> {
+pub(super) fn unpacked(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<(File, u64)> {
     let unpacked = unnamed(&temporary_folder())?;
-    let len = copy_raw(Place::File(file), member, options, &mut &unpacked)?;
+    let len = copy_raw(place, member, options, &mut &unpacked)?;
     Ok((unpacked, len))
 }
 

@@ -17,6 +17,8 @@ mod reader;
 mod update;
 mod writer;
 
+#[cfg(feature = "object-store-0_14")]
+pub(crate) use archive::Holder;
 pub use archive::NpzMember;
 pub use file::{NpzFile, read_npz, read_npz_with};
 #[cfg(feature = "mmap")]

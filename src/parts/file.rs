@@ -79,12 +79,10 @@ pub type RaFile = ArrayFile<Ra>;
 /// What follows the array, such as rows that somebody is appending, is not looked at: see [`ArrayFile::trailing_len`].
 #[derive(Debug)]
 pub struct ArrayFile<F: ArrayFormat> {
-    pub(super) file: Arc<File>,
+    pub(super) bytes: FileBytes,
     path: Option<PathBuf>,
     /// The name, of a member of an archive.
     member: Option<String>,
-    /// Where its bytes are, of an array that is a part of the file.
-    within: Option<PartBytes>,
     /// Holds the lock of who changes some elements, if the file was opened for that.
     pub(super) locked: Option<Locked>,
     found: F::Found,
@@ -92,30 +90,69 @@ pub struct ArrayFile<F: ArrayFormat> {
     pub(super) options: ReadOptions,
 }
 
-/// Where the bytes of a part of a file are.
+/// Where the bytes of an array and its header are.
 #[derive(Debug)]
-pub(crate) enum PartBytes {
-    /// In these bytes of the file.
-    Range(Range<u64>),
+pub(crate) enum FileBytes {
+    /// In all of a file.
+    File(Arc<File>),
+    /// In these bytes of a file.
+    Range(Arc<File>, Range<u64>),
     /// In the blocks of a compressed member.
     #[cfg(feature = "npz")]
     Blocks(Box<transfer::PackedBlocks<'static>>),
-    /// In several files, of which the one of the [`ArrayFile`] only tells which they are.
+    /// In these bytes of something else: several files, or an object in a store.
     #[cfg(feature = "object")]
-    Other(Box<dyn transfer::ReadAt>),
+    Other(Arc<dyn transfer::ReadAt>, Range<u64>),
 }
 
-impl PartBytes {
-    fn source<'a>(&'a self, file: &'a File) -> Source<'a> {
+impl FileBytes {
+    /// The file, if it is one and not a part of it.
+    pub(super) fn file(&self) -> Option<&Arc<File>> {
         match self {
-            Self::Range(range) => Source::part_of_file(file, range.clone()),
+            Self::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The bytes from a place on.
+    fn anywhere(&self, at: u64) -> Anywhere<'_> {
+        match self {
+            Self::File(file) => Anywhere::File(file, at),
+            Self::Range(file, range) => Anywhere::File(file, range.start + at),
+            #[cfg(feature = "npz")]
+            Self::Blocks(blocks) => Anywhere::Blocks(blocks, at),
+            #[cfg(feature = "object")]
+            Self::Other(bytes, range) => Anywhere::Other(&**bytes, range.start + at),
+        }
+    }
+
+    /// How many there are, by now.
+    fn len(&self) -> Result<u64> {
+        Ok(match self {
+            Self::File(file) => file.metadata()?.len(),
+            Self::Range(file, range) => range.end.min(file.metadata()?.len()).saturating_sub(range.start),
+            #[cfg(feature = "npz")]
+            Self::Blocks(blocks) => blocks.len(),
+            #[cfg(feature = "object")]
+            Self::Other(_, range) => range.end - range.start,
+        })
+    }
+
+    /// Reads the header at the beginning.
+    pub(crate) fn read_header<F: ArrayFormat>(&self, options: &ReadOptions) -> Result<(F::Found, usize)> {
+        let mut source = match self {
+            Self::File(file) => {
+                let mut file = &**file;
+                file.rewind()?;
+                return io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits());
+            }
+            Self::Range(file, range) => Source::part_of_file(file, range.clone()),
             #[cfg(feature = "npz")]
             Self::Blocks(blocks) => Source::of_blocks(blocks),
             #[cfg(feature = "object")]
-            Self::Other(_) => {
-                unreachable!("these bytes have no header: `refresh` refuses them")
-            }
-        }
+            Self::Other(bytes, range) => Source::part_of(&**bytes, range.clone()),
+        };
+        io::read_header::<F>(&mut source, options.get_limits())
     }
 }
 
@@ -176,16 +213,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// The same of a file that another one has as well.
     pub(super) fn shared(shared: Arc<File>, options: &ReadOptions) -> Result<Self> {
-        let mut file = &*shared;
-        file.rewind()?;
-        let (found, data_offset) =
-            io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits())?;
-        Self::of(shared, None, (found, data_offset), options)
+        let bytes = FileBytes::File(shared);
+        let found = bytes.read_header::<F>(options)?;
+        Self::of(bytes, found, options)
     }
 
     pub(crate) fn of(
-        file: Arc<File>,
-        within: Option<PartBytes>,
+        bytes: FileBytes,
         (found, data_offset): (F::Found, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
@@ -196,7 +230,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(error.with_help(Help::ReadPickle)); // they are one pickle, of which no part can be read
         }
         let options = F::gate(&found, options).into_owned();
-        Ok(Self { file, path: None, member: None, within, locked: None, found, data_offset, options })
+        Ok(Self { bytes, path: None, member: None, locked: None, found, data_offset, options })
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -205,15 +239,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// The bytes of the array, wherever they are.
     pub(crate) fn anywhere(&self) -> Anywhere<'_> {
-        let at = self.data_offset as u64;
-        match &self.within {
-            None => Anywhere::File(&self.file, at),
-            Some(PartBytes::Range(range)) => Anywhere::File(&self.file, range.start + at),
-            #[cfg(feature = "npz")]
-            Some(PartBytes::Blocks(blocks)) => Anywhere::Blocks(blocks, at),
-            #[cfg(feature = "object")]
-            Some(PartBytes::Other(bytes)) => Anywhere::Other(&**bytes),
-        }
+        self.bytes.anywhere(self.data_offset as u64)
     }
 
     /// An error if the file is shorter than its array.
@@ -237,22 +263,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// How many bytes there are, header included.
     fn file_len(&self) -> Result<u64> {
-        let len = || Ok(self.file.metadata().map_err(|error| self.at_path(error.into()))?.len());
-        match &self.within {
-            None => len(),
-            Some(PartBytes::Range(range)) => Ok(range.end.min(len()?).saturating_sub(range.start)),
-            #[cfg(feature = "npz")]
-            Some(PartBytes::Blocks(blocks)) => Ok(blocks.len()),
-            #[cfg(feature = "object")]
-            Some(PartBytes::Other(bytes)) => Ok(bytes.len()),
-        }
+        self.bytes.len().map_err(|error| self.at_path(error))
     }
 
     /// An error if some of these bytes of the array do not exist.
     fn check_runs(&self, runs: &ByteRuns) -> Result<()> {
         #[cfg(feature = "object")]
-        if let Some(PartBytes::Other(bytes)) = &self.within {
-            return bytes.check(runs).map_err(|error| self.at_path(error));
+        if let FileBytes::Other(bytes, _) = &self.bytes {
+            bytes.check(runs).map_err(|error| self.at_path(error))?;
         }
         self.check_length(runs.end())
     }
@@ -293,19 +311,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn refresh(&mut self) -> Result<bool> {
         #[cfg(feature = "object")]
-        if let Some(PartBytes::Other(_)) = &self.within {
-            let reason = "a stack is refreshed by itself, and not as a file".into();
+        if let FileBytes::Other(..) = &self.bytes {
+            let reason =
+                "only files are refreshed: stacks by themselves, and what is in a store is opened again"
+                    .into();
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         }
-        let read = || {
-            let mut file = &*self.file;
-            if let Some(bytes) = &self.within {
-                return io::read_header::<F>(&mut bytes.source(file), self.options.get_limits());
-            }
-            file.rewind()?;
-            io::read_header_of_file::<F>(&mut Source::of(&mut file), self.options.get_limits())
-        };
-        let (found, data_offset) = read().map_err(|error| self.at_path(error))?;
+        let found = self.bytes.read_header::<F>(&self.options);
+        let (found, data_offset) = found.map_err(|error| self.at_path(error))?;
         let (old, new) = (self.header(), F::header(&found));
         if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
             let reason = "the file holds another array than when it was opened".into();
@@ -347,7 +360,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     pub(crate) fn id(&self) -> Result<Option<FileId>> {
-        Ok(id_of(&self.file)?)
+        match &self.bytes {
+            FileBytes::File(file) | FileBytes::Range(file, _) => Ok(id_of(file)?),
+            #[cfg(any(feature = "npz", feature = "object"))]
+            _ => Ok(None),
+        }
     }
 
     /// Reads all of it.
@@ -620,16 +637,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 impl NpyFile {
-    /// The array in some bytes of a file, which are a member of an archive.
+    /// The array in some bytes, which are a member of an archive.
     #[cfg(feature = "npz")]
     pub(crate) fn member(
-        file: Arc<File>,
         path: Option<&Path>,
-        (name, bytes): (&str, PartBytes),
+        name: &str,
+        bytes: FileBytes,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let found = io::read_header::<Npy>(&mut bytes.source(&file), options.get_limits());
-        let made = found.and_then(|found| Self::of(file, Some(bytes), found, options));
+        let found = bytes.read_header::<Npy>(options);
+        let made = found.and_then(|found| Self::of(bytes, found, options));
         let made = made.map_err(|error| error.at_member(name))?;
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }

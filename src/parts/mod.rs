@@ -11,6 +11,6 @@ mod write;
 
 pub use chunks::Chunks;
 #[cfg(any(feature = "npz", feature = "object"))]
-pub(crate) use file::PartBytes;
+pub(crate) use file::FileBytes;
 pub use file::{ArrayFile, NpyFile, RaFile};
 pub(crate) use select::Selection;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ndarray::{Array, ArrayD, IxDyn, SliceArg};
 
 use super::NpyFile;
-use super::file::{PartBytes, arranged};
+use super::file::{FileBytes, arranged};
 use super::select::Axes;
 use crate::element::ReadableElement;
 use crate::error::Result;
@@ -123,8 +123,9 @@ impl NpyReader<File> {
         let (file, found, options) = self.parts()?;
         let payload = file.stream_position()?;
         let end = payload.saturating_add(found.header.payload_len().unwrap_or_default());
-        let bytes = PartBytes::Range(payload.saturating_sub(header_len)..end);
+        let bytes = payload.saturating_sub(header_len)..end;
         let (found, options) = (found.clone(), options.clone());
-        NpyFile::of(Arc::new(self.into_inner()), Some(bytes), (found, header_len as usize), &options)
+        let bytes = FileBytes::Range(Arc::new(self.into_inner()), bytes);
+        NpyFile::of(bytes, (found, header_len as usize), &options)
     }
 }

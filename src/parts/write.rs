@@ -91,7 +91,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn sync(&self) -> Result<()> {
-        change::sync_parts(&self.file).map_err(|error| self.at_path(error.into()))
+        match self.bytes.file() {
+            Some(file) => change::sync_parts(file).map_err(|error| self.at_path(error.into())),
+            None => Ok(()), // nothing has been written to it
+        }
     }
 
     fn put<A: WritableElement, D: Dimension>(

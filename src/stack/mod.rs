@@ -65,7 +65,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::{FromPayload, Npy};
 use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
-use crate::parts::{Chunks, NpyFile, PartBytes};
+use crate::parts::{Chunks, FileBytes, NpyFile};
+use crate::transfer::ReadAt;
 
 /// A stack of NPY files, of which any part is read as of one file.
 ///
@@ -122,7 +123,7 @@ impl NpyStack {
     pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
         let folder = folder.as_ref();
         match read_info(folder, options)? {
-            Some((info, _, file)) => Self::of(folder, info, file, options),
+            Some((info, _)) => Self::of(folder, info, options),
             None => Self::open_along(folder, 0, options),
         }
     }
@@ -136,27 +137,24 @@ impl NpyStack {
     /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or `info` names another.
     pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
         let folder = folder.as_ref();
-        if let Some((info, _, file)) = read_info(folder, options)? {
+        if let Some((info, _)) = read_info(folder, options)? {
             if info.axis != axis {
                 let reason = format!("the parts are concatenated along axis {}, and not {axis}", info.axis);
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_path(folder));
             }
-            return Self::of(folder, info, file, options);
+            return Self::of(folder, info, options);
         }
         let info = info_of_parts(folder, axis, options)?;
-        let first = folder.join(parts::name(0));
-        let file = File::open(&first).map_err(|error| Error::from(error).at_path(&first))?;
-        Self::of(folder, info, file, options)
+        Self::of(folder, info, options)
     }
 
-    fn of(folder: &Path, info: Info, file: File, options: &ReadOptions) -> Result<Self> {
-        // Some systems do not replace a file that is open, which `info` must not keep its writer from.
-        let file = if info.lengths.is_empty() { file } else { File::open(folder.join(parts::name(0)))? };
+    fn of(folder: &Path, info: Info, options: &ReadOptions) -> Result<Self> {
         let whole = || {
             let parts = Parts::new(folder, info.clone(), options)?;
             let header = parts.header().clone();
             let found = NpyHeader { version: Version::V1, descr: header.dtype().to_string(), header };
-            NpyFile::of(Arc::new(file), Some(PartBytes::Other(Box::new(parts))), (found, 0), options)
+            let all = 0..parts.len();
+            NpyFile::of(FileBytes::Other(Arc::new(parts), all), (found, 0), options)
         };
         let whole = whole().map_err(|error: Error| error.at_path(folder))?.called(folder);
         Ok(Self { folder: folder.to_owned(), info, whole, options: options.clone() })
@@ -290,8 +288,8 @@ fn info_path(folder: &Path) -> PathBuf {
     folder.join("info")
 }
 
-/// What `info` says, its bytes and its file, if there is one.
-fn read_info(folder: &Path, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>, File)>> {
+/// What `info` says, and its bytes, if there is one.
+fn read_info(folder: &Path, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
     let path = info_path(folder);
     let read = || {
         let file = match File::open(&path) {
@@ -299,7 +297,7 @@ fn read_info(folder: &Path, options: &ReadOptions) -> Result<Option<(Info, Vec<u
             opened => opened?,
         };
         let bytes = info_bytes(&file, options)?;
-        Ok(Some((Info::parse(&bytes, options, &shapes_in(folder, options))?, bytes, file)))
+        Ok(Some((Info::parse(&bytes, options, &shapes_in(folder, options))?, bytes)))
     };
     read().map_err(|error: Error| error.at_path(&path))
 }

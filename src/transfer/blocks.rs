@@ -6,7 +6,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+#[cfg(feature = "object")]
+use super::ReadAt;
 use super::share::share_out;
+use super::source::Pieces;
 use super::{Anywhere, os};
 use crate::codec::{BlockIndex, Sum, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
@@ -43,6 +46,9 @@ pub(crate) enum Home<'a> {
     Shared(&'a File),
     Own(Arc<File>),
     Bytes(&'a [u8]),
+    /// Something that is read at places.
+    #[cfg(feature = "object")]
+    Other(Arc<dyn ReadAt>),
 }
 
 /// What unpacks a block, and room for its compressed bytes.
@@ -103,6 +109,15 @@ impl<'a> PackedBlocks<'a> {
         self.index.step()
     }
 
+    /// How the archive is best read, if it is not a file.
+    pub(super) fn pieces(&self) -> Option<Pieces> {
+        match &self.archive {
+            #[cfg(feature = "object")]
+            Home::Other(bytes) => bytes.pieces(),
+            _ => None,
+        }
+    }
+
     /// Whether a block was not what the index says.
     pub(crate) fn is_wrong(&self) -> bool {
         self.is_wrong.load(Ordering::Relaxed)
@@ -112,6 +127,7 @@ impl<'a> PackedBlocks<'a> {
     pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
         let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
         let rest: Vec<usize> = rest.collect();
+        let threads = self.pieces().map_or(threads, |pieces| pieces.threads);
         let threads = if os::READS_ANYWHERE { threads.min(rest.len()) } else { 1 };
         let check = |bytes: &mut Vec<u8>, index: usize| {
             self.make_room(index, bytes)?;
@@ -256,19 +272,21 @@ impl<'a> PackedBlocks<'a> {
 impl Home<'_> {
     /// Some of the archive's bytes, which may be read into `room`.
     fn read<'r>(&'r self, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
-        let file = match self {
+        let archive = match self {
             Self::Bytes(bytes) => {
                 let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
                 return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
             }
-            Self::Shared(file) => *file,
-            Self::Own(file) => &**file,
+            Self::Shared(file) => Anywhere::File(file, range.start),
+            Self::Own(file) => Anywhere::File(file, range.start),
+            #[cfg(feature = "object")]
+            Self::Other(bytes) => Anywhere::Other(&**bytes, range.start),
         };
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let missing = len.saturating_sub(room.len());
         room.try_reserve(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
         room.resize(len, 0);
-        match Anywhere::File(file, range.start).fill_at(room, 0)? {
+        match archive.fill_at(room, 0)? {
             filled if filled < len => Err(cut()),
             _ => Ok(room),
         }

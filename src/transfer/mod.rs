@@ -38,6 +38,8 @@ pub(crate) use read::{
 pub(crate) use sink::Sink;
 #[cfg(feature = "npz")]
 pub(crate) use source::Observer;
+#[cfg(feature = "object-store-0_14")]
+pub(crate) use source::Pieces;
 #[cfg(feature = "object")]
 pub(crate) use source::ReadAt;
 pub(crate) use source::{Anywhere, Source};

@@ -61,8 +61,10 @@ fn read_coded<T: Send>(
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
-    let threads = || if os::READS_ANYWHERE { options.get_threads() } else { 1 };
-    let items = make_blocks(header.count(), (BLOCK / 4 / item).max(1), threads, &|numbers, made| {
+    let threads =
+        || positioned.threads().unwrap_or_else(|| if os::READS_ANYWHERE { options.get_threads() } else { 1 });
+    let block = source.pieces().map_or(BLOCK / 4, |pieces| pieces.bytes / 4);
+    let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // At an address that suits numbers, so that many are converted at a time.
         let mut words = Vec::new();
@@ -268,7 +270,12 @@ fn load_parts(
     options: &ReadOptions,
 ) -> Result<()> {
     // Asking how many threads there may be takes longer than reading a small array.
-    let threads = if parts.len() > 1 && os::READS_ANYWHERE { options.get_threads() } else { 1 };
+    let threads = match (parts.len(), source.threads()) {
+        (0 | 1, _) => 1,
+        (_, Some(threads)) => threads,
+        _ if os::READS_ANYWHERE => options.get_threads(),
+        _ => 1,
+    };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
         load_part(&mut part, header, most, |block, at| source.fill_at(block, at))
     };
@@ -294,7 +301,7 @@ fn each_block(
         return take(&mut [], header.count());
     }
     let (_, bytes) = header.in_memory()?;
-    let per_block = (BLOCK / item).max(1);
+    let per_block = (source.block() / item).max(1);
     let mut block = Vec::new();
     let mut done = 0;
     while done < bytes {
@@ -317,7 +324,11 @@ fn load_block(
     block.truncate(length);
     let mut filled = 0;
     while filled < length {
-        let room = limits::room_for(filled, length).max(block.len());
+        // What can be read at any place has been compared with what there is.
+        let room = match source.pieces() {
+            Some(_) => length,
+            None => limits::room_for(filled, length).max(block.len()),
+        };
         reserve(block, room - block.len())?;
         block.resize(room, 0);
         let came = source.fill(&mut block[filled..])?;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +27,9 @@ pub(crate) struct Source<'a> {
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
+    /// Something that is read at places, from a position on and up to an end.
+    #[cfg(feature = "object")]
+    Other(&'a dyn ReadAt, Range<u64>),
     /// A compressed member, from a position on.
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
@@ -47,12 +51,12 @@ pub(crate) enum Anywhere<'a> {
     /// In a compressed member, at this place.
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
-    /// In something else, from its beginning.
+    /// In something else, at this place.
     #[cfg(feature = "object")]
-    Other(&'a dyn ReadAt),
+    Other(&'a dyn ReadAt, u64),
 }
 
-/// Bytes that are neither in memory nor in one file, such as those of a stack of files.
+/// Bytes that are neither in memory nor in one file, such as those of a stack of files or of an object in a store.
 #[cfg(feature = "object")]
 pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
     /// Reads bytes from a place on until `into` is full or they end; says how many came.
@@ -66,6 +70,24 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
 
     /// An error if some of these bytes do not exist, before memory is allocated for them.
     fn check(&self, runs: &ByteRuns) -> Result<()>;
+
+    /// How it is best read: in pieces of this many bytes, by this many threads, whatever the number of processors.
+    fn pieces(&self) -> Option<Pieces> {
+        None
+    }
+
+    /// Reads picked bytes, which count from `place`, in a way of its own; `None` if it has none.
+    fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
+        let _ = (place, runs, into, from);
+        None
+    }
+}
+
+/// How [bytes that are far away](ReadAt) are best read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pieces {
+    pub(crate) bytes: usize,
+    pub(crate) threads: usize,
 }
 
 impl Anywhere<'_> {
@@ -83,7 +105,18 @@ impl Anywhere<'_> {
             #[cfg(feature = "npz")]
             Self::Blocks(blocks, place) => blocks.fill_at(into, place + from),
             #[cfg(feature = "object")]
-            Self::Other(bytes) => bytes.fill_at(into, from),
+            Self::Other(bytes, place) => bytes.fill_at(into, place + from),
+        }
+    }
+
+    /// How these bytes are best read, if that is not how files are.
+    fn pieces(self) -> Option<Pieces> {
+        match self {
+            #[cfg(feature = "object")]
+            Self::Other(bytes, _) => bytes.pieces(),
+            #[cfg(feature = "npz")]
+            Self::Blocks(blocks, _) => blocks.pieces(),
+            _ => None,
         }
     }
 
@@ -95,7 +128,7 @@ impl Anywhere<'_> {
             #[cfg(feature = "npz")]
             Self::Blocks(blocks, place) => blocks.len().saturating_sub(place),
             #[cfg(feature = "object")]
-            Self::Other(bytes) => bytes.len(),
+            Self::Other(bytes, place) => bytes.len().saturating_sub(place),
         })
     }
 
@@ -150,8 +183,14 @@ impl<'a> Source<'a> {
     }
 
     /// A part of a file.
-    pub(crate) fn part_of_file(file: &'a File, part: std::ops::Range<u64>) -> Self {
+    pub(crate) fn part_of_file(file: &'a File, part: Range<u64>) -> Self {
         Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))
+    }
+
+    /// A part of something that is read at places.
+    #[cfg(feature = "object")]
+    pub(crate) fn part_of(bytes: &'a dyn ReadAt, part: Range<u64>) -> Self {
+        Self::from(Origin::Other(bytes, part))
     }
 
     /// All of a compressed member.
@@ -179,22 +218,40 @@ impl<'a> Source<'a> {
 
     /// Where it is best cut for several threads: the distance of the first cut from the place of the source, and from each cut to
     /// the next. `None` where it does not matter.
-    #[cfg(feature = "npz")]
     pub(super) fn seams(&self) -> Option<(usize, usize)> {
-        let (blocks, at) = match self.origin {
-            Origin::Blocks(blocks, at) => (blocks, at),
-            Origin::ByteRuns { array: Anywhere::Blocks(blocks, place), runs } => {
-                (blocks, place + runs.find(self.passed).0)
+        #[cfg(feature = "npz")]
+        {
+            let blocks = match self.origin {
+                Origin::Blocks(blocks, at) => Some((blocks, at)),
+                Origin::ByteRuns { array: Anywhere::Blocks(blocks, place), runs } => {
+                    Some((blocks, place + runs.find(self.passed).0))
+                }
+                _ => None,
+            };
+            if let Some((blocks, at)) = blocks {
+                let step = blocks.step();
+                return Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?));
             }
-            _ => return None,
-        };
-        let step = blocks.step();
-        Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?))
+        }
+        self.pieces().map(|pieces| (pieces.bytes, pieces.bytes))
     }
 
-    #[cfg(not(feature = "npz"))]
-    pub(super) fn seams(&self) -> Option<(usize, usize)> {
-        None
+    /// How it is best read, if that is not how files are.
+    pub(super) fn pieces(&self) -> Option<Pieces> {
+        match &self.origin {
+            #[cfg(feature = "object")]
+            Origin::Other(bytes, _) => bytes.pieces(),
+            #[cfg(feature = "npz")]
+            Origin::Blocks(blocks, _) => blocks.pieces(),
+            Origin::ByteRuns { array, .. } => array.pieces(),
+            _ => None,
+        }
+    }
+
+    /// How many bytes are best read at a time by one thread that goes through all of it.
+    pub(super) fn block(&self) -> usize {
+        self.pieces()
+            .map_or(super::BLOCK, |pieces| pieces.bytes.saturating_mul(pieces.threads).max(super::BLOCK))
     }
 
     fn from(origin: Origin<'a>) -> Self {
@@ -227,6 +284,8 @@ impl<'a> Source<'a> {
         match &self.origin {
             Origin::Bytes(slice) => Some(slice.get().len() as u64),
             Origin::File(file) => Some(file.end.saturating_sub(file.at)),
+            #[cfg(feature = "object")]
+            Origin::Other(_, rest) => Some(rest.end.saturating_sub(rest.start)),
             #[cfg(feature = "npz")]
             Origin::Blocks(blocks, at) => Some(blocks.len().saturating_sub(*at)),
             Origin::ByteRuns { runs, .. } => Some(runs.len().saturating_sub(self.passed)),
@@ -267,6 +326,8 @@ impl<'a> Source<'a> {
         let origin = match &self.origin {
             Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
             Origin::File(file) => Fixed::File(*file),
+            #[cfg(feature = "object")]
+            Origin::Other(bytes, rest) => Fixed::Other(*bytes, rest.start, rest.end),
             #[cfg(feature = "npz")]
             Origin::Blocks(blocks, at) => Fixed::Blocks(blocks, *at),
             Origin::ByteRuns { array, runs } => Fixed::ByteRuns { array: *array, runs },
@@ -302,6 +363,8 @@ impl<'a> Source<'a> {
         match &mut self.origin {
             Origin::Bytes(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
             Origin::File(file) => file.at += bytes,
+            #[cfg(feature = "object")]
+            Origin::Other(_, rest) => rest.start += bytes,
             #[cfg(feature = "npz")]
             Origin::Blocks(_, at) => *at += bytes,
             Origin::ByteRuns { .. } => {}
@@ -378,6 +441,9 @@ pub(crate) struct Positioned<'a> {
 enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
+    /// From here, and to here.
+    #[cfg(feature = "object")]
+    Other(&'a dyn ReadAt, u64, u64),
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
     ByteRuns {
@@ -395,6 +461,19 @@ impl<'a> Positioned<'a> {
         }
     }
 
+    /// How many threads it is best read by, if not by as many as there are processors.
+    pub(super) fn threads(&self) -> Option<usize> {
+        let pieces = match self.origin {
+            #[cfg(feature = "object")]
+            Fixed::Other(bytes, ..) => bytes.pieces(),
+            #[cfg(feature = "npz")]
+            Fixed::Blocks(blocks, _) => blocks.pieces(),
+            Fixed::ByteRuns { array, .. } => array.pieces(),
+            _ => None,
+        };
+        pieces.map(|pieces| pieces.threads)
+    }
+
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         let filled = match self.origin {
@@ -403,6 +482,12 @@ impl<'a> Positioned<'a> {
                 let left = file.end.saturating_sub(file.at + from as u64);
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 Anywhere::File(file.file, file.at).fill_at(&mut into[..most], from as u64)?
+            }
+            #[cfg(feature = "object")]
+            Fixed::Other(bytes, at, end) => {
+                let left = end.saturating_sub(at + from as u64);
+                let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                bytes.fill_at(&mut into[..most], at + from as u64)?
             }
             #[cfg(feature = "npz")]
             Fixed::Blocks(blocks, at) => Anywhere::Blocks(blocks, at).fill_at(into, from as u64)?,
@@ -434,7 +519,12 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
     let is_memory = match array {
         Anywhere::Bytes(..) => true, // where each run costs no more than itself
         #[cfg(feature = "object")]
-        Anywhere::Other(bytes) => !bytes.reads_gaps(),
+        Anywhere::Other(bytes, place) => {
+            if let Some(filled) = bytes.fill_picked(place, runs, into, from) {
+                return filled;
+            }
+            !bytes.reads_gaps()
+        }
         _ => false,
     };
     if !is_memory && runs.is_listed() {

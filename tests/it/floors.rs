@@ -20,6 +20,7 @@ const FLOORS: &[&[&str]] = &[
     &["path", "mmap", "parts"],
     &["dynamic"],
     &["npz", "convert"],
+    &["store"],
     &["stack"],
     &["refs"],
     &["lib"],

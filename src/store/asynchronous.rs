@@ -1,0 +1,170 @@
+//! [`AsyncFile`]: files for tasks.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use ndarray::{Array, IxDyn, SliceArg};
+
+use super::Remote;
+use super::bytes::Bytes;
+use super::runtime::{Stop, runtime};
+use crate::element::ReadableElement;
+use crate::error::{Error, Result};
+use crate::io::{ArrayFormat, FromPayload};
+use crate::npz::NpzFile;
+use crate::options::ReadOptions;
+use crate::parts::ArrayFile;
+
+/// A file in a store for tasks: what reads is a future, which ends its requests when it is dropped. It needs no runtime of the caller's.
+///
+/// What the file's methods tell without reading (`shape`, `dtype`, `names`) is there as of the file itself; [`run`](Self::run) calls any
+/// other of them.
+///
+/// ```
+/// use ndarray::{Array1, arr1, s};
+/// use ndarray_io::ReadOptions;
+/// use ndarray_io::store::Remote;
+/// # use object_store_0_14::memory::InMemory;
+/// # use std::sync::Arc;
+///
+/// # let store = Arc::new(InMemory::new());
+/// # let remote = Remote::new(store, "a.npy")?;
+/// # remote.write_npy(&arr1(&[1, 2, 3, 4]))?;
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let file = remote.open_npy_async(&ReadOptions::new()).await?;
+/// assert_eq!(file.shape(), [4]);
+/// let part: Array1<i32> = file.slice(s![..2]).await?;
+/// assert_eq!(part, arr1(&[1, 2]));
+/// let sum = file.run(|file| {
+///     let mut sum = 0;
+///     for chunk in file.chunks::<i32, ndarray::Ix1>(0, 3)? {
+///         sum += chunk?.sum();
+///     }
+///     Ok(sum)
+/// });
+/// assert_eq!(sum.await?, 10);
+/// # Ok::<(), ndarray_io::Error>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AsyncFile<T> {
+    remote: Remote,
+    bytes: Bytes,
+    options: ReadOptions,
+    file: T,
+    open: fn(&Remote, &Bytes, &ReadOptions) -> Result<T>,
+}
+
+impl<T: 'static> AsyncFile<T> {
+    pub(super) async fn open(
+        remote: &Remote,
+        options: &ReadOptions,
+        fetch: fn(&Remote, Option<Arc<Stop>>) -> Result<Bytes>,
+        open: fn(&Remote, &Bytes, &ReadOptions) -> Result<T>,
+    ) -> Result<Self>
+    where
+        T: Send,
+    {
+        let (remote, options) = (remote.clone(), options.clone());
+        stoppable(move |stop| {
+            let bytes = fetch(&remote, Some(Arc::clone(&stop)))?;
+            let file = open(&remote, &bytes.stopped_by(Some(stop)), &options)?;
+            let bytes = bytes.stopped_by(None);
+            Ok(Self { remote, bytes, options, file, open })
+        })
+        .await
+    }
+
+    /// Calls a function with the file, on a thread that may wait. If the future is dropped, the function's next read is
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled).
+    ///
+    /// # Errors
+    ///
+    /// Whatever the function returns.
+    pub async fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&T) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let (remote, bytes, options, open) =
+            (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
+        stoppable(move |stop| work(&open(&remote, &bytes.stopped_by(Some(stop)), &options)?)).await
+    }
+}
+
+/// What the file tells without reading.
+impl<T> Deref for AsyncFile<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.file
+    }
+}
+
+impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
+    /// Reads all of it. See [`ArrayFile::read`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`ArrayFile::read`].
+    pub async fn read<T: FromPayload + Send + 'static>(&self) -> Result<T> {
+        self.run(ArrayFile::read).await
+    }
+
+    /// Reads a part, as ndarray's `slice` takes it. See [`ArrayFile::slice`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`ArrayFile::slice`].
+    pub async fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
+    where
+        A: ReadableElement + Send + 'static,
+        I: SliceArg<IxDyn> + Send + 'static,
+        I::OutDim: Send + 'static,
+    {
+        self.run(move |file| file.slice(slice)).await
+    }
+
+    /// Reads some indices along an axis. See [`ArrayFile::take`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`ArrayFile::take`].
+    pub async fn take<T: FromPayload + Send + 'static>(&self, axis: usize, indices: &[usize]) -> Result<T> {
+        let indices = indices.to_vec();
+        self.run(move |file| file.take(axis, &indices)).await
+    }
+}
+
+impl AsyncFile<NpzFile> {
+    /// Reads an array by its name. See [`NpzFile::read`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpzFile::read`].
+    pub async fn read<T: FromPayload + Send + 'static>(&self, name: &str) -> Result<T> {
+        let name = name.to_owned();
+        self.run(move |archive| archive.read(&name)).await
+    }
+}
+
+/// Calls on a thread that may wait, and stops what it waits for when the future is dropped.
+async fn stoppable<R: Send + 'static>(
+    work: impl FnOnce(Arc<Stop>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    struct StopOnDrop(Arc<Stop>);
+    impl Drop for StopOnDrop {
+        fn drop(&mut self) {
+            self.0.set();
+        }
+    }
+    let stop = StopOnDrop(Arc::default());
+    let handed = Arc::clone(&stop.0);
+    match runtime()?.spawn_blocking(move || work(handed)).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(Error::from(std::io::Error::other(error.to_string()))),
+        },
+    }
+}

@@ -1,0 +1,560 @@
+//! [`Bytes`]: an object whose bytes are read at places, as those of a file are.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes as Chunk;
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use object_store_0_14::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
+use tokio::sync::Semaphore;
+
+use super::failure::{changed, failure, io};
+use super::place::Place;
+use super::plan::{self, Group, PART};
+use super::runtime::{Stop, wait};
+use super::service::IsWhole;
+use crate::error::{Error, ErrorKind, Result};
+use crate::transfer::{ByteRuns, Pieces, ReadAt};
+
+/// What is fetched at least, where headers and directories are read.
+pub(super) const WINDOW: u64 = 64 << 10;
+/// The most that one request reads ahead for somebody who reads one byte after another.
+const AHEAD: u64 = 8 << 20;
+/// How much of what has been fetched is kept, besides what came when the object was opened.
+const KEPT: u64 = 32 << 20;
+/// How many requests for an object run at a time.
+pub(super) const AT_ONCE: usize = 8;
+
+/// An object of which all requests fetch the same version.
+#[derive(Clone, Debug)]
+pub(super) struct Bytes {
+    shared: Arc<Shared>,
+    stop: Option<Arc<Stop>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    place: Place,
+    meta: ObjectMeta,
+    /// What came when the object was opened: its beginning or its end.
+    opened: (u64, Chunk),
+    recent: Mutex<VecDeque<(u64, Chunk)>>,
+    /// The rest of the one answer of a server that does not send parts.
+    whole: Option<Mutex<Option<Rest>>>,
+    permits: Semaphore,
+}
+
+/// An answer that is being read, and the place that it has come to.
+struct Rest {
+    at: u64,
+    chunk: Chunk,
+    stream: BoxStream<'static, Result<Chunk, StoreError>>,
+}
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "an answer at {}", self.at)
+    }
+}
+
+impl Bytes {
+    /// Opens an object for what begins with a header: one request for its first bytes, which may be all of it.
+    pub(super) fn open(place: &Place, stop: Option<Arc<Stop>>) -> Result<Self> {
+        wait(stopped(stop.as_deref(), async {
+            let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
+                // Nothing can be asked for of an empty object.
+                Err(error) => return Err(Self::empty_or(place, error).await),
+                Ok(result) => result,
+            };
+            let is_whole = result.extensions.get::<IsWhole>().is_some();
+            let (meta, range) = (result.meta.clone(), result.range.clone());
+            let mut rest = Rest { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
+            let window = match is_whole {
+                false => collect(&mut rest.stream, range.end - range.start).await?,
+                true => {
+                    let (window, chunk) = first_of(&mut rest.stream, range.end).await?;
+                    rest.chunk = chunk;
+                    window
+                }
+            };
+            let whole = is_whole.then(|| Mutex::new(Some(rest)));
+            Ok(Self::new(place, meta, (range.start, window), whole))
+        }))
+        .map(|bytes| bytes.stopped_by(stop))
+    }
+
+    /// Opens an object for what ends with a directory: one request for its last bytes, two where a store has none for these.
+    pub(super) fn open_end(place: &Place, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
+        wait(stopped(stop.as_deref(), async {
+            let result = match get(place, GetRange::Suffix(len), None).await {
+                Err(StoreError::NotSupported { .. }) => {
+                    let head = GetOptions { head: true, ..GetOptions::default() };
+                    let meta =
+                        place.store.get_opts(&place.path, head).await.map_err(|error| failure(&error))?.meta;
+                    if meta.size == 0 {
+                        return Ok(Self::new(place, meta, (0, Chunk::new()), None));
+                    }
+                    let range = GetRange::Bounded(meta.size.saturating_sub(len)..meta.size);
+                    get(place, range, Some(&meta)).await.map_err(|error| no_ranges_or(&error))?
+                }
+                Err(error) => return Err(Self::empty_or(place, error).await),
+                Ok(result) => result,
+            };
+            let (meta, range) = (result.meta.clone(), result.range.clone());
+            let window = collect(&mut result.into_stream(), range.end - range.start).await?;
+            Ok(Self::new(place, meta, (range.start, window), None))
+        }))
+        .map(|bytes| bytes.stopped_by(stop))
+    }
+
+    /// The error of the first request, or that an object is empty, of which no part can be asked for.
+    async fn empty_or(place: &Place, error: StoreError) -> Error {
+        if matches!(error, StoreError::Generic { .. }) {
+            let head = GetOptions { head: true, ..GetOptions::default() };
+            if place.store.get_opts(&place.path, head).await.is_ok_and(|head| head.meta.size == 0) {
+                return io(std::io::ErrorKind::UnexpectedEof, "the object is empty");
+            }
+        }
+        no_ranges_or(&error)
+    }
+
+    fn new(
+        place: &Place,
+        meta: ObjectMeta,
+        opened: (u64, Chunk),
+        whole: Option<Mutex<Option<Rest>>>,
+    ) -> Self {
+        let (place, recent, permits) = (place.clone(), Mutex::default(), Semaphore::new(AT_ONCE));
+        Self { shared: Arc::new(Shared { place, meta, opened, recent, whole, permits }), stop: None }
+    }
+
+    /// The same object, whose requests end when somebody says so.
+    pub(super) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
+        Self { shared: Arc::clone(&self.shared), stop }
+    }
+
+    pub(super) fn meta(&self) -> &ObjectMeta {
+        &self.shared.meta
+    }
+
+    /// What the object begins with, as far as it has been fetched.
+    pub(super) fn beginning(&self) -> &[u8] {
+        match &self.shared.opened {
+            (0, window) => window,
+            _ => &[],
+        }
+    }
+
+    fn wait<T: Send>(&self, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        wait(stopped(self.stop.as_deref(), future))
+    }
+
+    /// Copies what has been fetched from a place on; says how many bytes that are.
+    fn copy_known(&self, at: u64, into: &mut [u8]) -> usize {
+        let copy = |(start, window): &(u64, Chunk), into: &mut [u8]| {
+            let part = at.checked_sub(*start).and_then(|from| window.get(usize::try_from(from).ok()?..))?;
+            let len = part.len().min(into.len());
+            into[..len].copy_from_slice(&part[..len]);
+            Some(len).filter(|len| *len > 0)
+        };
+        copy(&self.shared.opened, into)
+            .or_else(|| {
+                let recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
+                recent.iter().find_map(|window| copy(window, into))
+            })
+            .unwrap_or(0)
+    }
+
+    /// Whether all of these bytes have been fetched with others; then they are put where they go.
+    fn is_known(&self, range: &Range<u64>, into: &mut Cursor<'_>) -> bool {
+        let mut put = |(start, window): &(u64, Chunk)| {
+            let place = |at: u64| usize::try_from(at.checked_sub(*start)?).ok();
+            let part = place(range.start).zip(place(range.end)).and_then(|(from, to)| window.get(from..to));
+            part.map(|part| into.put(range.start, part)).is_some()
+        };
+        if put(&self.shared.opened) {
+            return true;
+        }
+        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner).iter().any(put)
+    }
+
+    /// Fetches what is read next, and keeps it: more, if what was fetched last ends here.
+    fn fetch_window(&self, at: u64, wanted: u64) -> Result<()> {
+        let before = {
+            let recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let ends_here = |(start, window): &&(u64, Chunk)| start + window.len() as u64 == at;
+            recent.iter().find(ends_here).map(|(_, window)| window.len() as u64)
+        };
+        let len = match before {
+            Some(len) => (4 * len).min(AHEAD),
+            None => WINDOW,
+        };
+        let end = at.saturating_add(len.max(wanted)).min(self.shared.meta.size);
+        let mut window = vec![0; (end - at) as usize];
+        self.wait(self.fetch(at..end, Cursor::Plain(&mut window)))?;
+        let mut recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_back((at, window.into()));
+        while recent.iter().map(|(_, window)| window.len() as u64).sum::<u64>() > KEPT {
+            recent.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Fetches bytes of the object into memory. What a connection loses is asked for again.
+    async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_>) -> Result<()> {
+        let shared = &*self.shared;
+        let _permit = shared.permits.acquire().await; // it is never closed
+        let mut at = range.start;
+        let mut tries = 0;
+        loop {
+            let before = at;
+            let error = match get(&shared.place, GetRange::Bounded(at..range.end), Some(&shared.meta)).await {
+                Err(error @ StoreError::NotSupported { .. }) => return Err(no_ranges_or(&error)),
+                Err(error) => return Err(failure(&error)),
+                Ok(result) => {
+                    self.check_same(&result.meta)?;
+                    let mut stream = result.into_stream();
+                    loop {
+                        match stream.next().await {
+                            Some(Ok(chunk)) => {
+                                let left = range.end - at;
+                                if chunk.len() as u64 > left {
+                                    let text = "the server sent more than it was asked for";
+                                    return Err(io(std::io::ErrorKind::InvalidData, text));
+                                }
+                                into.put(at, &chunk);
+                                at += chunk.len() as u64;
+                            }
+                            Some(Err(error)) => break Some(error),
+                            None => break None,
+                        }
+                    }
+                }
+            };
+            if at == range.end {
+                return Ok(());
+            }
+            // A connection that always ends soon must not go on forever.
+            tries = if at - before > WINDOW { 0 } else { tries + 1 };
+            if tries > shared.place.retries {
+                return Err(match error {
+                    Some(error) => failure(&error),
+                    None => short(at - range.start, range.end - range.start),
+                });
+            }
+        }
+    }
+
+    /// An error if an answer is not of the version that was opened, whatever the server makes of conditions.
+    fn check_same(&self, now: &ObjectMeta) -> Result<()> {
+        let opened = &self.shared.meta;
+        let is_same = match (&opened.e_tag, &now.e_tag) {
+            (Some(opened), Some(now)) => opened == now,
+            _ => opened.last_modified == now.last_modified,
+        };
+        match is_same && opened.size == now.size {
+            true => Ok(()),
+            false => Err(changed()),
+        }
+    }
+
+    /// Fetches groups, several at a time, each into its slice.
+    fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_>)>) -> Result<()> {
+        self.wait(async {
+            stream::iter(work.into_iter().map(|(range, into)| Ok(self.fetch(range, into))))
+                .try_for_each_concurrent(AT_ONCE, |fetch| fetch)
+                .await
+        })
+    }
+
+    /// Fetches picked bytes in the order of the object.
+    fn fill_ordered(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
+        let mut work = Vec::new();
+        let mut rest = into;
+        for Group { range, picked } in plan::groups(place, runs, from..from + rest.len() as u64) {
+            let (own, behind) = rest.split_at_mut((picked.end - picked.start) as usize);
+            rest = behind;
+            let mut cursor = Cursor::Runs { place, runs, at: picked.start, filled: 0, into: own };
+            if !self.is_known(&range, &mut cursor) {
+                work.push((range, cursor));
+            }
+        }
+        self.fetch_all(work)
+    }
+
+    /// Fetches picked bytes that are in no order: those that are close together by one request.
+    fn fill_listed(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
+        let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
+        let (mut rest, mut at) = (into, from);
+        while !rest.is_empty() {
+            let (start, left) = runs.find(at);
+            let (mut part, behind) = rest.split_at_mut(left.min(rest.len()));
+            at += part.len() as u64;
+            let mut start = place + start;
+            while part.len() > PART {
+                let (first, behind) = part.split_at_mut(PART);
+                parts.push((start, first));
+                (start, part) = (start + PART as u64, behind);
+            }
+            parts.push((start, part));
+            rest = behind;
+        }
+        parts.sort_unstable_by_key(|(start, _)| *start);
+        let mut groups: Vec<(Range<u64>, u64, Vec<(u64, &mut [u8])>)> = Vec::new();
+        for (start, part) in parts {
+            let run = start..start + part.len() as u64;
+            match groups.last_mut() {
+                Some((range, needed, parts)) if plan::is_joined(range, *needed, run.clone()) => {
+                    *needed += run.end.saturating_sub(run.start.max(range.end));
+                    range.end = range.end.max(run.end);
+                    parts.push((start, part));
+                }
+                _ => groups.push((run, part.len() as u64, vec![(start, part)])),
+            }
+        }
+        let work = groups.into_iter().map(|(range, _, parts)| (range, Cursor::Parts(parts)));
+        self.fetch_all(
+            work.filter_map(|(range, mut parts)| {
+                let is_known = self.is_known(&range, &mut parts);
+                (!is_known).then_some((range, parts))
+            })
+            .collect(),
+        )
+    }
+
+    /// Reads on in the one answer of a server that sends no parts.
+    fn read_on(&self, whole: &Mutex<Option<Rest>>, at: u64, into: &mut [u8]) -> Result<()> {
+        let mut rest = whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = self.shared.opened.1.len() as u64;
+        if rest.is_none() && at == end {
+            // All has been read before: the object is asked for once more.
+            *rest = Some(self.wait(self.begin_again(end))?);
+        }
+        match &mut *rest {
+            Some(rest) if rest.at == at => self.wait(rest.fill(into))?,
+            _ => return Err(no_ranges()),
+        }
+        if at + into.len() as u64 == self.shared.meta.size {
+            *rest = None;
+        }
+        Ok(())
+    }
+
+    async fn begin_again(&self, end: u64) -> Result<Rest> {
+        let shared = &*self.shared;
+        let again = get(&shared.place, GetRange::Bounded(0..WINDOW), Some(&shared.meta)).await;
+        let again = again.map_err(|error| failure(&error))?;
+        self.check_same(&again.meta)?;
+        let mut stream = again.into_stream();
+        let (_, chunk) = first_of(&mut stream, end).await?;
+        Ok(Rest { at: end, chunk, stream })
+    }
+}
+
+impl Rest {
+    async fn fill(&mut self, into: &mut [u8]) -> Result<()> {
+        let wanted = into.len();
+        let mut filled = 0;
+        while filled < wanted {
+            if self.chunk.is_empty() {
+                match self.stream.next().await {
+                    Some(chunk) => self.chunk = chunk.map_err(|error| failure(&error))?,
+                    None => return Err(short(self.at, self.at + (wanted - filled) as u64)),
+                }
+                continue;
+            }
+            let part = self.chunk.split_to(self.chunk.len().min(wanted - filled));
+            into[filled..filled + part.len()].copy_from_slice(&part);
+            filled += part.len();
+            self.at += part.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+impl ReadAt for Bytes {
+    fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
+        /// From this on, bytes are not kept for somebody who reads the next ones.
+        const LARGE: u64 = 1 << 20;
+        let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
+        let most = into.len().min(have);
+        let mut done = 0;
+        while done < most {
+            let (at, rest) = (from + done as u64, &mut into[done..most]);
+            let left = rest.len() as u64;
+            match self.copy_known(at, rest) {
+                0 => {}
+                known => {
+                    done += known;
+                    continue;
+                }
+            }
+            if let Some(whole) = &self.shared.whole {
+                self.read_on(whole, at, rest)?;
+            } else if left < LARGE {
+                self.fetch_window(at, left)?;
+                continue;
+            } else {
+                let all = ByteRuns::of_bytes(0, Vec::new(), rest.len());
+                self.fill_ordered(at, &all, rest, 0)?;
+            }
+            done = most;
+        }
+        Ok(most)
+    }
+
+    fn len(&self) -> u64 {
+        self.shared.meta.size
+    }
+
+    fn reads_gaps(&self) -> bool {
+        true
+    }
+
+    fn check(&self, runs: &ByteRuns) -> Result<()> {
+        let all = self.len();
+        let is_known = self.shared.opened.1.len() as u64 == all;
+        let is_nearly_all = runs.len() >= all.saturating_sub(WINDOW);
+        match self.shared.whole.is_none() || is_known || is_nearly_all || runs.len() == 0 {
+            true => Ok(()),
+            false => Err(no_ranges()),
+        }
+    }
+
+    fn pieces(&self) -> Option<Pieces> {
+        // One answer is read by one.
+        let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
+        Some(Pieces { bytes: PART, threads })
+    }
+
+    fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
+        let len = into.len();
+        if self.shared.whole.is_some() {
+            return None; // from one place to the next
+        }
+        let filled = match runs.is_listed() {
+            true => self.fill_listed(place, runs, into, from),
+            false => self.fill_ordered(place, runs, into, from),
+        };
+        Some(filled.map(|()| len))
+    }
+}
+
+/// Where fetched bytes go.
+enum Cursor<'a> {
+    /// One after another.
+    Plain(&'a mut [u8]),
+    /// Those of the runs one after another; the others nowhere.
+    Runs { place: u64, runs: &'a ByteRuns, at: u64, filled: usize, into: &'a mut [u8] },
+    /// Those from each of these places on to its slice. The places ascend, and may be the same.
+    Parts(Vec<(u64, &'a mut [u8])>),
+}
+
+impl Cursor<'_> {
+    /// Takes bytes from a place of the object on. They come in order.
+    fn put(&mut self, start: u64, bytes: &[u8]) {
+        let end = start + bytes.len() as u64;
+        match self {
+            Self::Plain(into) => {
+                let (own, rest) = std::mem::take(into).split_at_mut(bytes.len());
+                own.copy_from_slice(bytes);
+                *into = rest;
+            }
+            Self::Runs { place, runs, at, filled, into } => {
+                while *filled < into.len() {
+                    let (found, left) = runs.find(*at);
+                    let found = *place + found;
+                    if found >= end {
+                        break;
+                    }
+                    let from = (found - start) as usize; // what is before it has come
+                    let len = left.min(bytes.len() - from).min(into.len() - *filled);
+                    into[*filled..*filled + len].copy_from_slice(&bytes[from..from + len]);
+                    (*at, *filled) = (*at + len as u64, *filled + len);
+                }
+            }
+            Self::Parts(parts) => {
+                for (place, part) in parts {
+                    let own = *place..*place + part.len() as u64;
+                    let (first, last) = (own.start.max(start), own.end.min(end));
+                    if first < last {
+                        let to = (first - own.start) as usize..(last - own.start) as usize;
+                        part[to].copy_from_slice(&bytes[(first - start) as usize..(last - start) as usize]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Asks for a part of an object, of this version if one is known.
+async fn get(place: &Place, range: GetRange, meta: Option<&ObjectMeta>) -> Result<GetResult, StoreError> {
+    let mut options = GetOptions { range: Some(range), ..GetOptions::default() };
+    if let Some(meta) = meta {
+        match &meta.e_tag {
+            // A weak tag matches nothing, by the rules of HTTP.
+            Some(tag) if !tag.starts_with("W/") => options.if_match = Some(tag.clone()),
+            _ if meta.last_modified.timestamp() > 0 => options.if_unmodified_since = Some(meta.last_modified),
+            _ => {}
+        }
+    }
+    place.store.get_opts(&place.path, options).await
+}
+
+async fn collect(stream: &mut BoxStream<'static, Result<Chunk, StoreError>>, len: u64) -> Result<Chunk> {
+    let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
+    while let Some(chunk) = stream.try_next().await.map_err(|error| failure(&error))? {
+        if (bytes.len() + chunk.len()) as u64 > len {
+            return Err(io(std::io::ErrorKind::InvalidData, "the server sent more than it was asked for"));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    match bytes.len() as u64 {
+        have if have < len => Err(short(have, len)),
+        _ => Ok(bytes.into()),
+    }
+}
+
+/// So many bytes of a longer answer, and what came with them.
+async fn first_of(
+    stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
+    len: u64,
+) -> Result<(Chunk, Chunk)> {
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < len {
+        let Some(mut chunk) = stream.try_next().await.map_err(|error| failure(&error))? else {
+            return Err(short(bytes.len() as u64, len));
+        };
+        let part = chunk.split_to(chunk.len().min((len - bytes.len() as u64) as usize));
+        bytes.extend_from_slice(&part);
+        if !chunk.is_empty() {
+            return Ok((bytes.into(), chunk));
+        }
+    }
+    Ok((bytes.into(), Chunk::new()))
+}
+
+async fn stopped<T>(stop: Option<&Stop>, future: impl Future<Output = Result<T>>) -> Result<T> {
+    match stop {
+        Some(stop) => stop.or(future).await,
+        None => future.await,
+    }
+}
+
+fn short(have: u64, need: u64) -> Error {
+    let text = format!("the server ended its answer after {have} of {need} bytes");
+    io(std::io::ErrorKind::UnexpectedEof, &text)
+}
+
+fn no_ranges_or(error: &StoreError) -> Error {
+    match error {
+        StoreError::NotSupported { .. } => no_ranges(),
+        error => failure(error),
+    }
+}
+
+fn no_ranges() -> Error {
+    let reason = "the server sends objects only as a whole, and a part was asked for".into();
+    ErrorKind::BadOption { reason }.into()
+}

@@ -1,0 +1,81 @@
+//! Which requests fetch picked bytes.
+
+use std::ops::Range;
+
+use crate::transfer::ByteRuns;
+
+/// How many bytes one request asks for at most: fewer would wait more often than they transfer, more could not be shared out.
+pub(super) const PART: usize = 16 << 20;
+
+/// What one request fetches: some bytes of the object, for consecutive picked bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) range: Range<u64>,
+    /// Which of the picked bytes.
+    pub(super) picked: Range<u64>,
+}
+
+/// The requests for picked bytes in the order of the file. Runs are joined as long as no request fetches more than twice what it needs: a
+/// request costs time, but so do bytes that nobody asked for, and only the caller knows how far away the store is.
+pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut at = picked.start;
+    while at < picked.end {
+        let (start, left) = runs.find(at);
+        let (start, len) = (place + start, (left as u64).min(picked.end - at));
+        match groups.last_mut() {
+            Some(last) if is_joined(&last.range, last.picked.end - last.picked.start, start..start + len) => {
+                last.range.end = start + len;
+                last.picked.end += len;
+            }
+            _ => {
+                // A long run is fetched in equal parts.
+                let parts = len.div_ceil(PART as u64).max(1);
+                let part = len.div_ceil(parts).max(1);
+                for from in (0..len).step_by(usize::try_from(part).unwrap_or(usize::MAX)) {
+                    let to = (from + part).min(len);
+                    groups.push(Group { range: start + from..start + to, picked: at + from..at + to });
+                }
+            }
+        }
+        at += len;
+    }
+    groups
+}
+
+/// Whether a run is fetched with those before it, of which `needed` bytes are picked.
+pub(super) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>) -> bool {
+    let span = run.end.max(before.end) - before.start;
+    let more = run.end.saturating_sub(run.start.max(before.end));
+    run.start >= before.start && span <= PART as u64 && span <= 2 * (needed + more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_fetched_together_and_what_is_far_apart_is_not() {
+        // 256 pieces of 64 bytes, 32 KiB apart: object_store's `get_ranges` would fetch 8 MB.
+        let runs = ByteRuns::of_bytes(0, vec![(256, 32 << 10)], 64);
+        let apart = groups(100, &runs, 0..runs.len());
+        assert_eq!(apart.len(), 256);
+        assert_eq!(apart[2], Group { range: 65_636..65_700, picked: 128..192 });
+        // Every second byte: twice what is needed, in one request.
+        let runs = ByteRuns::of_bytes(10, vec![(1000, 2)], 1);
+        assert_eq!(groups(0, &runs, 0..1000), [Group { range: 10..2009, picked: 0..1000 }]);
+        // A part of it, from the middle of a run on.
+        let runs = ByteRuns::of_bytes(0, vec![(3, 12)], 8);
+        assert_eq!(groups(0, &runs, 4..16), [Group { range: 4..20, picked: 4..16 }]);
+    }
+
+    #[test]
+    fn long_runs_are_cut_into_equal_parts() {
+        let runs = ByteRuns::of_bytes(0, vec![], 40 << 20);
+        let parts = groups(128, &runs, 0..runs.len());
+        let lens: Vec<u64> = parts.iter().map(|part| part.range.end - part.range.start).collect();
+        assert_eq!(lens.iter().sum::<u64>(), 40 << 20);
+        assert!(lens.iter().all(|len| (8 << 20..=16 << 20).contains(len)), "{lens:?}");
+        assert_eq!((parts[0].range.start, parts[2].range.end), (128, 128 + (40 << 20)));
+    }
+}

@@ -1,0 +1,113 @@
+//! What stands between the store's requests and the network: signed queries, conditions, and answers without ranges.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderValue, IF_MATCH, IF_NONE_MATCH, RANGE};
+use http::{Method, StatusCode, Uri};
+use object_store_0_14::ClientOptions;
+use object_store_0_14::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    ReqwestConnector,
+};
+
+/// What is added to requests.
+#[derive(Clone, Default)]
+pub(super) struct Added {
+    /// The query of the URL that was given, which may be a signature.
+    pub(super) query: Option<Arc<str>>,
+    /// When an upload may become the object.
+    pub(super) condition: Option<Condition>,
+}
+
+/// When an upload may become the object.
+#[derive(Clone, Debug)]
+pub(super) enum Condition {
+    /// There is none yet.
+    New,
+    /// It still has this entity tag.
+    Unchanged(String),
+}
+
+/// Says of an answer that it has the whole object, although a part was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IsWhole;
+
+/// Queries may be secret.
+impl std::fmt::Debug for Added {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Added").field("condition", &self.condition).finish_non_exhaustive()
+    }
+}
+
+impl HttpConnector for Added {
+    fn connect(&self, options: &ClientOptions) -> object_store_0_14::Result<HttpClient> {
+        let client = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(Service { client, added: self.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct Service {
+    client: HttpClient,
+    added: Added,
+}
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        if let Some(query) = &self.added.query {
+            *request.uri_mut() = with_query(request.uri(), query)
+                .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+        }
+        if let Some(condition) = &self.added.condition
+            && completes_upload(&request)
+        {
+            let (name, value) = match condition {
+                Condition::New => (IF_NONE_MATCH, "*"),
+                Condition::Unchanged(tag) => (IF_MATCH, &**tag),
+            };
+            // Stores take these headers unsigned.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                request.headers_mut().insert(name, value);
+            }
+        }
+        let end = first_bytes(&request);
+        let response = self.client.execute(request).await?;
+        Ok(match end {
+            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end),
+            _ => response,
+        })
+    }
+}
+
+fn with_query(uri: &Uri, query: &str) -> Result<Uri, http::Error> {
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(format!("{}?{query}", uri.path()).parse()?);
+    Ok(Uri::from_parts(parts)?)
+}
+
+/// Whether a request puts the parts of an upload together, as S3 and stores like it have it.
+fn completes_upload(request: &HttpRequest) -> bool {
+    request.method() == Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
+}
+
+/// Where the part ends that a request asks for, if it begins where the object does.
+fn first_bytes(request: &HttpRequest) -> Option<u64> {
+    let last = request.headers().get(RANGE)?.to_str().ok()?.strip_prefix("bytes=0-")?;
+    last.parse::<u64>().ok()?.checked_add(1)
+}
+
+/// An answer with the whole object, as the beginning that was asked for: the store would give up otherwise, and the object would have to
+/// be asked for again.
+fn as_first_part(mut response: HttpResponse, end: u64) -> HttpResponse {
+    let len = response.headers().get(CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
+    if let Some(len @ 1..) = len
+        && let Ok(range) = HeaderValue::from_str(&format!("bytes 0-{}/{len}", end.min(len) - 1))
+    {
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        response.headers_mut().insert(CONTENT_RANGE, range);
+        response.extensions_mut().insert(IsWhole);
+    }
+    response
+}

@@ -1,0 +1,223 @@
+//! Objects in stores: what is read, by which requests, and what happens when servers answer wrongly. The servers are of the tests' own;
+//! `.ci/check_stores.py` has real ones.
+
+mod server;
+mod uploads;
+mod wrong;
+
+use ndarray::{Array1, Array2, Array3, ArrayD, Axis, Ix2, s};
+use ndarray_io::store::{Remote, StoreOptions};
+use ndarray_io::{NpzWriter, ReadOptions, WriteNpyExt};
+use server::{Request, Server};
+use std::io::Write;
+use std::time::Duration;
+
+pub(crate) fn bytes_of<T: WriteNpyExt + ?Sized>(array: &T) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    array.write_npy(&mut bytes).unwrap();
+    bytes
+}
+
+pub(crate) fn numbers(rows: usize, columns: usize) -> Array2<u64> {
+    Array2::from_shape_fn((rows, columns), |(row, column)| (row * columns + column) as u64)
+}
+
+/// One that gives up soon.
+pub(crate) fn remote(server: &Server, name: &str) -> Remote {
+    let options = StoreOptions::new().retries(2).read_timeout(Duration::from_millis(500));
+    Remote::parse_with(&server.url(name), &options).unwrap()
+}
+
+pub(crate) fn fetched(requests: &[Request]) -> u64 {
+    requests.iter().filter_map(|request| request.range.clone()).map(|range| range.end - range.start).sum()
+}
+
+#[test]
+fn a_small_array_is_one_request() {
+    let array = numbers(100, 7);
+    let server = Server::new(&bytes_of(&array));
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    assert_eq!((file.shape(), file.read::<Array2<u64>>().unwrap()), (&[100, 7][..], array.clone()));
+    assert_eq!(file.slice::<u64, _>(s![3.., ..;2]).unwrap(), array.slice(s![3.., ..;2]));
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn whole_arrays_come_in_parts_of_8_to_16_mib() {
+    let array = numbers(6000, 1000); // 48 MB
+    let server = Server::new(&bytes_of(&array));
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    server.requests();
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+    let requests = server.requests();
+    assert_eq!((fetched(&requests), requests.len()), (48_000_000, 3));
+    assert!(requests.iter().all(|request| request.if_match.as_deref() == Some("\"one\"")));
+    // Into another type, and into memory of other strides.
+    let floats: Array2<f64> = {
+        let options = ReadOptions::new().casting(ndarray_io::Casting::SameKind);
+        remote(&server, "a.npy").open_npy_with(&options).unwrap().read().unwrap()
+    };
+    assert!(floats == array.mapv(|number| number as f64));
+    let mut turned = Array2::<u64>::zeros((1000, 6000)).reversed_axes();
+    file.slice_into(s![.., ..], &mut turned).unwrap();
+    assert!(turned == array);
+    assert!(server.most_at_once() <= 8, "{}", server.most_at_once());
+}
+
+#[test]
+fn slices_fetch_no_more_than_twice_what_they_need() {
+    let array = numbers(20_000, 50); // 8 MB
+    let bytes = bytes_of(&array);
+    let server = Server::new(&bytes);
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    server.requests();
+    let check = |needed: u64, most: usize, what: &str| {
+        let requests = server.requests();
+        assert!(fetched(&requests) <= 2 * needed, "{what}: {} for {needed}", fetched(&requests));
+        assert!(requests.len() <= most, "{what}: {} requests", requests.len());
+    };
+    assert_eq!(file.slice::<u64, _>(s![15_000..15_100, ..]).unwrap(), array.slice(s![15_000..15_100, ..]));
+    check(40_000, 1, "rows");
+    assert_eq!(file.slice::<u64, _>(s![9000..9100;10, ..]).unwrap(), array.slice(s![9000..9100;10, ..]));
+    check(4000, 10, "rows far apart");
+    assert_eq!(
+        file.slice::<u64, _>(s![9000..9100;-1, ..;-2]).unwrap(),
+        array.slice(s![9000..9100;-1, ..;-2])
+    );
+    check(20_000, 1, "every second column");
+    assert_eq!(file.slice::<u64, _>(s![9000..9020, 3..5]).unwrap(), array.slice(s![9000..9020, 3..5]));
+    check(320, 20, "two columns");
+    let taken: Array2<u64> = file.take(0, &[19_999, 7000, 7001, 19_999, 12_000]).unwrap();
+    assert_eq!(taken, array.select(Axis(0), &[19_999, 7000, 7001, 19_999, 12_000]));
+    check(1600, 3, "listed rows");
+    let mut rows = 0;
+    for chunk in file.chunks::<u64, Ix2>(0, 8000).unwrap() {
+        let chunk = chunk.unwrap();
+        assert_eq!(chunk, array.slice(s![rows..rows + chunk.nrows(), ..]));
+        rows += chunk.nrows();
+    }
+    assert_eq!(rows, 20_000);
+    check(8_000_000, 3, "chunks");
+}
+
+/// Every slice of every layout, compared with what ndarray takes.
+#[test]
+fn slices_are_ndarrays() {
+    let array = Array3::from_shape_fn((40, 30, 20), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
+    for is_fortran in [false, true] {
+        let bytes = match is_fortran {
+            false => bytes_of(&array),
+            true => bytes_of(&array.t().as_standard_layout().into_owned().reversed_axes()),
+        };
+        // A header of 100 kB in front, so that nothing is known of the elements from opening.
+        let server = Server::new(&bytes);
+        let file = remote(&server, "a.npy").open_npy().unwrap();
+        let info = [
+            s![.., .., ..],
+            s![1..7;3, ..;-1, 2..9],
+            s![39.., 5..6, ..;7],
+            s![..;-13, 29.., 19..],
+            s![0..0, .., ..],
+        ];
+        for slice in info {
+            assert_eq!(file.slice::<u32, _>(slice).unwrap(), array.slice(slice), "{slice:?}");
+        }
+        for axis in 0..3 {
+            let taken: ArrayD<u32> = file.take(axis, &[3, 19, 3, 0]).unwrap();
+            assert_eq!(taken, array.select(Axis(axis), &[3, 19, 3, 0]).into_dyn());
+        }
+    }
+}
+
+#[test]
+fn a_member_costs_three_requests_at_most() {
+    let (small, large) = (numbers(10, 3), numbers(9000, 100));
+    let mut npz = NpzWriter::new(Vec::new());
+    npz.add_array("small", &small).unwrap();
+    npz.add_array("large", &large).unwrap();
+    npz.add_array("other", &numbers(20_000, 10)).unwrap();
+    let server = Server::new(&npz.finish().unwrap());
+    let open = || remote(&server, "a.npz").open_npz().unwrap();
+    assert_eq!(open().names(), ["small", "large", "other"]);
+    assert_eq!(server.requests().len(), 1);
+    assert_eq!(open().read::<Array2<u64>>("small").unwrap(), small);
+    assert!(server.requests().len() <= 2);
+    assert!(open().read::<Array2<u64>>("large").unwrap() == large);
+    let requests = server.requests();
+    assert!(requests.len() <= 3 && fetched(&requests) <= 7_200_000 + (200 << 10), "{requests:?}");
+    let row: Array1<u64> = open().open_member("large").unwrap().slice(s![8000, ..]).unwrap();
+    assert_eq!(row, large.row(8000));
+    let requests = server.requests();
+    assert!(requests.len() <= 3 && fetched(&requests) <= 200 << 10, "{requests:?}");
+    open().verify().unwrap();
+}
+
+#[test]
+fn blocks_of_a_compressed_member_are_fetched_alone() {
+    // What deflate makes half as long.
+    let mut state = 1u64;
+    let array = Array2::from_shape_fn((1000, 1000), |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state >> 32
+    });
+    let mut npz = NpzWriter::new_compressed(Vec::new());
+    npz.add_array("a", &array).unwrap();
+    let archive = npz.finish().unwrap();
+    assert!(archive.len() > 4_000_000, "{}", archive.len());
+    let server = Server::new(&archive);
+    let npz = remote(&server, "a.npz").open_npz().unwrap();
+    let member = npz.open_member("a").unwrap();
+    server.requests();
+    assert_eq!(member.slice::<u64, _>(s![600, ..]).unwrap(), array.row(600));
+    let requests = server.requests();
+    assert!(requests.len() <= 1 && fetched(&requests) <= 1 << 20, "{requests:?}");
+    assert!(npz.read::<Array2<u64>>("a").unwrap() == array);
+    assert!(member.read::<Array2<u64>>().unwrap() == array);
+
+    // Another writer's has no index: it is unpacked from its beginning.
+    let mut other = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    other.start_file("b.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    other.write_all(&bytes_of(&array)).unwrap();
+    let other = other.finish().unwrap().into_inner();
+    let len = other.len() as u64;
+    let server = Server::new(&other);
+    let npz = remote(&server, "b.npz").open_npz().unwrap();
+    server.requests();
+    assert!(npz.read::<Array2<u64>>("b").unwrap() == array);
+    let requests = server.requests();
+    assert!(requests.len() <= 8 && fetched(&requests) <= len + (200 << 10), "{requests:?}");
+    assert_eq!(npz.open_member("b").unwrap().slice::<u64, _>(s![600, ..]).unwrap(), array.row(600));
+}
+
+#[test]
+fn ra_objects_are_read() {
+    let path = "testdata/ra/c8-5-big.ra";
+    let server = Server::new(&std::fs::read(path).unwrap());
+    let file = remote(&server, "a.ra").open_ra().unwrap();
+    let local = ndarray_io::ra::RaFile::open(path).unwrap();
+    assert_eq!((file.shape(), file.dtype()), (local.shape(), local.dtype()));
+    assert!(
+        file.read::<ndarray_io::DynArray>().unwrap().bytes()
+            == local.read::<ndarray_io::DynArray>().unwrap().bytes()
+    );
+}
+
+#[test]
+fn within_tasks_both_ways_work() {
+    let array = numbers(3000, 1000);
+    let server = Server::new(&bytes_of(&array));
+    let remote = remote(&server, "a.npy");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        // Blocking within a task.
+        let file = remote.open_npy().unwrap();
+        assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
+        let file = remote.open_npy_async(&ReadOptions::new()).await.unwrap();
+        assert_eq!(file.shape(), [3000, 1000]);
+        assert!(file.read::<Array2<u64>>().await.unwrap() == array);
+        let column: Array1<u64> = file.slice(s![..20, 3]).await.unwrap();
+        assert_eq!(column, array.slice(s![..20, 3]));
+        let taken: Array2<u64> = file.take(0, &[5, 2]).await.unwrap();
+        assert_eq!(taken, array.select(Axis(0), &[5, 2]));
+    });
+}

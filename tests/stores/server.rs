@@ -1,0 +1,230 @@
+//! A web server for one object, which does what a test asks for: it counts requests, and answers wrongly.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// How a request is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    Right,
+    /// A status, and a body that repeats what was sent.
+    Status(u16),
+    /// The connection ends after so many bytes of the body.
+    DropAfter(usize),
+    /// So many bytes too few, and a length that says so.
+    Less(usize),
+    /// So many bytes too many.
+    More(usize),
+    /// A range that was not asked for.
+    Shifted,
+    /// All of the object, whatever was asked for.
+    Whole,
+    /// Nothing comes.
+    Silence,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) range: Option<Range<u64>>,
+    pub(crate) if_match: Option<String>,
+    pub(crate) if_unmodified_since: Option<String>,
+    pub(crate) authorization: Option<String>,
+    /// How many bytes of the body were sent.
+    pub(crate) sent: usize,
+}
+
+pub(crate) struct Object {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) tag: Option<String>,
+    pub(crate) modified: Option<String>,
+}
+
+type Decide = dyn Fn(usize, &Request) -> Answer + Send + Sync;
+
+struct Shared {
+    object: Mutex<Object>,
+    decide: Mutex<Box<Decide>>,
+    /// Conditions are not looked at.
+    is_careless: bool,
+    requests: Mutex<Vec<Request>>,
+    running: AtomicUsize,
+    most: AtomicUsize,
+}
+
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+impl Server {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        Self::of(Object { bytes: bytes.to_vec(), tag: Some("\"one\"".into()), modified: None }, false)
+    }
+
+    pub(crate) fn of(object: Object, is_careless: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared {
+            object: Mutex::new(object),
+            decide: Mutex::new(Box::new(|_, _| Answer::Right)),
+            is_careless,
+            requests: Mutex::default(),
+            running: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+        });
+        let served = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let served = Arc::clone(&served);
+                thread::spawn(move || while serve(&served, &stream).is_some() {});
+            }
+        });
+        Self { shared, port }
+    }
+
+    pub(crate) fn url(&self, name: &str) -> String {
+        format!("http://127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// From now on, answers as this says of a request's number and the request.
+    pub(crate) fn decide(&self, decide: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) {
+        *self.shared.decide.lock().unwrap() = Box::new(decide);
+    }
+
+    pub(crate) fn replace(&self, bytes: &[u8], tag: Option<&str>, modified: Option<&str>) {
+        let (tag, modified) = (tag.map(Into::into), modified.map(Into::into));
+        *self.shared.object.lock().unwrap() = Object { bytes: bytes.to_vec(), tag, modified };
+    }
+
+    /// What has been asked for since the last call.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.shared.requests.lock().unwrap())
+    }
+
+    /// How many requests have run at the same time.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.shared.most.load(Ordering::Relaxed)
+    }
+}
+
+/// Answers one request; `None` if the connection is over.
+fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let mut lines = head.lines();
+    let mut first = lines.next()?.split(' ');
+    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
+    let field = |name: &str| {
+        let found = head
+            .lines()
+            .find_map(|line| line.split_once(": ").filter(|(found, _)| found.eq_ignore_ascii_case(name)));
+        found.map(|(_, value)| value.to_owned())
+    };
+    let mut object = shared.object.lock().unwrap();
+    let len = object.bytes.len() as u64;
+    let range = field("range").map(|range| {
+        let (start, end) = range.trim_start_matches("bytes=").split_once('-').unwrap();
+        match (start.parse::<u64>(), end.parse::<u64>()) {
+            (Ok(start), Ok(end)) => start..(end + 1).min(len),
+            (Ok(start), Err(_)) => start..len,
+            (Err(_), Ok(suffix)) => len.saturating_sub(suffix)..len,
+            _ => panic!("range {range}"),
+        }
+    });
+    let mut request = Request {
+        method,
+        target,
+        range,
+        if_match: field("if-match"),
+        if_unmodified_since: field("if-unmodified-since"),
+        authorization: field("authorization"),
+        sent: 0,
+    };
+    let number = shared.requests.lock().unwrap().len();
+    let answer = shared.decide.lock().unwrap()(number, &request);
+    let is_other =
+        |field: &Option<String>, own: &Option<String>| !shared.is_careless && field.is_some() && field != own;
+    let (mut status, mut body, mut fields) = (200, Vec::new(), String::new());
+    if is_other(&request.if_match, &object.tag) || is_other(&request.if_unmodified_since, &object.modified) {
+        status = 412;
+    } else if let Answer::Status(wrong) = answer {
+        (status, body) = (wrong, format!("<Code>Wrong</Code> {head}").into_bytes());
+    } else if let (Some(range), false) = (&request.range, answer == Answer::Whole) {
+        if range.start >= len {
+            status = 416;
+        } else {
+            status = 206;
+            let mut range = range.clone();
+            body = object.bytes[range.start as usize..range.end as usize].to_vec();
+            if answer == Answer::Shifted {
+                range = range.start + 1..range.end + 1;
+            }
+            fields = format!("Content-Range: bytes {}-{}/{len}\r\n", range.start, range.end - 1);
+        }
+    } else {
+        body = std::mem::take(&mut object.bytes);
+        object.bytes = body.clone();
+    }
+    if status < 300 {
+        for (name, value) in [("ETag", &object.tag), ("Last-Modified", &object.modified)] {
+            if let Some(value) = value {
+                fields += &format!("{name}: {value}\r\n");
+            }
+        }
+    }
+    drop(object);
+    let announced = body.len();
+    match answer {
+        Answer::DropAfter(len) => body.truncate(len),
+        Answer::Less(few) => body.truncate(announced.saturating_sub(few)),
+        Answer::More(many) => body.extend(vec![0; many]),
+        _ => {}
+    }
+    let announced = if matches!(answer, Answer::DropAfter(_)) { announced } else { body.len() };
+    if request.method == "HEAD" {
+        body.clear();
+    }
+    request.sent = body.len();
+    let place = {
+        let mut requests = shared.requests.lock().unwrap();
+        requests.push(request);
+        requests.len() - 1
+    };
+    if answer == Answer::Silence {
+        let _ = stream.read(&mut byte); // until the other side has had enough
+        return None;
+    }
+    let running = shared.running.fetch_add(1, Ordering::Relaxed) + 1;
+    shared.most.fetch_max(running, Ordering::Relaxed);
+    let head = format!("HTTP/1.1 {status} Told\r\nContent-Length: {announced}\r\n{fields}\r\n");
+    let mut sent = 0;
+    let written = stream.write_all(head.as_bytes()).and_then(|()| {
+        body.chunks(256 << 10).try_for_each(|chunk| {
+            stream.write_all(chunk)?;
+            sent += chunk.len();
+            Ok(())
+        })
+    });
+    shared.running.fetch_sub(1, Ordering::Relaxed);
+    if let Some(request) = shared.requests.lock().unwrap().get_mut(place) {
+        request.sent = sent;
+    }
+    if written.is_err() || matches!(answer, Answer::DropAfter(_)) {
+        let _ = stream.shutdown(Shutdown::Both);
+        return None;
+    }
+    Some(())
+}

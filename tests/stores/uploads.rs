@@ -1,0 +1,95 @@
+//! Objects that are written, to a store in memory.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use ndarray::{Array1, Array2, arr1};
+use ndarray_io::NpzWriter;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::store::{Remote, UploadOptions};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use object_store_0_14 as object_store;
+
+use super::{bytes_of, numbers};
+
+fn store() -> (Arc<InMemory>, Remote) {
+    let store = Arc::new(InMemory::new());
+    let remote = Remote::new(Arc::clone(&store) as Arc<dyn ObjectStore>, "data/a.npy").unwrap();
+    (store, remote)
+}
+
+fn content(store: &InMemory) -> Option<Vec<u8>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let path = Path::from("data/a.npy");
+    runtime.block_on(async { Some(store.get(&path).await.ok()?.bytes().await.unwrap().to_vec()) })
+}
+
+#[test]
+fn an_object_is_visible_when_it_is_complete() {
+    let (store, remote) = store();
+    let array = numbers(3000, 1000); // 24 MB: more than one part
+    let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20)).unwrap();
+    upload.write_all(&bytes_of(&array)).unwrap();
+    assert_eq!(content(&store), None);
+    upload.finish().unwrap();
+    assert!(content(&store) == Some(bytes_of(&array)));
+    assert!(remote.read_npy::<Array2<u64>>().unwrap() == array);
+    // What is dropped has not been.
+    let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20)).unwrap();
+    upload.write_all(&vec![1; 12 << 20]).unwrap();
+    drop(upload);
+    assert!(content(&store) == Some(bytes_of(&array)));
+    remote.write_npy(&arr1(&[1, 2])).unwrap();
+    assert!(content(&store) == Some(bytes_of(&arr1(&[1, 2]))));
+}
+
+#[test]
+fn two_writers_lose_nothing() {
+    let (store, remote) = store();
+    let new = UploadOptions::new().part_size(5 << 20).new_only();
+    let large = vec![7; 11 << 20];
+    // Both begin while there is nothing.
+    let mut uploads = [remote.upload(&new).unwrap(), remote.upload(&new).unwrap()];
+    uploads[0].write_all(&large).unwrap();
+    uploads[1].write_all(b"small").unwrap();
+    let [first, second] = uploads;
+    first.finish().unwrap();
+    let error = second.finish().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    let mut third = remote.upload(&new).unwrap();
+    third.write_all(&large).unwrap();
+    assert!(matches!(third.finish().unwrap_err().kind(), ErrorKind::AlreadyExists));
+    assert!(content(&store) == Some(large.clone()));
+
+    let version = remote.version().unwrap();
+    assert_eq!(version.size(), 11 << 20);
+    let replacing = UploadOptions::new().part_size(5 << 20).replacing(&version).unwrap();
+    for bytes in [&b"small"[..], &large] {
+        let mut uploads = [remote.upload(&replacing).unwrap(), remote.upload(&replacing).unwrap()];
+        uploads[0].write_all(b"first").unwrap();
+        uploads[1].write_all(bytes).unwrap();
+        let [first, second] = uploads;
+        if bytes == b"small" {
+            first.finish().unwrap();
+        } else {
+            drop(first);
+        }
+        let error = second.finish().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{error}");
+        assert_eq!(content(&store).unwrap(), b"first");
+    }
+}
+
+#[test]
+fn archives_are_written_as_to_a_file() {
+    let (_, remote) = store();
+    let mut npz = NpzWriter::new_compressed(remote.upload(&UploadOptions::new()).unwrap());
+    npz.add_array("a", &numbers(100, 100)).unwrap();
+    npz.add_array("b", &arr1(&[1.5])).unwrap();
+    npz.finish().unwrap().finish().unwrap();
+    let npz = remote.open_npz().unwrap();
+    assert_eq!(npz.read::<Array2<u64>>("a").unwrap(), numbers(100, 100));
+    assert_eq!(npz.read::<Array1<f64>>("b").unwrap(), arr1(&[1.5]));
+}

@@ -1,0 +1,242 @@
+//! Servers that answer wrongly.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ndarray::{Array1, Array2, s};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::store::Remote;
+use ndarray_io::{NpzWriter, ReadOptions};
+
+use super::server::{Answer, Object, Server};
+use super::{bytes_of, numbers, remote};
+
+#[test]
+fn what_a_connection_loses_is_asked_for_again() {
+    let array = numbers(3000, 1000); // 24 MB, two parts
+    let server = Server::new(&bytes_of(&array));
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    server.requests();
+    server.decide(|number, _| match number {
+        0 => Answer::DropAfter(1_000_000),
+        1 => Answer::Status(503),
+        2 => Answer::Status(500),
+        _ => Answer::Right,
+    });
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+    let requests = server.requests();
+    assert!((4..=6).contains(&requests.len()), "{requests:?}");
+    // Silence is an error of the connection as well.
+    server.decide(|number, _| if number == 0 { Answer::Silence } else { Answer::Right });
+    assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn answers_that_stay_wrong_are_errors() {
+    let array = numbers(3000, 100);
+    let server = Server::new(&bytes_of(&array));
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    server.requests();
+    let read = || file.read::<Array2<u64>>().unwrap_err();
+    let mut texts = Vec::new();
+    for answer in [
+        Answer::DropAfter(1000),
+        Answer::Less(10),
+        Answer::More(10),
+        Answer::Shifted,
+        Answer::Status(500),
+        Answer::Status(403),
+        Answer::Silence,
+    ] {
+        let always = answer.clone();
+        server.decide(move |_, _| always.clone());
+        let error = read();
+        assert!(error.is_io(), "{answer:?}: {error}");
+        texts.push(format!("{answer:?}: {error}"));
+        let tries = server.requests().len();
+        // A refusal is not asked for again.
+        assert!(tries <= if answer == Answer::Status(403) { 1 } else { 12 }, "{answer:?}: {tries} tries");
+    }
+    let texts = texts.join("\n").replace(&server.url("a.npy"), "URL");
+    assert!(texts.contains("Status(403): URL: the store refuses access (403"), "{texts}");
+    assert!(texts.contains("Wrong"), "{texts}");
+    server.decide(|_, _| Answer::Right);
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+}
+
+/// Whatever the server does with conditions.
+#[test]
+fn an_object_that_is_replaced_is_an_error() {
+    let (one, two) = (numbers(3000, 1000), numbers(3000, 1000) + 1);
+    let monday = || Some("Mon, 02 Nov 2026 10:00:00 GMT".to_owned());
+    let tuesday = "Tue, 03 Nov 2026 10:00:00 GMT";
+    for is_careless in [false, true] {
+        for (before, after) in [
+            (Some("\"one\""), Some("\"two\"")),
+            (Some("W/\"one\""), Some("W/\"two\"")),
+            (None, None),
+            (Some("\"one\""), None),
+        ] {
+            let tag = before.map(str::to_owned);
+            let server = Server::of(Object { bytes: bytes_of(&one), tag, modified: monday() }, is_careless);
+            let remote = remote(&server, "a.npy");
+            let file = remote.open_npy().unwrap();
+            assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), one.row(2000));
+            assert_eq!(remote.version().unwrap().is_verified(), before == Some("\"one\""));
+            server.replace(&bytes_of(&two), after, Some(tuesday));
+            let error = file.slice::<u64, _>(s![2500, ..]).unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::ArrayChanged { .. }),
+                "{before:?} {is_careless}: {error}"
+            );
+            assert_eq!(remote.open_npy().unwrap().slice::<u64, _>(s![2500, ..]).unwrap(), two.row(2500));
+        }
+    }
+}
+
+/// Halfway through an array, between its parts.
+#[test]
+fn an_array_is_never_of_two_versions() {
+    let (one, two) = (numbers(6000, 1000), numbers(6000, 1000) + 1);
+    let server = Arc::new(Server::new(&bytes_of(&one)));
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    server.requests();
+    let two = bytes_of(&two);
+    let is_replaced = AtomicBool::new(false);
+    drop(file);
+    let replaced = Arc::clone(&server);
+    let options = ReadOptions::new().progress(move |_, _| {
+        if !is_replaced.swap(true, Ordering::Relaxed) {
+            replaced.replace(&two, Some("\"two\""), None);
+        }
+        ControlFlow::Continue(())
+    });
+    let file = remote(&server, "a.npy").open_npy_with(&options).unwrap();
+    match file.read::<Array2<u64>>() {
+        Ok(array) => assert!(array == one),
+        Err(error) => assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{error}"),
+    }
+}
+
+#[test]
+fn a_server_without_ranges_serves_whole_arrays() {
+    let array = numbers(3000, 1000);
+    let bytes = bytes_of(&array);
+    let server = Server::new(&bytes);
+    server.decide(|_, _| Answer::Whole);
+    let remote = remote(&server, "a.npy");
+    let file = remote.open_npy().unwrap();
+    let error = file.slice::<u64, _>(s![2000, ..]).unwrap_err();
+    assert!(error.to_string().contains("only as a whole"), "{error}");
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+    assert_eq!(server.requests().len(), 1);
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+    assert_eq!(server.requests().len(), 1);
+    // What is not read is not sent: the connection ends.
+    drop((file, remote.open_npy().unwrap()));
+    // A small one can be sliced, since all of it has come.
+    let server = Server::new(&bytes_of(&numbers(10, 10)));
+    server.decide(|_, _| Answer::Whole);
+    let part: Array1<u64> = super::remote(&server, "a.npy").open_npy().unwrap().slice(s![9, ..3]).unwrap();
+    assert_eq!(part, Array1::from_vec(vec![90, 91, 92]));
+
+    let mut npz = NpzWriter::new(Vec::new());
+    npz.add_array("a", &array).unwrap();
+    let server = Server::new(&npz.finish().unwrap());
+    server.decide(|_, _| Answer::Whole);
+    let error = super::remote(&server, "a.npz").open_npz().unwrap_err();
+    assert!(error.to_string().contains("only as a whole"), "{error}");
+}
+
+#[test]
+fn errors_have_no_secrets() {
+    let server = Server::new(b"no array");
+    for status in [400, 403, 404, 500] {
+        server.decide(move |_, _| Answer::Status(status));
+        let url = format!("{}?X-Signature=hush", server.url("a.npy"));
+        let options = ndarray_io::store::StoreOptions::new().retries(0);
+        let error = Remote::parse_with(&url, &options).unwrap().open_npy().unwrap_err();
+        assert!(server.requests()[0].target.ends_with("a.npy?X-Signature=hush"));
+        assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
+
+        let options = options
+            .set("aws_access_key_id", "hush-id")
+            .set("aws_secret_access_key", "hush")
+            .set("aws_endpoint", server.url("").trim_end_matches('/'))
+            .set("allow_http", "true")
+            .set("aws_region", "eu");
+        let remote = Remote::parse_with("s3://bucket/a.npy", &options).unwrap();
+        let error = remote.open_npy().unwrap_err();
+        let sent = server.requests()[0].authorization.clone().unwrap();
+        assert!(sent.contains("hush-id"), "{sent}");
+        assert!(
+            !format!("{error} {error:?} {remote:?} {options:?}").contains("hush"),
+            "{error:?} {remote:?}"
+        );
+        assert!(error.to_string().starts_with("s3://bucket/a.npy: "), "{error}");
+    }
+    let error = Remote::parse("https://user:hush@example.org/a.npy").unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
+}
+
+#[test]
+fn headers_that_lie_take_no_memory() {
+    let mut bytes = bytes_of(&numbers(100, 100));
+    let at = bytes.windows(10).position(|window| window == b"(100, 100)").unwrap();
+    bytes[at..at + 10].copy_from_slice(b"(1<<40,1) ");
+    bytes[at..at + 10].copy_from_slice(b"(99999999,");
+    bytes[at + 10..at + 18].copy_from_slice(b"9999), }");
+    let server = Server::new(&bytes);
+    let opened = remote(&server, "a.npy").open_npy();
+    let error = match opened {
+        Ok(file) => file.read::<Array2<u64>>().unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(error.is_format() || error.is_limit(), "{error}");
+    for bytes in [&b""[..], b"\x93NUMPY", b"PK"] {
+        let server = Server::new(bytes);
+        let remote = remote(&server, "a");
+        assert!(remote.open_npy().is_err() && remote.open_npz().is_err() && remote.open_ra().is_err());
+    }
+    let server = Server::new(b"");
+    let error = remote(&server, "a.npy").open_npy().unwrap_err();
+    assert!(error.to_string().contains("empty"), "{error}");
+}
+
+#[test]
+fn progress_is_told_and_cancels() {
+    let array = numbers(6000, 1000);
+    let server = Server::new(&bytes_of(&array));
+    let options = ReadOptions::new().progress(|done, _| match done {
+        0..20_000_000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    });
+    let file = remote(&server, "a.npy").open_npy_with(&options).unwrap();
+    let error = file.read::<Array2<u64>>().unwrap_err();
+    assert!(error.is_cancelled(), "{error}");
+}
+
+/// A dropped future ends what it waits for: the server would wait forever.
+#[test]
+fn a_dropped_future_ends_its_requests() {
+    let server = Server::new(&bytes_of(&numbers(3000, 1000)));
+    let options = ndarray_io::store::StoreOptions::new();
+    let remote = Remote::parse_with(&server.url("a.npy"), &options).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let file = remote.open_npy_async(&ReadOptions::new()).await.unwrap();
+        let (ended, end) = std::sync::mpsc::channel();
+        server.decide(|_, _| Answer::Silence);
+        let read = file.run(move |file| {
+            let read = file.read::<Array2<u64>>();
+            ended.send(read.map(drop)).unwrap();
+            Ok(())
+        });
+        let waited = tokio::time::timeout(std::time::Duration::from_millis(50), read).await;
+        assert!(waited.is_err());
+        let error = end.recv().unwrap().unwrap_err();
+        assert!(error.is_cancelled(), "{error}");
+    });
+}
