@@ -268,6 +268,7 @@ impl NpyStackWriter {
             let _ = fs::remove_file(self.folder.join(parts::name(number)));
         }
         let _ = fs::remove_file(info_path(&self.folder));
+        drop(self.locked.take()); // some systems remove the name of a file when it is closed
         if self.has_made_folder {
             let _ = fs::remove_dir(&self.folder);
         }

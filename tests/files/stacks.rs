@@ -170,6 +170,7 @@ fn without_info_the_parts_say_what_they_are() {
     let stack = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap();
     assert!(equal(&stack.read().unwrap(), &whole));
 
+    drop(stack); // a file that is open keeps its name on some systems
     fs::remove_file(folder.path().join("1.npy")).unwrap();
     let error = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap_err();
     assert!(error.to_string().contains("1.npy is missing, and 2.npy exists"), "{error}");
