@@ -25,7 +25,8 @@
 //! - Opening an NPY or RA file is one request for 64 KiB, which are all of a small array. An archive's directory is one request for its end
 //!   (two in Azure, which has no such request, and more for a directory of more than 64 KiB).
 //! - A whole array comes in requests of 8 to 16 MiB, eight at a time, straight into its memory.
-//! - A slice is fetched in as few requests as fetch no more than twice the bytes that it needs; eight at a time.
+//! - A slice is fetched in as few requests as fetch no more than twice the bytes that it needs, or than it needs and 1 KiB for each request
+//!   that is saved; eight at a time.
 //! - A member of an archive costs a request for what is in front of it, and then what an array costs. Parts of a member that this library has
 //!   compressed are fetched and unpacked block by block; other compressed members are unpacked into a temporary file when they are opened.
 //!
@@ -52,16 +53,18 @@ mod runtime;
 mod service;
 mod upload;
 
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use object_store_0_14::ObjectStore;
 use object_store_0_14::path::Path;
+use object_store_0_14::{ObjectMeta, ObjectStore};
 
 pub use asynchronous::AsyncFile;
-use bytes::{Bytes, WINDOW};
+use bytes::{AT_ONCE, Bytes, WINDOW};
 use place::Place;
 pub use place::StoreOptions;
+use plan::PART;
 use runtime::Stop;
 use service::Added;
 pub use upload::{Upload, UploadOptions};
@@ -135,7 +138,7 @@ impl Remote {
             Error::from(ErrorKind::BadOption { reason: format!("stores have no such path: {error}") })
         })?;
         let shown = format!("{store}/{path}").into();
-        Ok(Self { place: Place { store, path, shown, retries: 5, has_conditions: false }, url: None })
+        Ok(Self { place: Place { store, path, shown, retries: 5 }, url: None })
     }
 
     /// Whether a text looks like the URL of an object, and not like a path.
@@ -219,13 +222,36 @@ impl Remote {
         self.open_npy()?.read()
     }
 
-    /// The first bytes, 64 KiB at most: they tell the format.
+    /// The first bytes, 64 KiB at most, which tell the format; and which version of the object they are of. This is one request.
     ///
     /// # Errors
     ///
     /// [`Io`](ErrorKind::Io) if there is no such object, or the store does not answer or refuses access.
-    pub fn first_bytes(&self) -> Result<Vec<u8>> {
-        Ok(self.bytes(None)?.beginning().to_vec())
+    pub fn first_bytes(&self) -> Result<(Vec<u8>, Version)> {
+        let bytes = self.bytes(None)?;
+        Ok((bytes.beginning().to_vec(), Version::of(bytes.meta())))
+    }
+
+    /// Copies the object as it is, 128 MiB at a time; says how many bytes that were.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Remote::first_bytes`], and [`Io`](ErrorKind::Io) if the writer fails.
+    pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
+        let bytes = self.bytes(None)?;
+        let mut copy = || {
+            let mut block = Vec::new();
+            let mut done = 0;
+            while done < bytes.len() {
+                let left = usize::try_from(bytes.len() - done).unwrap_or(usize::MAX);
+                block.resize(left.min(AT_ONCE * PART), 0);
+                let count = bytes.fill_at(&mut block, done)?;
+                writer.write_all(&block[..count])?;
+                done += count as u64;
+            }
+            Ok(done)
+        };
+        copy().map_err(|error| self.place.named(error))
     }
 
     /// Which version of the object there is now. This is a request.
@@ -234,9 +260,7 @@ impl Remote {
     ///
     /// As for [`Remote::first_bytes`].
     pub fn version(&self) -> Result<Version> {
-        let bytes = self.bytes(None)?;
-        let meta = bytes.meta();
-        Ok(Version { tag: meta.e_tag.clone(), size: meta.size })
+        self.bytes(None).map(|bytes| Version::of(bytes.meta()))
     }
 
     /// Opens an NPY object for tasks.
@@ -347,6 +371,10 @@ pub struct Version {
 }
 
 impl Version {
+    fn of(meta: &ObjectMeta) -> Self {
+        Self { tag: meta.e_tag.clone(), size: meta.size }
+    }
+
     /// The entity tag, if the server has one.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()

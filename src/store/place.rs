@@ -100,8 +100,6 @@ pub(super) struct Place {
     /// What errors call it: the URL without what may be secret in it.
     pub(super) shown: PathBuf,
     pub(super) retries: usize,
-    /// Parts can be put together under a condition.
-    pub(super) has_conditions: bool,
 }
 
 /// A store shows the names of its keys.
@@ -115,7 +113,7 @@ impl Place {
     pub(super) fn parse(url: &str, options: &StoreOptions, added: Added) -> Result<Self> {
         let bad = |reason: String| Error::from(ErrorKind::BadOption { reason });
         let parsed = Url::parse(url).map_err(|error| bad(format!("it is not a URL: {error}")))?;
-        let shown = shown(&parsed);
+        let shown = shown(url, &parsed);
         Self::of_url(&parsed, options, added, &shown).map_err(|error| error.at_path(&shown))
     }
 
@@ -165,10 +163,8 @@ impl Place {
         use object_store_0_14::aws::AmazonS3ConfigKey as S3Key;
         use object_store_0_14::azure::AzureConfigKey as AzureKey;
         use object_store_0_14::gcp::GoogleConfigKey as GoogleKey;
-        let mut has_conditions = false;
         let store = match scheme {
             ObjectStoreScheme::AmazonS3 => {
-                has_conditions = true;
                 built!(AmazonS3Builder::from_env().with_url(url.as_str()), S3Key, S3Key::Client)
             }
             ObjectStoreScheme::GoogleCloudStorage => {
@@ -190,14 +186,7 @@ impl Place {
             }
             _ => return Err(bad("files are opened by their paths")),
         };
-        Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries, has_conditions })
-    }
-
-    /// The object of another name in the same store.
-    pub(super) fn beside(&self, path: Path) -> Self {
-        let mut shown = self.shown.clone();
-        shown.push(path.filename().unwrap_or_default());
-        Self { path, shown, ..self.clone() }
+        Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries })
     }
 
     pub(super) fn named(&self, error: Error) -> Error {
@@ -206,7 +195,10 @@ impl Place {
 }
 
 /// A URL without passwords and queries.
-fn shown(url: &Url) -> PathBuf {
+fn shown(text: &str, url: &Url) -> PathBuf {
+    if url.password().is_none() && url.username().is_empty() {
+        return text.split(['?', '#']).next().unwrap_or_default().into();
+    }
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);

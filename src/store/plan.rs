@@ -7,6 +7,9 @@ use crate::transfer::ByteRuns;
 /// How many bytes one request asks for at most: fewer would wait more often than they transfer, more could not be shared out.
 pub(super) const PART: usize = 16 << 20;
 
+/// What a request and the head of its answer take: as many bytes that nobody asked for cost no more than another request.
+const HEAD: u64 = 1 << 10;
+
 /// What one request fetches: some bytes of the object, for consecutive picked bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Group {
@@ -15,8 +18,9 @@ pub(super) struct Group {
     pub(super) picked: Range<u64>,
 }
 
-/// The requests for picked bytes in the order of the file. Runs are joined as long as no request fetches more than twice what it needs: a
-/// request costs time, but so do bytes that nobody asked for, and only the caller knows how far away the store is.
+/// The requests for picked bytes in the order of the file. Runs are joined as long as no request fetches more than twice what it needs, or if
+/// what is between them is less than a request takes: a request costs time, but so do bytes that nobody asked for, and only the caller
+/// knows how far away the store is.
 pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut at = picked.start;
@@ -47,7 +51,8 @@ pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Gro
 pub(super) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>) -> bool {
     let span = run.end.max(before.end) - before.start;
     let more = run.end.saturating_sub(run.start.max(before.end));
-    run.start >= before.start && span <= PART as u64 && span <= 2 * (needed + more)
+    let is_near = run.start <= before.end.saturating_add(HEAD);
+    run.start >= before.start && span <= PART as u64 && (is_near || span <= 2 * (needed + more))
 }
 
 #[cfg(test)]
@@ -64,6 +69,9 @@ mod tests {
         // Every second byte: twice what is needed, in one request.
         let runs = ByteRuns::of_bytes(10, vec![(1000, 2)], 1);
         assert_eq!(groups(0, &runs, 0..1000), [Group { range: 10..2009, picked: 0..1000 }]);
+        // Every third number: less is between them than a request would take.
+        let runs = ByteRuns::of_bytes(0, vec![(1000, 24)], 8);
+        assert_eq!(groups(0, &runs, 0..8000), [Group { range: 0..23_984, picked: 0..8000 }]);
         // A part of it, from the middle of a run on.
         let runs = ByteRuns::of_bytes(0, vec![(3, 12)], 8);
         assert_eq!(groups(0, &runs, 4..16), [Group { range: 4..20, picked: 4..16 }]);

@@ -62,8 +62,8 @@ impl UploadOptions {
 
     /// Writes a new object: if there is one already, it is [`AlreadyExists`](ErrorKind::AlreadyExists).
     ///
-    /// S3, GCS and Azure check this in the moment in which the object becomes visible, if it has one part; S3 also if it has several. Of
-    /// others of several parts it is looked at right before that: another writer could be faster in between.
+    /// S3, GCS and Azure check this in the moment in which the object becomes visible, if it has one part; S3 also if it has several. In the
+    /// other stores, objects of several parts are looked at right before that: another writer could be faster in between.
     #[must_use]
     pub fn new_only(mut self) -> Self {
         self.condition = Some(Condition::New);
@@ -187,9 +187,7 @@ impl Upload {
         while !self.sending.is_empty() {
             self.wait_for_one()?;
         }
-        if !self.place.has_conditions {
-            self.check_condition()?;
-        }
+        self.check_condition()?;
         let Some(parts) = &mut self.parts else { unreachable!("it has been looked at above") };
         let put = wait(async { parts.complete().await.map_err(|error| failure(&error)) });
         self.parts = None; // the store has them, or has refused them
@@ -201,7 +199,7 @@ impl Upload {
         Ok(Version { tag: put.e_tag, size })
     }
 
-    /// Looks whether the condition holds, where the store does not.
+    /// Looks whether the condition holds. S3 is asked to look itself as well; not all that speak its language do.
     fn check_condition(&self) -> Result<()> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let head = GetOptions { head: true, ..GetOptions::default() };
@@ -256,10 +254,17 @@ impl Upload {
     }
 
     fn abort(&mut self) {
-        self.sending.drain(..).for_each(|part| part.abort());
+        let sending = std::mem::take(&mut self.sending);
+        sending.iter().for_each(JoinHandle::abort);
         if let Some(mut parts) = self.parts.take() {
             // What cannot be removed stays, as after a kill.
-            let _ = wait(async { parts.abort().await.map_err(|error| failure(&error)) });
+            let _ = wait(async {
+                // A part that arrives after the others have been removed would stay.
+                for part in sending {
+                    let _ = part.await;
+                }
+                parts.abort().await.map_err(|error| failure(&error))
+            });
         }
     }
 }
@@ -281,13 +286,13 @@ impl Write for Upload {
         if self.is_broken {
             return Err(broken().into());
         }
+        // Only when more comes is it known that a full part is not the last: an object of one part is put at once.
+        if self.buffer.len() == self.part && !bytes.is_empty() {
+            self.send().inspect_err(|_| self.is_broken = true)?;
+        }
         let count = bytes.len().min(self.part - self.buffer.len());
         self.buffer.extend_from_slice(&bytes[..count]);
         self.total += count as u64;
-        // Only when more comes is it known that this is not the last part, which an object of one part is put with.
-        if self.buffer.len() == self.part && count < bytes.len() {
-            self.send().inspect_err(|_| self.is_broken = true)?;
-        }
         Ok(count)
     }
 

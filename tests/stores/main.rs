@@ -1,6 +1,7 @@
 //! Objects in stores: what is read, by which requests, and what happens when servers answer wrongly. The servers are of the tests' own;
 //! `.ci/check_stores.py` has real ones.
 
+mod real;
 mod server;
 mod uploads;
 mod wrong;
@@ -71,6 +72,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
     let server = Server::new(&bytes);
     let file = remote(&server, "a.npy").open_npy().unwrap();
     server.requests();
+    // What is between runs that are less than 1 KiB apart comes with them: a request would take as much.
     let check = |needed: u64, most: usize, what: &str| {
         let requests = server.requests();
         assert!(fetched(&requests) <= 2 * needed, "{what}: {} for {needed}", fetched(&requests));
@@ -86,7 +88,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
     );
     check(20_000, 1, "every second column");
     assert_eq!(file.slice::<u64, _>(s![9000..9020, 3..5]).unwrap(), array.slice(s![9000..9020, 3..5]));
-    check(320, 20, "two columns");
+    check(20 * 400, 1, "two columns");
     let taken: Array2<u64> = file.take(0, &[19_999, 7000, 7001, 19_999, 12_000]).unwrap();
     assert_eq!(taken, array.select(Axis(0), &[19_999, 7000, 7001, 19_999, 12_000]));
     check(1600, 3, "listed rows");

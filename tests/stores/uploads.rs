@@ -31,7 +31,9 @@ fn an_object_is_visible_when_it_is_complete() {
     let (store, remote) = store();
     let array = numbers(3000, 1000); // 24 MB: more than one part
     let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20)).unwrap();
-    upload.write_all(&bytes_of(&array)).unwrap();
+    for piece in bytes_of(&array).chunks(1 << 20) {
+        upload.write_all(piece).unwrap(); // parts are full in between and at the end of a piece
+    }
     assert_eq!(content(&store), None);
     upload.finish().unwrap();
     assert!(content(&store) == Some(bytes_of(&array)));

@@ -1,6 +1,6 @@
 //! `ndio info`: what files are.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::cells::dtype_text;
 use super::failure::escaped;
 use super::input::shown;
-use super::open::{Format, array_files, format_of, ra};
+use super::open::{self, Format, array_files, format_of, ra};
 use super::source::{Arrays, Source};
 use super::stats;
 use super::{Failure, at, is_closed, told};
@@ -85,6 +85,7 @@ fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool,
 fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
     let format = format_of(path)?;
     let mut facts = match format {
+        Format::Npy | Format::Ra if open::remote(path)?.is_some() => remote_array(path, format, stats)?,
         Format::Npy => npy(path, stats)?,
         Format::Ra => {
             let mut reader = ra(path, &crate::password::options())?;
@@ -109,7 +110,7 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
     facts["file"] = json!(shown(path));
     facts["format"] = json!(format.name());
     if format != Format::Stack {
-        facts["file_size"] = json!(fs::metadata(path)?.len());
+        facts["file_size"] = json!(open::size_of(path)?);
     }
     Ok(facts)
 }
@@ -139,6 +140,33 @@ fn parts(facts: &Value) -> String {
         (_, Some(shortest), Some(longest)) => format!("{count} of lengths {shortest} to {longest}"),
         _ => "none".into(),
     }
+}
+
+/// The array of an object in a store, of which the header is read.
+fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
+    let options = crate::password::options();
+    let (mut facts, trailing, source) = match format {
+        Format::Ra => {
+            let file = open::ra_file(path, &options)?;
+            let mut facts = array(file.dtype(), file.order(), file.shape());
+            facts["data_offset"] = json!(file.data_offset());
+            (facts, file.trailing_len()?, Source::Ra(file))
+        }
+        _ => {
+            let file = open::npy(path, &options)?;
+            let mut facts = array(file.dtype(), file.order(), file.shape());
+            facts["version"] = json!(file.version().to_string());
+            facts["data_offset"] = json!(file.data_offset());
+            (facts, file.trailing_len()?, Source::Npy(file))
+        }
+    };
+    facts["trailing"] = json!(trailing);
+    facts["is_whole"] = json!(trailing.is_some());
+    facts["can_be_mapped"] = json!(false);
+    if stats && format == Format::Npy {
+        facts["stats"] = stats_of(&source.readable(path)?);
+    }
+    Ok(facts)
 }
 
 /// Of a file with several arrays they are in a list.
@@ -241,7 +269,7 @@ fn short(error: ndarray_io::Error) -> String {
 }
 
 fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
-    let archive = NpzFile::open_with(path, &crate::password::options())?;
+    let archive = open::npz(path, &crate::password::options())?;
     let members = known(&archive, stats).into_iter().map(|known| {
         let mut facts = match &known.found {
             Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
@@ -265,8 +293,8 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
 
 /// The same as a table, which may have very many rows.
 fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let archive = NpzFile::open_with(path, &crate::password::options())?;
-    writeln!(out, "{}: NPZ, {} bytes", shown(path), fs::metadata(path)?.len())?;
+    let archive = open::npz(path, &crate::password::options())?;
+    writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
     let mut all_stats = Vec::new();
     let rows = known(&archive, stats).into_iter().map(|known| {
         let what = match known.found {

@@ -10,17 +10,26 @@ use tempfile::TempPath;
 
 use super::Failure;
 use super::convert::temporary;
+use super::open::remote;
 
 /// The files that were made of something else, with the names that the user gave that.
 static MADE: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
 
 /// Puts a file in the place of standard input (`-`) and of each pipe. The files go with what is returned.
-pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>) -> Result<Vec<TempPath>, Failure> {
+/// Objects in stores are files as well, for verbs that do not read parts of them.
+pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Result<Vec<TempPath>, Failure> {
     let mut files = Vec::new();
     let mut has_standard = false;
     for path in paths {
         let is_standard = *path == Path::new("-");
-        if !is_standard && !is_pipe(path) {
+        let mut remote = if is_standard { None } else { remote(path)? };
+        if let Some(remote) = &remote {
+            // What may be a signature is told to nobody.
+            let given = remote.name();
+            MADE.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), given));
+        }
+        remote = remote.filter(|_| !reads_parts);
+        if !is_standard && remote.is_none() && !is_pipe(path) {
             continue;
         }
         if is_standard && has_standard {
@@ -29,9 +38,10 @@ pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>) -> Result<Vec<TempPath>, F
         has_standard |= is_standard;
         let made = temporary(&std::env::temp_dir())?;
         let mut file = File::options().write(true).open(&made)?;
-        let copied = match is_standard {
-            true => io::copy(&mut io::stdin().lock(), &mut file),
-            false => File::open(&*path).and_then(|mut pipe| io::copy(&mut pipe, &mut file)),
+        let copied = match (remote, is_standard) {
+            (Some(remote), _) => Ok(remote.copy_to(&mut file)?),
+            (_, true) => io::copy(&mut io::stdin().lock(), &mut file),
+            (_, false) => File::open(&*path).and_then(|mut pipe| io::copy(&mut pipe, &mut file)),
         };
         copied.map_err(|error| format!("{}: {error}", path.display()))?;
         is_called(&made, &*path);

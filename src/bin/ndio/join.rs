@@ -103,7 +103,7 @@ pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK: usize = 4 << 20;
     let mut file = arguments.file.clone();
-    let made = without_pipes(vec![&mut file])?;
+    let made = without_pipes(vec![&mut file], false)?;
     let source = arguments.choice.open_all(&file, &crate::password::options())?;
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];

@@ -36,7 +36,7 @@ use clap::{Parser, Subcommand};
 use failure::{Failure, at, is_closed, told};
 
 /// As `diff` has them.
-const EXIT_CODES: &str = "A file may be - for standard input, or a pipe. ndio help VERB has examples.
+const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
 
 Exit codes:
   0  done; the files are equal, sound, whole
@@ -100,6 +100,11 @@ impl Verb {
         }
     }
 
+    /// Whether only what is needed of an object in a store is fetched. The others get all of it, as a file.
+    fn reads_parts(&self) -> bool {
+        matches!(self, Self::Info(_) | Self::Show(_) | Self::Plot(_) | Self::Verify(_))
+    }
+
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
             Self::Info(arguments) => info::run(arguments, out),
@@ -125,7 +130,10 @@ impl Verb {
 fn main() -> ExitCode {
     let Program { mut verb, password } = Program::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let inputs = password::find(&password).and_then(|()| input::without_pipes(verb.inputs()));
+    let inputs = password::find(&password).and_then(|()| {
+        let reads_parts = verb.reads_parts();
+        input::without_pipes(verb.inputs(), reads_parts)
+    });
     // The files that were made of pipes stay until all is done.
     let done = inputs.and_then(|_files| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

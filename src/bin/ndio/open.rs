@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use ndarray_io::ra::RaReader;
+use ndarray_io::ra::{RaFile, RaReader};
 use ndarray_io::stack::NpyStack;
-use ndarray_io::{DynArray, NpzFile, ReadOptions};
+use ndarray_io::store::Remote;
+use ndarray_io::{DynArray, NpyFile, NpzFile, ReadOptions};
 
 use super::Failure;
 use super::input::shown;
@@ -32,6 +34,59 @@ impl Format {
     }
 }
 
+/// The object of a URL in the place of a path.
+pub(crate) fn remote(path: &Path) -> Result<Option<Remote>, Failure> {
+    match path.to_str().filter(|text| Remote::is_url(text)) {
+        Some(url) => Ok(Some(Remote::parse(url)?)),
+        None => Ok(None),
+    }
+}
+
+/// An NPY file, to read parts of it.
+pub(crate) fn npy(path: &Path, options: &ReadOptions) -> Result<NpyFile, Failure> {
+    Ok(match remote(path)? {
+        Some(remote) => remote.open_npy_with(options)?,
+        None => NpyFile::open_with(path, options)?,
+    })
+}
+
+/// An RA file, to read parts of it.
+pub(crate) fn ra_file(path: &Path, options: &ReadOptions) -> Result<RaFile, Failure> {
+    Ok(match remote(path)? {
+        Some(remote) => remote.open_ra_with(options)?,
+        None => RaFile::open_with(path, options)?,
+    })
+}
+
+/// An archive.
+pub(crate) fn npz(path: &Path, options: &ReadOptions) -> Result<NpzFile, Failure> {
+    Ok(match remote(path)? {
+        Some(remote) => remote.open_npz_with(options)?,
+        None => NpzFile::open_with(path, options)?,
+    })
+}
+
+/// The format of an object, and how many bytes it has: asked for once.
+fn look(path: &Path, remote: &Remote) -> Result<(Option<Format>, u64), Failure> {
+    static KNOWN: Mutex<Vec<(PathBuf, Option<Format>, u64)>> = Mutex::new(Vec::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, format, size)) = known().iter().find(|(known, ..)| known == path) {
+        return Ok((*format, *size));
+    }
+    let (first, version) = remote.first_bytes()?;
+    let (format, size) = (told_by(&first), version.size());
+    known().push((path.to_owned(), format, size));
+    Ok((format, size))
+}
+
+/// How many bytes a file has.
+pub(crate) fn size_of(path: &Path) -> Result<u64, Failure> {
+    Ok(match remote(path)? {
+        Some(remote) => look(path, &remote)?.1,
+        None => fs::metadata(path)?.len(),
+    })
+}
+
 /// Which format a file has, by its first bytes. Where they are cut or none of these, it is taken for what its name says, so that
 /// the reader of that format can say what is wrong with it.
 pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
@@ -55,6 +110,9 @@ fn has_info(path: &Path) -> bool {
 
 /// The format that the first bytes tell.
 pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
+    if let Some(remote) = remote(path)? {
+        return look(path, &remote).map(|(format, _)| format);
+    }
     if is_stack(path) {
         return Ok(Some(Format::Stack));
     }
@@ -69,12 +127,17 @@ pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
             Err(error) => return Err(format!("{}: {error}", shown(path)).into()),
         }
     }
-    Ok(match &first[..have] {
+    Ok(told_by(&first[..have]))
+}
+
+fn told_by(first: &[u8]) -> Option<Format> {
+    match first {
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Format::Npy),
-        b"rawarray" | b"yarrawar" => Some(Format::Ra),
+        [b'r', b'a', b'w', b'a', b'r', b'r', b'a', b'y', ..]
+        | [b'y', b'a', b'r', b'r', b'a', b'w', b'a', b'r', ..] => Some(Format::Ra),
         [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..] => Some(Format::Npz),
         _ => None,
-    })
+    }
 }
 
 /// Reads one array: of a file, or a member of an archive.
@@ -83,11 +146,15 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
         Format::Npy | Format::Stack if member.is_some() => {
             Err(format!("{}: it is no archive with members", shown(path)).into())
         }
+        Format::Npy | Format::Ra if remote(path)?.is_some() => match format_of(path)? {
+            Format::Ra => Ok(ra_file(path, options)?.read()?),
+            _ => Ok(npy(path, options)?.read()?),
+        },
         Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
         Format::Stack => Ok(NpyStack::open_with(path, options)?.read()?),
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
         Format::Npz => {
-            let archive = NpzFile::open_with(path, options)?;
+            let archive = npz(path, options)?;
             Ok(archive.read_index(member_index(&archive, path, member)?)?)
         }
     }
@@ -128,6 +195,8 @@ pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
     while let Some((path, is_asked_for)) = open.pop() {
         if has_info(&path) {
+            files.push(path);
+        } else if is_asked_for && path.to_str().is_some_and(Remote::is_url) {
             files.push(path);
         } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
             let mut entries = Vec::new();

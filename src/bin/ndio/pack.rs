@@ -71,7 +71,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
         if path == Path::new("-") && name == "-" {
             return Err("what comes from standard input needs a name: NAME=-".into());
         }
-        made.extend(without_pipes(vec![&mut path])?);
+        made.extend(without_pipes(vec![&mut path], false)?);
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         // What NumPy could not read from the archive had better not get into it.
         let mut reader = NpyReader::new(&file).map_err(|error| format!("{}: {error}", shown(&path)))?;

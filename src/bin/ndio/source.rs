@@ -16,10 +16,10 @@ use super::Failure;
 use super::blocks::Blocks;
 use super::failure::{at, told};
 use super::input::shown;
-use super::open::{Format, format_of, member_index, read};
+use super::open::{Format, format_of, member_index, npy, npz, ra_file, read, remote};
 
 /// Which array of a file with several.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Choice {
     /// Which array of an archive
     #[arg(long, value_name = "NAME", conflicts_with = "array")]
@@ -49,7 +49,7 @@ impl Choice {
         if let Some(wanted) = self.array {
             return Source::numbered(path, wanted, options);
         }
-        if self.member.is_none() && format_of(path)? == Format::Npy {
+        if self.member.is_none() && remote(path)?.is_none() && format_of(path)? == Format::Npy {
             refuse_several(path, "--array says which, counted from 0")?;
         }
         open(path, self.member.as_deref(), options)
@@ -63,7 +63,8 @@ impl Choice {
         is_whole: bool,
     ) -> Result<Arrays<'a>, Failure> {
         let open = || if is_whole { self.open_all(path, options) } else { self.open(path, options) };
-        match self.array.is_none() && self.member.is_none() && format_of(path)? == Format::Npy {
+        let is_file = remote(path)?.is_none();
+        match is_file && self.array.is_none() && self.member.is_none() && format_of(path)? == Format::Npy {
             true => Ok(Arrays::of(path, options)),
             false => {
                 Ok(Arrays { only: Some(open()?), next: None, end: u64::MAX, ..Arrays::of(path, options) })
@@ -84,18 +85,18 @@ impl Source {
     pub(crate) fn open(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         Ok(match format_of(path)? {
             Format::Npz => {
-                let archive = NpzFile::open_with(path, options)?;
+                let archive = npz(path, options)?;
                 let index = member_index(&archive, path, member)?;
                 return Self::member(&archive, index);
             }
             _ if member.is_some() => Self::Memory(Box::new(read(path, member, options)?)),
             Format::Stack => Self::Npy(NpyStack::open_with(path, options)?.into_file()),
             // What is packed, or a pickle, is read in one go.
-            Format::Npy => match NpyFile::open_with(path, options) {
+            Format::Npy => match npy(path, options) {
                 Ok(file) if !file.dtype().has_object() => Self::Npy(file),
                 _ => Self::Memory(Box::new(read(path, None, options)?)),
             },
-            Format::Ra => match RaFile::open_with(path, options) {
+            Format::Ra => match ra_file(path, options) {
                 Ok(file) => Self::Ra(file),
                 Err(_) => Self::Memory(Box::new(read(path, None, options)?)),
             },
@@ -123,7 +124,7 @@ impl Source {
 
     fn open_any(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         if format_of(path)? == Format::Npz {
-            let archive = NpzFile::open_with(path, options)?;
+            let archive = npz(path, options)?;
             let index = member_index(&archive, path, member)?;
             return Self::whole_member(&archive, index);
         }
@@ -132,7 +133,7 @@ impl Source {
 
     /// One of several arrays of a file by its number.
     fn numbered(path: &Path, wanted: usize, options: &ReadOptions) -> Result<Self, Failure> {
-        if format_of(path)? != Format::Npy {
+        if remote(path)?.is_some() || format_of(path)? != Format::Npy {
             return Err(format!("{}: --array is for NPY files", shown(path)).into());
         }
         let mut count = 0;

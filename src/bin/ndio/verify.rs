@@ -5,12 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::ra::RaFile;
 use ndarray_io::stack::NpyStack;
-use ndarray_io::{DynArray, NpzFile, ReadOptions};
+use ndarray_io::{DynArray, ReadOptions};
 
 use super::input::shown;
-use super::open::{Format, array_files, format_of, ra};
+use super::open::{Format, array_files, format_of, npy, npz, ra, ra_file, remote};
 use super::progress::Progress;
 use super::source::{Arrays, Source};
 use super::{Failure, at, told};
@@ -42,7 +41,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
                 // What cannot be read at all has not been checked.
-                let is_unread = !path.is_dir() && File::open(path).is_err();
+                let is_unread = match remote(path)? {
+                    Some(remote) => remote.version().is_err(),
+                    None => !path.is_dir() && File::open(path).is_err(),
+                };
                 code = code.max(if is_unread { 2 } else { 1 });
                 writeln!(out, "{}", told(&at(path, failure)))?;
             }
@@ -53,6 +55,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), Failure> {
     match format_of(path)? {
+        Format::Npy if remote(path)?.is_some() => {
+            let file = npy(path, options)?;
+            match file.trailing_len()? {
+                Some(bytes @ 1..) => Err(format!("{bytes} bytes follow the array").into()),
+                _ => check(&Source::Npy(file), allowed),
+            }
+        }
         Format::Npy => {
             let mut arrays = Arrays::of(path, options);
             while let Some(array) = arrays.next() {
@@ -75,12 +84,13 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
                 }
             })
         }
-        Format::Ra => match RaFile::open_with(path, options) {
+        Format::Ra => match ra_file(path, options) {
             Ok(file) => check(&Source::Ra(file), allowed),
+            Err(failure) if remote(path)?.is_some() => Err(failure),
             Err(_) => Ok(ra(path, options)?.read::<DynArray>()?.check()?), // what is packed is unpacked whole
         },
         Format::Npz => {
-            let archive = NpzFile::open_with(path, options)?;
+            let archive = npz(path, options)?;
             for (index, member) in archive.members().iter().enumerate() {
                 if !member.is_array() {
                     archive.verify_index(index)?;

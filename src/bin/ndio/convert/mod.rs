@@ -13,12 +13,13 @@ use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
 use ndarray_io::stack::{convert_npy_to_stack, convert_stack_to_npy};
+use ndarray_io::store::UploadOptions;
 use ndarray_io::{DType, NpyFile, NpyReader, NpzFile, NpzWriter, WriteOptions, npy};
 use tempfile::TempPath;
 
 use super::input::{is_called, shown};
 use super::join::axis_of;
-use super::open::{Format, by_content, format_of, member_index};
+use super::open::{Format, by_content, format_of, member_index, remote};
 use super::progress::Progress;
 use super::source::{Arrays, no_array};
 use super::{Failure, csv, raw};
@@ -26,6 +27,26 @@ pub(crate) use options::Arguments;
 use options::{CompressionName, Kind, kind_of_name};
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let Some(remote) = remote(&arguments.output)? else { return to_file(arguments, out) };
+    // An object is made as a file first, since it becomes visible only as a whole.
+    let folder = tempfile::tempdir()?;
+    let name = remote.name();
+    let made = folder.path().join(name.rsplit('/').next().unwrap_or_default());
+    let code = to_file(&Arguments { output: made.clone(), ..arguments.clone() }, out)?;
+    if made.is_dir() {
+        return Err(format!("{name}: a stack is a folder of files, and cannot be written to a store").into());
+    }
+    let mut file = File::open(&made)?;
+    let len = file.metadata()?.len();
+    let mut upload = remote.upload(&UploadOptions::new().len(len))?;
+    let mut progress = Progress::new();
+    io::copy(&mut Watched { input: &mut file, progress: &mut progress, all: len }, &mut upload)
+        .map_err(|error| format!("{name}: {error}"))?;
+    upload.finish()?;
+    Ok(code)
+}
+
+fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let is_standard = |path: &Path| path == Path::new("-");
     let of = |format| match format {
         Format::Npy => Kind::Npy,

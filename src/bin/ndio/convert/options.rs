@@ -17,7 +17,7 @@ use super::super::progress::Progress;
 use super::super::source::Choice;
 
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(
     after_help = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy y.npy --order fortran --dtype f4\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6\n  ndio convert x.npy parts --to npy-stack --chunk 2"
 )]

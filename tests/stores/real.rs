@@ -1,0 +1,77 @@
+//! Real servers, which `.ci/check_stores.py` starts and fills with NumPy's files.
+
+use std::io::Write;
+
+use ndarray::{Array1, Array2, s};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::store::{Remote, UploadOptions};
+
+use super::{bytes_of, numbers};
+
+/// An object in the store that is tested, whose URL is in the environment.
+fn object(name: &str) -> Remote {
+    let base = std::env::var("NDARRAY_IO_STORE").unwrap();
+    Remote::parse(&format!("{base}/{name}")).unwrap()
+}
+
+#[test]
+#[ignore = "needs NDARRAY_IO_STORE"]
+fn real_arrays_are_read() {
+    let array = numbers(6000, 1000);
+    let file = object("large.npy").open_npy().unwrap();
+    assert_eq!(file.shape(), [6000, 1000]);
+    assert!(object("large.npy").version().unwrap().is_verified());
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+    assert_eq!(file.slice::<u64, _>(s![5000..5060, ..;3]).unwrap(), array.slice(s![5000..5060, ..;3]));
+    let taken: Array2<u64> = file.take(0, &[5999, 1, 4000]).unwrap();
+    assert_eq!(taken, array.select(ndarray::Axis(0), &[5999, 1, 4000]));
+    for name in ["stored.npz", "compressed.npz"] {
+        let npz = object(name).open_npz().unwrap();
+        assert_eq!(npz.names(), ["large", "small"]);
+        assert!(npz.read::<Array2<u64>>("large").unwrap() == array);
+        let row: Array1<u64> = npz.open_member("large").unwrap().slice(s![5000, ..]).unwrap();
+        assert_eq!(row, array.row(5000));
+        assert_eq!(npz.read::<Array1<f64>>("small").unwrap(), Array1::from_vec(vec![1.5, 2.5]));
+    }
+    let error = object("nothing.npy").open_npy().unwrap_err();
+    assert!(error.is_io() && error.to_string().contains("no such object"), "{error}");
+    let error = object("empty.npy").open_npy().unwrap_err();
+    assert!(error.to_string().contains("empty"), "{error}");
+}
+
+#[test]
+#[ignore = "needs NDARRAY_IO_STORE"]
+fn real_objects_are_written() {
+    let array = numbers(3000, 1000); // 24 MB
+    object("made.npy").write_npy(&array).unwrap();
+    assert!(object("made.npy").read_npy::<Array2<u64>>().unwrap() == array);
+
+    // Dropped: nothing is there, and no parts are left (the script looks).
+    let parts = UploadOptions::new().part_size(5 << 20);
+    let mut upload = object("dropped.npy").upload(&parts).unwrap();
+    upload.write_all(&bytes_of(&array)).unwrap();
+    drop(upload);
+    assert!(object("dropped.npy").open_npy().unwrap_err().is_io());
+
+    for (name, bytes) in [("small", b"small".to_vec()), ("parts", vec![7; 11 << 20])] {
+        let new = parts.clone().new_only();
+        let mut uploads = [object(name).upload(&new).unwrap(), object(name).upload(&new).unwrap()];
+        uploads.iter_mut().for_each(|upload| upload.write_all(&bytes).unwrap());
+        let [first, second] = uploads;
+        let version = first.finish().unwrap();
+        let error = second.finish().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{name}: {error}");
+        assert_eq!(object(name).version().unwrap().tag(), version.tag());
+
+        let replacing = parts.clone().replacing(&version).unwrap();
+        let mut uploads =
+            [object(name).upload(&replacing).unwrap(), object(name).upload(&replacing).unwrap()];
+        uploads[0].write_all(&bytes[1..]).unwrap();
+        uploads[1].write_all(&bytes).unwrap();
+        let [first, second] = uploads;
+        first.finish().unwrap();
+        let error = second.finish().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{name}: {error}");
+        assert_eq!(object(name).version().unwrap().size(), bytes.len() as u64 - 1);
+    }
+}
