@@ -27,6 +27,7 @@
 //! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
 //! | read or write a stack of files, as Dask has them | [`NpyStack`](stack::NpyStack), [`NpyStackWriter`](stack::NpyStackWriter) |
 //! | let zarr-python, xarray and Dask read files in place | [`References`](refs::References) |
+//! | read and write in S3, GCS, Azure and on web servers | [`Remote`](store::Remote) |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
@@ -88,7 +89,7 @@
 //! `derive` (default): `#[derive(Record)]` and `#[derive(Element)]`. `mmap` (default): maps. `npz` (default): archives. `zstd`: archives whose
 //! members are compressed by Zstandard. `zip-methods`: members that are encrypted (AES and the old encryption of ZIP) or compressed by
 //! bzip2, LZMA, XZ or deflate64, for reading. `libdeflate`: a C library that inflates faster. `lz4`: RA files whose data are packed. `object`: Python objects
-//! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. It also has stacks of files ([`stack`]). `refs`: references for readers of Zarr ([`refs`]). `serde-1`: objects as `serde` knows values.
+//! ([`object`](mod@object)), read as data and written; nothing of them is ever executed. It also has stacks of files ([`stack`]). `refs`: references for readers of Zarr ([`refs`]). `object-store` (or `object-store-0_14`, where types of that crate are used): arrays in S3, GCS, Azure and on web servers ([`store`]). `serde-1`: objects as `serde` knows values.
 //! `num-bigint-0_4`: Python's integers to and from that crate's. `half-2`: `f16` and `bf16` (`half` is another name for it). `chrono-0_4`, `jiff-0_2`: conversions between
 //! [`Datetime64`], [`Timedelta64`] and the times of these crates. `compressed_npz` and `num-complex-0_4` exist as names, for
 //! those who come from `ndarray-npy`: what they ask for is always there. `full`: all of these. `cli`: the program `ndio`.

@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Result};
+#[cfg(feature = "object")]
+use crate::limits;
 use crate::parts::FileBytes;
 #[cfg(feature = "object")]
 use crate::transfer::ReadAt;
@@ -130,6 +132,21 @@ impl Place<'_> {
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
+        #[cfg(feature = "object")]
+        if let Self::Other(from) = self {
+            // Only the server says how long the archive is: memory grows with what comes.
+            while bytes.len() < len {
+                let (arrived, room) = (bytes.len(), limits::room_for(bytes.len(), len));
+                bytes
+                    .try_reserve_exact(room - arrived)
+                    .map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
+                bytes.resize(room, 0);
+                if from.fill_at(&mut bytes[arrived..], range.start + arrived as u64)? < room - arrived {
+                    return Err(cut());
+                }
+            }
+            return Ok(bytes);
+        }
         bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
         bytes.resize(len, 0);
         match self.with(range, |mut source| source.fill(&mut bytes))? {

@@ -7,7 +7,7 @@ use ndarray::{Array, IxDyn, SliceArg};
 
 use super::Remote;
 use super::bytes::Bytes;
-use super::runtime::{Stop, runtime};
+use super::runtime::{Stop, waiting};
 use crate::element::ReadableElement;
 use crate::error::{Error, Result};
 use crate::io::{ArrayFormat, FromPayload};
@@ -160,7 +160,7 @@ async fn stoppable<R: Send + 'static>(
     }
     let stop = StopOnDrop(Arc::default());
     let handed = Arc::clone(&stop.0);
-    match runtime()?.spawn_blocking(move || work(handed)).await {
+    match waiting()?.spawn_blocking(move || work(handed)).await {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -23,6 +23,8 @@ pub(super) const WINDOW: u64 = 64 << 10;
 const AHEAD: u64 = 8 << 20;
 /// How much of what has been fetched is kept, besides what came when the object was opened.
 const KEPT: u64 = 32 << 20;
+/// How many runs of picked bytes are looked at together.
+const RUNS: usize = 1 << 16;
 /// How many requests for an object run at a time.
 pub(super) const AT_ONCE: usize = 8;
 
@@ -33,7 +35,6 @@ pub(super) struct Bytes {
     stop: Option<Arc<Stop>>,
 }
 
-#[derive(Debug)]
 struct Shared {
     place: Place,
     meta: ObjectMeta,
@@ -45,6 +46,13 @@ struct Shared {
     permits: Semaphore,
 }
 
+/// Not what has been fetched.
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} of {} bytes", self.place, self.meta.size)
+    }
+}
+
 /// An answer that is being read, and the place that it has come to.
 struct Rest {
     at: u64,
@@ -52,19 +60,12 @@ struct Rest {
     stream: BoxStream<'static, Result<Chunk, StoreError>>,
 }
 
-impl std::fmt::Debug for Rest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "an answer at {}", self.at)
-    }
-}
-
 impl Bytes {
     /// Opens an object for what begins with a header: one request for its first bytes, which may be all of it.
     pub(super) fn open(place: &Place, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
-                // Nothing can be asked for of an empty object.
-                Err(error) => return Err(Self::empty_or(place, error).await),
+                Err(error) => return Self::empty_or(place, error).await,
                 Ok(result) => result,
             };
             let is_whole = result.extensions.get::<IsWhole>().is_some();
@@ -98,7 +99,7 @@ impl Bytes {
                     let range = GetRange::Bounded(meta.size.saturating_sub(len)..meta.size);
                     get(place, range, Some(&meta)).await.map_err(|error| no_ranges_or(&error))?
                 }
-                Err(error) => return Err(Self::empty_or(place, error).await),
+                Err(error) => return Self::empty_or(place, error).await,
                 Ok(result) => result,
             };
             let (meta, range) = (result.meta.clone(), result.range.clone());
@@ -108,15 +109,17 @@ impl Bytes {
         .map(|bytes| bytes.stopped_by(stop))
     }
 
-    /// The error of the first request, or that an object is empty, of which no part can be asked for.
-    async fn empty_or(place: &Place, error: StoreError) -> Error {
-        if matches!(error, StoreError::Generic { .. }) {
+    /// An empty object, of which no part can be asked for; or the error of the first request.
+    async fn empty_or(place: &Place, error: StoreError) -> Result<Self> {
+        if matches!(error, StoreError::Generic { .. } | StoreError::NotSupported { .. }) {
             let head = GetOptions { head: true, ..GetOptions::default() };
-            if place.store.get_opts(&place.path, head).await.is_ok_and(|head| head.meta.size == 0) {
-                return io(std::io::ErrorKind::UnexpectedEof, "the object is empty");
+            if let Ok(head) = place.store.get_opts(&place.path, head).await
+                && head.meta.size == 0
+            {
+                return Ok(Self::new(place, head.meta, (0, Chunk::new()), None));
             }
         }
-        no_ranges_or(&error)
+        Err(no_ranges_or(&error))
     }
 
     fn new(
@@ -179,8 +182,9 @@ impl Bytes {
         self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner).iter().any(put)
     }
 
-    /// Fetches what is read next, and keeps it: more, if what was fetched last ends here.
-    fn fetch_window(&self, at: u64, wanted: u64) -> Result<()> {
+    /// Fetches what is read next, and keeps it: more, if what was fetched last ends here. Returns how many bytes are in `into`.
+    fn fetch_window(&self, at: u64, into: &mut [u8]) -> Result<usize> {
+        let wanted = into.len() as u64;
         let before = {
             let recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
             let ends_here = |(start, window): &&(u64, Chunk)| start + window.len() as u64 == at;
@@ -193,12 +197,14 @@ impl Bytes {
         let end = at.saturating_add(len.max(wanted)).min(self.shared.meta.size);
         let mut window = vec![0; (end - at) as usize];
         self.wait(self.fetch(at..end, Cursor::Plain(&mut window)))?;
+        let count = into.len().min(window.len());
+        into[..count].copy_from_slice(&window[..count]);
         let mut recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_back((at, window.into()));
         while recent.iter().map(|(_, window)| window.len() as u64).sum::<u64>() > KEPT {
             recent.pop_front();
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Fetches bytes of the object into memory. What a connection loses is asked for again.
@@ -250,8 +256,8 @@ impl Bytes {
     fn check_same(&self, now: &ObjectMeta) -> Result<()> {
         let opened = &self.shared.meta;
         let is_same = match (&opened.e_tag, &now.e_tag) {
-            (Some(opened), Some(now)) => opened == now,
-            _ => opened.last_modified == now.last_modified,
+            (None, None) => opened.last_modified == now.last_modified,
+            (opened, now) => opened == now,
         };
         match is_same && opened.size == now.size {
             true => Ok(()),
@@ -285,7 +291,7 @@ impl Bytes {
 
     /// Fetches picked bytes that are in no order: those that are close together by one request.
     fn fill_listed(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
-        let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
+        let mut parts = Vec::new();
         let (mut rest, mut at) = (into, from);
         while !rest.is_empty() {
             let (start, left) = runs.find(at);
@@ -301,7 +307,9 @@ impl Bytes {
             rest = behind;
         }
         parts.sort_unstable_by_key(|(start, _)| *start);
-        let mut groups: Vec<(Range<u64>, u64, Vec<(u64, &mut [u8])>)> = Vec::new();
+        /// The places of parts, and where they go.
+        type Parts<'a> = Vec<(u64, &'a mut [u8])>;
+        let mut groups: Vec<(Range<u64>, u64, Parts<'_>)> = Vec::new();
         for (start, part) in parts {
             let run = start..start + part.len() as u64;
             match groups.last_mut() {
@@ -313,7 +321,7 @@ impl Bytes {
                 _ => groups.push((run, part.len() as u64, vec![(start, part)])),
             }
         }
-        let work = groups.into_iter().map(|(range, _, parts)| (range, Cursor::Parts(parts)));
+        let work = groups.into_iter().map(|(range, _, parts)| (range, Cursor::Parts { parts, done: 0 }));
         self.fetch_all(
             work.filter_map(|(range, mut parts)| {
                 let is_known = self.is_known(&range, &mut parts);
@@ -323,36 +331,48 @@ impl Bytes {
         )
     }
 
-    /// Reads on in the one answer of a server that sends no parts.
+    /// Reads on in the one answer of a server that sends no parts; asks for the object once more if that has passed the place, or is lost.
     fn read_on(&self, whole: &Mutex<Option<Rest>>, at: u64, into: &mut [u8]) -> Result<()> {
-        let mut rest = whole.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = self.shared.opened.1.len() as u64;
-        if rest.is_none() && at == end {
-            // All has been read before: the object is asked for once more.
-            *rest = Some(self.wait(self.begin_again(end))?);
-        }
-        match &mut *rest {
-            Some(rest) if rest.at == at => self.wait(rest.fill(into))?,
-            _ => return Err(no_ranges()),
-        }
-        if at + into.len() as u64 == self.shared.meta.size {
-            *rest = None;
+        // Whoever else reads at the same time has an answer of its own.
+        let rest = whole.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let end = at + into.len() as u64;
+        let rest = self.wait(async {
+            let mut rest = match rest.filter(|rest| rest.at <= at) {
+                Some(rest) => rest,
+                None => self.begin_again().await?,
+            };
+            rest.skip_to(at).await?;
+            rest.fill(into).await?;
+            Ok(rest)
+        })?;
+        if end < self.shared.meta.size {
+            *whole.lock().unwrap_or_else(PoisonError::into_inner) = Some(rest);
         }
         Ok(())
     }
 
-    async fn begin_again(&self, end: u64) -> Result<Rest> {
+    async fn begin_again(&self) -> Result<Rest> {
         let shared = &*self.shared;
         let again = get(&shared.place, GetRange::Bounded(0..WINDOW), Some(&shared.meta)).await;
         let again = again.map_err(|error| failure(&error))?;
         self.check_same(&again.meta)?;
-        let mut stream = again.into_stream();
-        let (_, chunk) = first_of(&mut stream, end).await?;
-        Ok(Rest { at: end, chunk, stream })
+        if again.extensions.get::<IsWhole>().is_none() {
+            return Err(changed()); // it sends parts by now: another server answers
+        }
+        Ok(Rest { at: 0, chunk: Chunk::new(), stream: again.into_stream() })
     }
 }
 
 impl Rest {
+    /// Passes over what has been read before.
+    async fn skip_to(&mut self, at: u64) -> Result<()> {
+        while self.at < at {
+            let mut scratch = vec![0; (at - self.at).min(WINDOW) as usize];
+            self.fill(&mut scratch).await?;
+        }
+        Ok(())
+    }
+
     async fn fill(&mut self, into: &mut [u8]) -> Result<()> {
         let wanted = into.len();
         let mut filled = 0;
@@ -375,8 +395,8 @@ impl Rest {
 
 impl ReadAt for Bytes {
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
-        /// From this on, bytes are not kept for somebody who reads the next ones.
-        const LARGE: u64 = 1 << 20;
+        /// Whoever wants more than this knows what to read, and gets just that: a block, or a part of an array.
+        const LARGE: u64 = 128 << 10;
         let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let most = into.len().min(have);
         let mut done = 0;
@@ -392,8 +412,8 @@ impl ReadAt for Bytes {
             }
             if let Some(whole) = &self.shared.whole {
                 self.read_on(whole, at, rest)?;
-            } else if left < LARGE {
-                self.fetch_window(at, left)?;
+            } else if left <= LARGE {
+                done += self.fetch_window(at, rest)?;
                 continue;
             } else {
                 let all = ByteRuns::of_bytes(0, Vec::new(), rest.len());
@@ -415,7 +435,8 @@ impl ReadAt for Bytes {
     fn check(&self, runs: &ByteRuns) -> Result<()> {
         let all = self.len();
         let is_known = self.shared.opened.1.len() as u64 == all;
-        let is_nearly_all = runs.len() >= all.saturating_sub(WINDOW);
+        // All of an array, which a header of some length is in front of.
+        let is_nearly_all = runs.len() >= all.saturating_sub(WINDOW) && runs.end() == runs.len();
         match self.shared.whole.is_none() || is_known || is_nearly_all || runs.len() == 0 {
             true => Ok(()),
             false => Err(no_ranges()),
@@ -433,10 +454,16 @@ impl ReadAt for Bytes {
         if self.shared.whole.is_some() {
             return None; // from one place to the next
         }
-        let filled = match runs.is_listed() {
-            true => self.fill_listed(place, runs, into, from),
-            false => self.fill_ordered(place, runs, into, from),
-        };
+        // What is known of each run takes memory as well.
+        let batch = runs.run().max(1).saturating_mul(RUNS).min(PART);
+        let mut batches = into.chunks_mut(batch).enumerate();
+        let filled = batches.try_for_each(|(number, into)| {
+            let from = from + (number * batch) as u64;
+            match runs.is_listed() {
+                true => self.fill_listed(place, runs, into, from),
+                false => self.fill_ordered(place, runs, into, from),
+            }
+        });
         Some(filled.map(|()| len))
     }
 }
@@ -447,8 +474,8 @@ enum Cursor<'a> {
     Plain(&'a mut [u8]),
     /// Those of the runs one after another; the others nowhere.
     Runs { place: u64, runs: &'a ByteRuns, at: u64, filled: usize, into: &'a mut [u8] },
-    /// Those from each of these places on to its slice. The places ascend, and may be the same.
-    Parts(Vec<(u64, &'a mut [u8])>),
+    /// Those from each of these places on to its slice. The places ascend, and may be the same; the first ones are done.
+    Parts { parts: Vec<(u64, &'a mut [u8])>, done: usize },
 }
 
 impl Cursor<'_> {
@@ -474,9 +501,16 @@ impl Cursor<'_> {
                     (*at, *filled) = (*at + len as u64, *filled + len);
                 }
             }
-            Self::Parts(parts) => {
-                for (place, part) in parts {
+            Self::Parts { parts, done } => {
+                // Those that end before this have all come.
+                while parts.get(*done).is_some_and(|(place, part)| place + part.len() as u64 <= start) {
+                    *done += 1;
+                }
+                for (place, part) in &mut parts[*done..] {
                     let own = *place..*place + part.len() as u64;
+                    if own.start >= end {
+                        break;
+                    }
                     let (first, last) = (own.start.max(start), own.end.min(end));
                     if first < last {
                         let to = (first - own.start) as usize..(last - own.start) as usize;

@@ -50,7 +50,11 @@ fn told_by(error: &object_store_0_14::Error) -> String {
     match status {
         Some((status, Some(code))) => format!("{status}, {code}"),
         Some((status, None)) => status,
-        None => last.to_string().split_whitespace().map(without_query).collect::<Vec<_>>().join(" "),
+        None => match last.to_string() {
+            // What is quoted has come from the server, or from the caller's options.
+            text if text.contains(['"', '\'']) => "the answer or an option is malformed".into(),
+            text => text.split_whitespace().map(without_query).collect::<Vec<_>>().join(" "),
+        },
     }
 }
 

@@ -36,13 +36,14 @@
 //!
 //! All requests are for the version that was opened: they carry its entity tag, and the answer's is compared. If somebody replaces the object,
 //! the next request fails with [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged). Where a server has no tag or a weak one, the time
-//! and the length are compared; [`Remote::version`] tells which. A server that sends only whole objects (as Python's `http.server`
+//! and the length are compared, as far as it tells them; [`Version::is_verified`] tells which. A server that sends only whole objects (as Python's `http.server`
 //! does) serves [`NpyFile::read`] with its one answer; slices and archives are an error before anything is fetched.
 //!
 //! # Threads and tasks
 //!
 //! All functions but those of [`AsyncFile`] block, and may be called anywhere, also within Tokio's tasks: requests run on two threads of the
-//! library's own. [`AsyncFile`] has the same for tasks, and a dropped future ends its requests.
+//! library's own. [`AsyncFile`] has the same for tasks, and a dropped future ends its requests. (A store that is given to [`Remote::new`]
+//! may have connections that only its own runtime drives: within a runtime of one thread, use [`AsyncFile`].)
 
 mod asynchronous;
 mod bytes;
@@ -56,6 +57,7 @@ mod upload;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store_0_14::path::Path;
 use object_store_0_14::{ObjectMeta, ObjectStore};
@@ -138,7 +140,7 @@ impl Remote {
             Error::from(ErrorKind::BadOption { reason: format!("stores have no such path: {error}") })
         })?;
         let shown = format!("{store}/{path}").into();
-        Ok(Self { place: Place { store, path, shown, retries: 5 }, url: None })
+        Ok(Self { place: Place { store, path, shown, retries: 5, is_web: false }, url: None })
     }
 
     /// Whether a text looks like the URL of an object, and not like a path.
@@ -329,11 +331,15 @@ impl Remote {
     ///
     /// [`BadOption`](ErrorKind::BadOption) if the options do not fit together.
     pub fn upload(&self, options: &UploadOptions) -> Result<Upload> {
-        let place = match (&self.url, options.condition()) {
-            (Some((url, store)), Some(condition)) => {
-                Place::parse(url, store, Added { condition: Some(condition), ..Added::default() })?
+        /// How long a part may take.
+        const UPLOAD: Duration = Duration::from_secs(15 * 60);
+        let place = match &self.url {
+            Some((url, store)) => {
+                // An answer to a part comes when the part has been sent, which may take long.
+                let store = store.clone().read_timeout(store.get_read_timeout().max(UPLOAD));
+                Place::parse(url, &store, Added { condition: options.condition(), ..Added::default() })?
             }
-            _ => self.place.clone(),
+            None => self.place.clone(),
         };
         Upload::new(place, options)
     }
@@ -367,12 +373,14 @@ impl Remote {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     tag: Option<String>,
+    /// What some stores call a version of their own: a generation, in Google's.
+    number: Option<String>,
     size: u64,
 }
 
 impl Version {
     fn of(meta: &ObjectMeta) -> Self {
-        Self { tag: meta.e_tag.clone(), size: meta.size }
+        Self { tag: meta.e_tag.clone(), number: meta.version.clone(), size: meta.size }
     }
 
     /// The entity tag, if the server has one.

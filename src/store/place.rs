@@ -76,6 +76,10 @@ impl StoreOptions {
         self
     }
 
+    pub(super) fn get_read_timeout(&self) -> Duration {
+        self.read_timeout
+    }
+
     /// How long to wait for a connection.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
@@ -100,6 +104,8 @@ pub(super) struct Place {
     /// What errors call it: the URL without what may be secret in it.
     pub(super) shown: PathBuf,
     pub(super) retries: usize,
+    /// A web server, to which an object is sent in one part.
+    pub(super) is_web: bool,
 }
 
 /// A store shows the names of its keys.
@@ -127,9 +133,8 @@ impl Place {
             .map_err(|_| bad("the URLs of stores begin with s3://, gs://, az://, http:// or https://"))?;
         if is_http && url.query().is_some() {
             // Signed for this one object, so that it is fetched from there, whoever's store it is.
-            let whole = Path::from_url_path(url.path()).map_err(|_| bad("the URL has no valid path"))?;
-            (scheme, path) = (ObjectStoreScheme::Http, whole);
-            added.query = url.query().map(Into::into);
+            (scheme, path) = (ObjectStoreScheme::Http, Path::from("signed"));
+            added.target = Some(url[url::Position::BeforePath..url::Position::AfterQuery].into());
         }
         if path.as_ref().is_empty() {
             return Err(bad("the URL names no object"));
@@ -137,7 +142,7 @@ impl Place {
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
             max_retries: options.retries,
-            ..RetryConfig::default()
+            retry_timeout: options.read_timeout.saturating_mul(30),
         };
         let client = [
             // The whole of a request may take long; that nothing comes may not.
@@ -163,6 +168,7 @@ impl Place {
         use object_store_0_14::aws::AmazonS3ConfigKey as S3Key;
         use object_store_0_14::azure::AzureConfigKey as AzureKey;
         use object_store_0_14::gcp::GoogleConfigKey as GoogleKey;
+        let is_web = scheme == ObjectStoreScheme::Http;
         let store = match scheme {
             ObjectStoreScheme::AmazonS3 => {
                 built!(AmazonS3Builder::from_env().with_url(url.as_str()), S3Key, S3Key::Client)
@@ -180,13 +186,14 @@ impl Place {
             ObjectStoreScheme::Http => {
                 let base = &url[..url::Position::BeforePath];
                 let builder = HttpBuilder::new().with_url(base);
-                // Whoever writes http:// means it.
-                let builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
+                // Whoever writes http:// means it, and whoever writes https:// is not sent elsewhere.
+                let is_plain = (url.scheme() == "http").to_string();
+                let builder = builder.with_config(ClientConfigKey::AllowHttp, is_plain);
                 built!(builder, ClientConfigKey, std::convert::identity)
             }
             _ => return Err(bad("files are opened by their paths")),
         };
-        Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries })
+        Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries, is_web })
     }
 
     pub(super) fn named(&self, error: Error) -> Error {
@@ -203,7 +210,8 @@ fn shown(text: &str, url: &Url) -> PathBuf {
     url.set_query(None);
     url.set_fragment(None);
     let _ = url.set_password(None);
-    if matches!(url.scheme(), "http" | "https") {
+    // In `abfs://container@account` it is a part of the place.
+    if !url.scheme().starts_with("abfs") {
         let _ = url.set_username("");
     }
     url.as_str().into()

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::{Either, select};
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 
 use crate::error::{ErrorKind, Result};
@@ -12,11 +12,27 @@ use crate::error::{ErrorKind, Result};
 /// A runtime of the library's own: waiting on the caller's would be an error within its tasks, and a program without Tokio has none.
 pub(super) fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
-    let make = || {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(2).thread_name("ndarray-io").enable_all().build()
-    };
-    match RUNTIME.get_or_init(make) {
+    made(&RUNTIME, || {
+        Builder::new_multi_thread().worker_threads(2).thread_name("ndarray-io").enable_all().build()
+    })
+}
+
+/// Another one for work that waits: requests need threads as well, to look up names, and would wait for them forever.
+pub(super) fn waiting() -> Result<&'static Runtime> {
+    /// More of them wait for one another.
+    const THREADS: usize = 64;
+    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
+    made(&RUNTIME, || {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).max_blocking_threads(THREADS).thread_name("ndarray-io-wait").build()
+    })
+}
+
+fn made(
+    place: &'static OnceLock<std::io::Result<Runtime>>,
+    make: impl FnOnce() -> std::io::Result<Runtime>,
+) -> Result<&'static Runtime> {
+    match place.get_or_init(make) {
         Ok(runtime) => Ok(runtime),
         Err(error) => Err(std::io::Error::new(error.kind(), error.to_string()).into()),
     }

@@ -14,8 +14,8 @@ use object_store_0_14::client::{
 /// What is added to requests.
 #[derive(Clone, Default)]
 pub(super) struct Added {
-    /// The query of the URL that was given, which may be a signature.
-    pub(super) query: Option<Arc<str>>,
+    /// The path and query of the URL that was given: it may be signed, to the letter.
+    pub(super) target: Option<Arc<str>>,
     /// When an upload may become the object.
     pub(super) condition: Option<Condition>,
 }
@@ -26,7 +26,7 @@ pub(super) enum Condition {
     /// There is none yet.
     New,
     /// It still has this entity tag.
-    Unchanged(String),
+    Unchanged { tag: String, number: Option<String> },
 }
 
 /// Says of an answer that it has the whole object, although a part was asked for.
@@ -56,8 +56,8 @@ struct Service {
 #[async_trait]
 impl HttpService for Service {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        if let Some(query) = &self.added.query {
-            *request.uri_mut() = with_query(request.uri(), query)
+        if let Some(target) = &self.added.target {
+            *request.uri_mut() = with_target(request.uri(), target)
                 .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         }
         if let Some(condition) = &self.added.condition
@@ -65,7 +65,7 @@ impl HttpService for Service {
         {
             let (name, value) = match condition {
                 Condition::New => (IF_NONE_MATCH, "*"),
-                Condition::Unchanged(tag) => (IF_MATCH, &**tag),
+                Condition::Unchanged { tag, .. } => (IF_MATCH, &**tag),
             };
             // Stores take these headers unsigned.
             if let Ok(value) = HeaderValue::from_str(value) {
@@ -81,9 +81,9 @@ impl HttpService for Service {
     }
 }
 
-fn with_query(uri: &Uri, query: &str) -> Result<Uri, http::Error> {
+fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(format!("{}?{query}", uri.path()).parse()?);
+    parts.path_and_query = Some(target.parse()?);
     Ok(Uri::from_parts(parts)?)
 }
 

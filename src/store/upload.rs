@@ -1,12 +1,14 @@
 //! [`Upload`]: an object that is written part by part.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 
 use object_store_0_14::{
-    Error as StoreError, GetOptions, MultipartUpload, PutMode, PutMultipartOptions, PutOptions, PutPayload,
-    UpdateVersion,
+    Attribute, Attributes, Error as StoreError, GetOptions, MultipartUpload, PutMode, PutMultipartOptions,
+    PutOptions, PutPayload, UpdateVersion,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::Version;
@@ -77,12 +79,13 @@ impl UploadOptions {
     ///
     /// [`BadOption`](ErrorKind::BadOption) if the version has no tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
-        let Some(tag) = version.tag() else {
+        let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
             let reason =
-                "the server has no entity tag for the object, so that nobody can tell its versions apart";
+                "the server has no strong entity tag for the object, which would tell its versions apart";
             return Err(ErrorKind::BadOption { reason: reason.into() }.into());
         };
-        self.condition = Some(Condition::Unchanged(tag.to_owned()));
+        let number = version.number.clone();
+        self.condition = Some(Condition::Unchanged { tag: tag.to_owned(), number });
         Ok(self)
     }
 
@@ -95,12 +98,9 @@ impl UploadOptions {
     }
 
     fn part_len(&self) -> Result<usize> {
-        let part = match (self.part, self.len) {
-            (Some(part), _) => part.max(LEAST),
-            // Rounded up to whole MiB.
-            (None, Some(len)) => PART.max(len.div_ceil(PARTS).div_ceil(1 << 20) << 20),
-            (None, None) => PART,
-        };
+        // Rounded up to whole MiB.
+        let needed = self.len.unwrap_or(0).div_ceil(PARTS).div_ceil(1 << 20) << 20;
+        let part = self.part.unwrap_or(PART).max(LEAST).max(needed);
         usize::try_from(part).map_err(|_| ErrorKind::OutOfMemory { bytes: part }.into())
     }
 }
@@ -109,7 +109,7 @@ impl UploadOptions {
 /// was there, and the parts that have been sent are removed.
 ///
 /// (If the program is killed, they stay in the store and cost money there, invisibly: a rule for incomplete uploads removes them after
-/// some days. All stores have such rules.)
+/// some days. All stores have such rules. Azure always removes them by itself, after a week.)
 ///
 /// ```
 /// use ndarray::arr1;
@@ -131,19 +131,36 @@ pub struct Upload {
     place: Place,
     part: usize,
     condition: Option<Condition>,
+    mark: Mark,
     buffer: Vec<u8>,
     parts: Option<Box<dyn MultipartUpload>>,
     sent: u64,
     total: u64,
-    sending: VecDeque<JoinHandle<Result<(), StoreError>>>,
+    sending: Sending,
     is_broken: bool,
 }
 
 impl Upload {
     pub(super) fn new(place: Place, options: &UploadOptions) -> Result<Self> {
-        let (part, condition) = (options.part_len()?, options.condition());
+        let (mut part, condition) = (options.part_len()?, options.condition());
+        if place.is_web {
+            // Web servers know no parts.
+            part = part.max(usize::try_from(options.len.unwrap_or(0)).unwrap_or(usize::MAX));
+        }
+        let mark = Mark::new(condition.as_ref());
         let (buffer, sending) = (Vec::new(), VecDeque::new());
-        Ok(Self { place, part, condition, buffer, parts: None, sent: 0, total: 0, sending, is_broken: false })
+        Ok(Self {
+            place,
+            part,
+            condition,
+            mark,
+            buffer,
+            parts: None,
+            sent: 0,
+            total: 0,
+            sending,
+            is_broken: false,
+        })
     }
 
     /// Puts the parts together: readers see the object from now on.
@@ -169,17 +186,20 @@ impl Upload {
             let mode = match &self.condition {
                 None => PutMode::Overwrite,
                 Some(Condition::New) => PutMode::Create,
-                Some(Condition::Unchanged(tag)) => {
-                    PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: None })
+                Some(Condition::Unchanged { tag, number }) => {
+                    PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: number.clone() })
                 }
             };
             let payload = PutPayload::from(std::mem::take(&mut self.buffer));
-            let place = &self.place;
+            let (place, attributes) = (&self.place, self.mark.attributes());
             let put = wait(async {
-                let options = PutOptions { mode, ..PutOptions::default() };
+                let options = PutOptions { mode, attributes, ..PutOptions::default() };
                 place.store.put_opts(&place.path, payload, options).await.map_err(|error| failure(&error))
-            })?;
-            return Ok(Version { tag: put.e_tag, size });
+            });
+            return match put {
+                Ok(put) => Ok(Version { tag: put.e_tag, number: put.version, size }),
+                Err(error) => self.version_of_ours(error),
+            };
         }
         if !self.buffer.is_empty() {
             self.send()?;
@@ -190,13 +210,31 @@ impl Upload {
         self.check_condition()?;
         let Some(parts) = &mut self.parts else { unreachable!("it has been looked at above") };
         let put = wait(async { parts.complete().await.map_err(|error| failure(&error)) });
-        self.parts = None; // the store has them, or has refused them
-        let put = put.map_err(|error| match (&self.condition, is_refused(&error)) {
-            (Some(Condition::New), true) => ErrorKind::AlreadyExists.into(),
-            (Some(Condition::Unchanged(_)), true) => changed(),
-            _ => error,
-        })?;
-        Ok(Version { tag: put.e_tag, size })
+        match put {
+            Ok(put) => {
+                self.parts = None; // the store has them
+                Ok(Version { tag: put.e_tag, number: put.version, size })
+            }
+            Err(error) => self.version_of_ours(error),
+        }
+    }
+
+    /// Whether it is this upload that the store refuses to let another one replace: its first answer may have been lost, and the request
+    /// been repeated. Otherwise the error, as one of the condition.
+    fn version_of_ours(&self, error: Error) -> Result<Version> {
+        if self.condition.is_none() {
+            return Err(error);
+        }
+        let place = &self.place;
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        let found =
+            wait(async { place.store.get_opts(&place.path, head).await.map_err(|error| failure(&error)) });
+        match (found, &self.condition, error.kind()) {
+            (Ok(found), ..) if self.mark.is_in(&found.attributes) => Ok(Version::of(&found.meta)),
+            (_, Some(Condition::New), ErrorKind::ArrayChanged { .. }) => Err(ErrorKind::AlreadyExists.into()),
+            (_, Some(Condition::Unchanged { .. }), ErrorKind::AlreadyExists) => Err(changed()),
+            _ => Err(error),
+        }
     }
 
     /// Looks whether the condition holds. S3 is asked to look itself as well; not all that speak its language do.
@@ -208,8 +246,8 @@ impl Upload {
         match (condition, found) {
             (Condition::New, Err(StoreError::NotFound { .. })) => Ok(()),
             (Condition::New, Ok(_)) => Err(ErrorKind::AlreadyExists.into()),
-            (Condition::Unchanged(tag), Ok(found)) if found.meta.e_tag.as_ref() == Some(tag) => Ok(()),
-            (Condition::Unchanged(_), Ok(_) | Err(StoreError::NotFound { .. })) => Err(changed()),
+            (Condition::Unchanged { tag, .. }, Ok(found)) if found.meta.e_tag.as_ref() == Some(tag) => Ok(()),
+            (Condition::Unchanged { .. }, Ok(_) | Err(StoreError::NotFound { .. })) => Err(changed()),
             (_, Err(error)) => Err(failure(&error)),
         }
     }
@@ -227,7 +265,8 @@ impl Upload {
             self.wait_for_one()?;
         }
         if self.parts.is_none() {
-            let options = PutMultipartOptions::default();
+            let attributes = self.mark.attributes();
+            let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
             let place = &self.place;
             let begun = wait(async {
                 let begun = place.store.put_multipart_opts(&place.path, options).await;
@@ -254,28 +293,53 @@ impl Upload {
     }
 
     fn abort(&mut self) {
-        let sending = std::mem::take(&mut self.sending);
-        sending.iter().for_each(JoinHandle::abort);
-        if let Some(mut parts) = self.parts.take() {
-            // What cannot be removed stays, as after a kill.
+        if let Some(parts) = self.parts.take() {
+            let sending = std::mem::take(&mut self.sending);
             let _ = wait(async {
-                // A part that arrives after the others have been removed would stay.
-                for part in sending {
-                    let _ = part.await;
-                }
-                parts.abort().await.map_err(|error| failure(&error))
+                removed(parts, sending).await;
+                Ok(())
             });
         }
     }
 }
 
-/// Whether a store has refused to put parts together because of a condition.
-fn is_refused(error: &Error) -> bool {
-    let text = error.to_string();
-    matches!(error.kind(), ErrorKind::ArrayChanged { .. } | ErrorKind::AlreadyExists)
-        || text.contains("PreconditionFailed")
-        || text.contains("412")
+/// Removes the parts that have been sent. What cannot be removed stays, as after a kill.
+async fn removed(mut parts: Box<dyn MultipartUpload>, sending: Sending) {
+    sending.iter().for_each(JoinHandle::abort);
+    // A part that arrives after the others have been removed would stay.
+    for part in sending {
+        let _ = part.await;
+    }
+    let _ = parts.abort().await;
 }
+
+/// What tells an upload from all others, kept with the object: only of those that have a condition.
+#[derive(Debug)]
+struct Mark(Option<String>);
+
+impl Mark {
+    fn new(condition: Option<&Condition>) -> Self {
+        // Each of these has keys of its own.
+        let random = || RandomState::new().hash_one(std::time::Instant::now());
+        Self(condition.map(|_| format!("{:016x}{:016x}", random(), random())))
+    }
+
+    /// Azure takes only names that a program could have.
+    fn name() -> Attribute {
+        Attribute::Metadata("ndarrayioupload".into())
+    }
+
+    fn attributes(&self) -> Attributes {
+        self.0.iter().map(|mark| (Self::name(), mark.clone())).collect()
+    }
+
+    fn is_in(&self, found: &Attributes) -> bool {
+        self.0.is_some() && found.get(&Self::name()).map(|found| found.as_ref()) == self.0.as_deref()
+    }
+}
+
+/// Parts that are being sent.
+type Sending = VecDeque<JoinHandle<Result<(), StoreError>>>;
 
 fn broken() -> Error {
     ErrorKind::BadOption { reason: "an earlier part could not be written".into() }.into()
@@ -304,6 +368,13 @@ impl Write for Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        self.abort();
+        if self.parts.is_none() {
+            self.sending.drain(..).for_each(|part| part.abort());
+        } else if Handle::try_current().is_err() {
+            self.abort();
+        } else if let (Ok(runtime), Some(parts)) = (runtime(), self.parts.take()) {
+            // A task is not kept waiting for that.
+            runtime.spawn(removed(parts, std::mem::take(&mut self.sending)));
+        }
     }
 }

@@ -324,11 +324,7 @@ fn load_block(
     block.truncate(length);
     let mut filled = 0;
     while filled < length {
-        // What can be read at any place has been compared with what there is.
-        let room = match source.pieces() {
-            Some(_) => length,
-            None => limits::room_for(filled, length).max(block.len()),
-        };
+        let room = limits::room_for(filled, length).max(block.len());
         reserve(block, room - block.len())?;
         block.resize(room, 0);
         let came = source.fill(&mut block[filled..])?;
@@ -352,12 +348,22 @@ fn read_whole<T>(
         Some(positioned) => {
             let remaining = source.remaining().unwrap_or_default();
             options.get_limits().check_payload(remaining)?;
+            let total = usize::try_from(remaining).unwrap_or(usize::MAX);
+            let is_far = source.pieces().is_some();
             let mut payload = Vec::new();
-            reserve(&mut payload, usize::try_from(remaining).unwrap_or(usize::MAX))?;
-            os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
-            payload.resize(payload.capacity(), 0);
-            let filled = positioned.fill_at(&mut payload, 0)?;
-            payload.truncate(filled);
+            while payload.len() < total {
+                let arrived = payload.len();
+                // Of what is far away only a server says how long it is: memory grows with what comes.
+                let room = if is_far { limits::room_for(arrived, total) } else { total };
+                reserve(&mut payload, room - arrived)?;
+                os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
+                payload.resize(room, 0);
+                let filled = positioned.fill_at(&mut payload[arrived..], arrived)?;
+                payload.truncate(arrived + filled);
+                if payload.len() < room {
+                    break;
+                }
+            }
             payload
         }
         None => {

@@ -1,6 +1,7 @@
 //! Objects in stores: what is read, by which requests, and what happens when servers answer wrongly. The servers are of the tests' own;
 //! `.ci/check_stores.py` has real ones.
 
+mod bucket;
 mod real;
 mod server;
 mod uploads;
@@ -23,8 +24,12 @@ pub(crate) fn numbers(rows: usize, columns: usize) -> Array2<u64> {
     Array2::from_shape_fn((rows, columns), |(row, column)| (row * columns + column) as u64)
 }
 
-/// One that gives up soon.
 pub(crate) fn remote(server: &Server, name: &str) -> Remote {
+    Remote::parse_with(&server.url(name), &StoreOptions::new().retries(2)).unwrap()
+}
+
+/// One that gives up soon.
+pub(crate) fn impatient(server: &Server, name: &str) -> Remote {
     let options = StoreOptions::new().retries(2).read_timeout(Duration::from_millis(500));
     Remote::parse_with(&server.url(name), &options).unwrap()
 }

@@ -23,6 +23,8 @@ pub(crate) enum Answer {
     Shifted,
     /// All of the object, whatever was asked for.
     Whole,
+    /// The same, and the connection ends after so many bytes.
+    WholeDropAfter(usize),
     /// Nothing comes.
     Silence,
 }
@@ -162,7 +164,9 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         status = 412;
     } else if let Answer::Status(wrong) = answer {
         (status, body) = (wrong, format!("<Code>Wrong</Code> {head}").into_bytes());
-    } else if let (Some(range), false) = (&request.range, answer == Answer::Whole) {
+    } else if let (Some(range), false) =
+        (&request.range, matches!(answer, Answer::Whole | Answer::WholeDropAfter(_)))
+    {
         if range.start >= len {
             status = 416;
         } else {
@@ -188,12 +192,13 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     drop(object);
     let announced = body.len();
     match answer {
-        Answer::DropAfter(len) => body.truncate(len),
+        Answer::DropAfter(len) | Answer::WholeDropAfter(len) => body.truncate(len),
         Answer::Less(few) => body.truncate(announced.saturating_sub(few)),
         Answer::More(many) => body.extend(vec![0; many]),
         _ => {}
     }
-    let announced = if matches!(answer, Answer::DropAfter(_)) { announced } else { body.len() };
+    let is_dropped = matches!(answer, Answer::DropAfter(_) | Answer::WholeDropAfter(_));
+    let announced = if is_dropped { announced } else { body.len() };
     if request.method == "HEAD" {
         body.clear();
     }
@@ -222,7 +227,7 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     if let Some(request) = shared.requests.lock().unwrap().get_mut(place) {
         request.sent = sent;
     }
-    if written.is_err() || matches!(answer, Answer::DropAfter(_)) {
+    if written.is_err() || is_dropped {
         let _ = stream.shutdown(Shutdown::Both);
         return None;
     }

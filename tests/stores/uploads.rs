@@ -6,12 +6,13 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, arr1};
 use ndarray_io::NpzWriter;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::store::{Remote, UploadOptions};
+use ndarray_io::store::{Remote, StoreOptions, UploadOptions};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use object_store_0_14 as object_store;
 
+use super::bucket::{End, bucket};
 use super::{bytes_of, numbers};
 
 fn store() -> (Arc<InMemory>, Remote) {
@@ -94,4 +95,54 @@ fn archives_are_written_as_to_a_file() {
     let npz = remote.open_npz().unwrap();
     assert_eq!(npz.read::<Array2<u64>>("a").unwrap(), numbers(100, 100));
     assert_eq!(npz.read::<Array1<f64>>("b").unwrap(), arr1(&[1.5]));
+}
+
+/// A condition is a header of the request that puts the parts together: looking before it is not enough.
+#[test]
+fn the_store_itself_compares() {
+    for end in [End::Refused, End::Unheard] {
+        let (port, state) = bucket(end);
+        let options = StoreOptions::new()
+            .set("aws_endpoint", format!("http://127.0.0.1:{port}"))
+            .set("allow_http", "true")
+            .set("aws_region", "eu")
+            .set("aws_access_key_id", "id")
+            .set("aws_secret_access_key", "key");
+        let remote = Remote::parse_with("s3://bucket/a.npy", &options).unwrap();
+        let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20).new_only()).unwrap();
+        upload.write_all(&vec![1; 12 << 20]).unwrap();
+        let finished = upload.finish();
+        let requests = std::mem::take(&mut state.lock().unwrap().requests);
+        let ends: Vec<_> = requests
+            .iter()
+            .filter(|(method, target, _)| method == "POST" && target.contains("uploadId"))
+            .collect();
+        assert!(ends.iter().all(|(_, _, condition)| condition.as_deref() == Some("*")), "{requests:?}");
+        let removed = requests.iter().filter(|(method, ..)| method == "DELETE").count();
+        match end {
+            // The parts of who has lost are removed.
+            End::Refused => {
+                let error = finished.unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+                assert_eq!((ends.len(), removed), (1, 1), "{requests:?}");
+            }
+            // Who has won hears so, although the repeated request was refused.
+            End::Unheard => {
+                assert_eq!(finished.unwrap().tag(), Some("\"whole\""));
+                assert_eq!(ends.len(), 2, "{requests:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_are_few_enough() {
+    let (store, remote) = store();
+    // 5 MiB are too few for this length.
+    let options = UploadOptions::new().part_size(5 << 20).len(100 << 30);
+    let mut upload = remote.upload(&options).unwrap();
+    upload.write_all(&vec![1; 12 << 20]).unwrap();
+    let version = upload.finish().unwrap();
+    assert_eq!((version.size(), content(&store).unwrap().len()), (12 << 20, 12 << 20));
+    assert!(UploadOptions::new().replacing(&version).is_ok());
 }

@@ -10,7 +10,7 @@ use tempfile::TempPath;
 
 use super::Failure;
 use super::convert::temporary;
-use super::open::remote;
+use super::open::{is_one_piece, remote};
 
 /// The files that were made of something else, with the names that the user gave that.
 static MADE: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
@@ -28,7 +28,7 @@ pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Resu
             let given = remote.name();
             MADE.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), given));
         }
-        remote = remote.filter(|_| !reads_parts);
+        remote = remote.filter(|remote| !reads_parts || is_one_piece(path, remote));
         if !is_standard && remote.is_none() && !is_pipe(path) {
             continue;
         }

@@ -77,7 +77,17 @@ fn axis_count(path: &Path) -> Result<usize, Failure> {
     Ok(NpyReader::new(open(path)?)?.shape().len())
 }
 
+impl Split {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        self.output.as_deref().into_iter().collect()
+    }
+}
+
 impl Files {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        vec![&self.output]
+    }
+
     pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
         self.files.iter_mut().collect()
     }

@@ -29,7 +29,7 @@ mod stats;
 mod verify;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -100,6 +100,19 @@ impl Verb {
         }
     }
 
+    /// New files, which no verb but `convert` puts into a store.
+    fn outputs(&self) -> Vec<&Path> {
+        match self {
+            Self::Cat(arguments) | Self::Stack(arguments) => arguments.outputs(),
+            Self::Split(arguments) => arguments.outputs(),
+            Self::Pack(arguments) => arguments.outputs(),
+            Self::Unpack(arguments) => arguments.outputs(),
+            Self::Refs(arguments) => arguments.outputs(),
+            Self::Plot(arguments) => arguments.outputs(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether only what is needed of an object in a store is fetched. The others get all of it, as a file.
     fn reads_parts(&self) -> bool {
         matches!(self, Self::Info(_) | Self::Show(_) | Self::Plot(_) | Self::Verify(_))
@@ -132,6 +145,7 @@ fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let inputs = password::find(&password).and_then(|()| {
         let reads_parts = verb.reads_parts();
+        verb.outputs().into_iter().try_for_each(open::refuse_url)?;
         input::without_pipes(verb.inputs(), reads_parts)
     });
     // The files that were made of pipes stay until all is done.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use ndarray_io::ra::{RaFile, RaReader};
 use ndarray_io::stack::NpyStack;
 use ndarray_io::store::Remote;
-use ndarray_io::{DynArray, NpyFile, NpzFile, ReadOptions};
+use ndarray_io::{DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 
 use super::Failure;
 use super::input::shown;
@@ -66,25 +66,57 @@ pub(crate) fn npz(path: &Path, options: &ReadOptions) -> Result<NpzFile, Failure
     })
 }
 
-/// The format of an object, and how many bytes it has: asked for once.
-fn look(path: &Path, remote: &Remote) -> Result<(Option<Format>, u64), Failure> {
-    static KNOWN: Mutex<Vec<(PathBuf, Option<Format>, u64)>> = Mutex::new(Vec::new());
+/// What the first bytes of an object tell.
+#[derive(Clone, Copy)]
+struct Looked {
+    format: Option<Format>,
+    size: u64,
+    /// It has something in it of which no parts are read: Python objects, packed data, or more than one array.
+    is_one_piece: bool,
+}
+
+/// What the first bytes of an object tell, which are asked for once.
+fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
+    static KNOWN: Mutex<Vec<(PathBuf, Looked)>> = Mutex::new(Vec::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, format, size)) = known().iter().find(|(known, ..)| known == path) {
-        return Ok((*format, *size));
+    if let Some((_, looked)) = known().iter().find(|(known, _)| known == path) {
+        return Ok(*looked);
     }
     let (first, version) = remote.first_bytes()?;
     let (format, size) = (told_by(&first), version.size());
-    known().push((path.to_owned(), format, size));
-    Ok((format, size))
+    let bytes = io::Cursor::new(&first);
+    let is_one_piece = match format {
+        Some(Format::Npy) => NpyReader::new(bytes).is_ok_and(|reader| {
+            let end = reader.payload_len().map(|len| reader.data_offset().saturating_add(len));
+            end.is_none_or(|end| end < size)
+        }),
+        Some(Format::Ra) => RaReader::new(bytes).is_ok_and(|reader| reader.ra_header().flags & !1 != 0),
+        _ => false,
+    };
+    let looked = Looked { format, size, is_one_piece };
+    known().push((path.to_owned(), looked));
+    Ok(looked)
+}
+
+/// Whether all of an object is needed to read any of it.
+pub(crate) fn is_one_piece(path: &Path, remote: &Remote) -> bool {
+    look(path, remote).is_ok_and(|looked| looked.is_one_piece) // who reads it will say what is wrong
 }
 
 /// How many bytes a file has.
 pub(crate) fn size_of(path: &Path) -> Result<u64, Failure> {
     Ok(match remote(path)? {
-        Some(remote) => look(path, &remote)?.1,
+        Some(remote) => look(path, &remote)?.size,
         None => fs::metadata(path)?.len(),
     })
+}
+
+/// An error if a new file is named by a URL.
+pub(crate) fn refuse_url(output: &Path) -> Result<(), Failure> {
+    match remote(output)? {
+        None => Ok(()),
+        Some(remote) => Err(format!("{}: only ndio convert writes to a store", remote.name()).into()),
+    }
 }
 
 /// Which format a file has, by its first bytes. Where they are cut or none of these, it is taken for what its name says, so that
@@ -111,7 +143,7 @@ fn has_info(path: &Path) -> bool {
 /// The format that the first bytes tell.
 pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
     if let Some(remote) = remote(path)? {
-        return look(path, &remote).map(|(format, _)| format);
+        return look(path, &remote).map(|looked| looked.format);
     }
     if is_stack(path) {
         return Ok(Some(Format::Stack));
@@ -194,9 +226,7 @@ pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
     while let Some((path, is_asked_for)) = open.pop() {
-        if has_info(&path) {
-            files.push(path);
-        } else if is_asked_for && path.to_str().is_some_and(Remote::is_url) {
+        if has_info(&path) || is_asked_for && path.to_str().is_some_and(Remote::is_url) {
             files.push(path);
         } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
             let mut entries = Vec::new();

@@ -13,7 +13,7 @@ use super::convert::{Watched, folder_of, replace};
 use super::failure::escaped;
 use super::input::{shown, without_pipes};
 use super::join::refuse_old;
-use super::open::some_names;
+use super::open::{remote, some_names};
 use super::progress::Progress;
 use super::source::refuse_several;
 
@@ -59,12 +59,14 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
     let (mut inputs, mut made) = (Vec::new(), Vec::new());
     for argument in &arguments.files {
         let (name, mut path) = match argument.split_once('=') {
-            Some((name, path)) if !Path::new(argument).exists() => {
+            Some((name, path)) if !name.contains("://") && !Path::new(argument).exists() => {
                 (format!("{name}.npy"), PathBuf::from(path))
             }
             _ => {
                 let path = PathBuf::from(argument);
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+                // Of a URL without what may be a signature.
+                let called = remote(&path)?.map_or_else(|| path.clone(), |remote| remote.name().into());
+                let name = called.file_name().map(|name| name.to_string_lossy().into_owned());
                 (name.ok_or_else(|| format!("{argument}: it is no file"))?, path)
             }
         };
@@ -96,7 +98,17 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
     Ok(0)
 }
 
+impl Pack {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        vec![&self.archive]
+    }
+}
+
 impl Unpack {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        vec![&self.output]
+    }
+
     pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
         vec![&mut self.archive]
     }

@@ -9,6 +9,7 @@ use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 use super::Failure;
 use super::convert::replace;
 use super::failure::escaped;
+use super::open::remote;
 
 /// Make references, as kerchunk does, by which zarr-python, xarray and Dask read files in place
 #[derive(Args)]
@@ -56,7 +57,22 @@ enum FormatName {
     Three,
 }
 
+impl Refs {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        vec![&self.output]
+    }
+}
+
 pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure> {
+    for file in &arguments.files {
+        if let Some(remote) = remote(file)? {
+            let name = remote.name();
+            return Err(format!(
+                "{name}: references are made of files here; --prefix says where readers find them"
+            )
+            .into());
+        }
+    }
     let mut references = References::new(match arguments.zarr_format {
         FormatName::Two => ZarrFormat::V2,
         FormatName::Three => ZarrFormat::V3,

@@ -41,8 +41,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
                 // What cannot be read at all has not been checked.
+                let is_failing = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
                 let is_unread = match remote(path)? {
-                    Some(remote) => remote.version().is_err(),
+                    Some(_) => failure.downcast_ref::<ndarray_io::Error>().is_some_and(is_failing),
                     None => !path.is_dir() && File::open(path).is_err(),
                 };
                 code = code.max(if is_unread { 2 } else { 1 });

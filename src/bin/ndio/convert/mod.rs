@@ -31,14 +31,30 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     // An object is made as a file first, since it becomes visible only as a whole.
     let folder = tempfile::tempdir()?;
     let name = remote.name();
-    let made = folder.path().join(name.rsplit('/').next().unwrap_or_default());
-    let code = to_file(&Arguments { output: made.clone(), ..arguments.clone() }, out)?;
-    if made.is_dir() {
+    let to = arguments.to.or_else(|| kind_of_name(Path::new(&name)));
+    if to == Some(Kind::Stack) {
         return Err(format!("{name}: a stack is a folder of files, and cannot be written to a store").into());
     }
+    let mut options = UploadOptions::new();
+    if to == Some(Kind::Npz) && !arguments.replace {
+        // What is there must not be lost, nor what another writer puts there meanwhile.
+        options = match remote.first_bytes() {
+            Ok((first, version)) => {
+                if first.starts_with(b"PK") {
+                    refuse_others(&remote.open_npz()?, &[arguments.member_name(0, 1)], &name)?;
+                }
+                if version.is_verified() { options.replacing(&version)? } else { options }
+            }
+            Err(error) if error.is_not_found() => options.new_only(),
+            Err(error) => return Err(error.into()),
+        };
+    }
+    let made = folder.path().join(name.rsplit('/').next().unwrap_or_default());
+    is_called(&made, Path::new(&name));
+    let code = to_file(&Arguments { output: made.clone(), ..arguments.clone() }, out)?;
     let mut file = File::open(&made)?;
     let len = file.metadata()?.len();
-    let mut upload = remote.upload(&UploadOptions::new().len(len))?;
+    let mut upload = remote.upload(&options.len(len))?;
     let mut progress = Progress::new();
     io::copy(&mut Watched { input: &mut file, progress: &mut progress, all: len }, &mut upload)
         .map_err(|error| format!("{name}: {error}"))?;
@@ -209,13 +225,17 @@ fn refuse_to_lose_members(arguments: &Arguments, count: usize, output: &Path) ->
     if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
         return Ok(());
     }
-    let archive = NpzFile::open(output)?;
+    refuse_others(&NpzFile::open(output)?, &own, &output.display().to_string())
+}
+
+/// An error if an archive has other members than these.
+fn refuse_others(archive: &NpzFile, own: &[String], path: &str) -> Result<(), Failure> {
     match archive.members().iter().filter(|member| !own.iter().any(|own| own == member.file_name())).count() {
         0 => Ok(()),
-        others => {
-            let path = output.display();
-            Err(format!("{path}: it is an archive, of which other members ({others}) would be lost; --replace replaces it").into())
-        }
+        others => Err(format!(
+            "{path}: it is an archive, of which other members ({others}) would be lost; --replace replaces it"
+        )
+        .into()),
     }
 }
 

@@ -6,7 +6,7 @@ mod picture;
 mod plane;
 
 use std::io::{IsTerminal, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
@@ -104,6 +104,10 @@ impl Canvas {
 }
 
 impl Arguments {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        self.output.as_deref().into_iter().collect()
+    }
+
     pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
         vec![&mut self.which.file]
     }
