@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Result};
-#[cfg(feature = "object")]
+#[cfg(feature = "object-store-0_14")]
 use crate::limits;
 use crate::parts::FileBytes;
-#[cfg(feature = "object")]
+#[cfg(feature = "object-store-0_14")]
 use crate::transfer::ReadAt;
 use crate::transfer::{Home, Observer, Source, cut};
 use crate::zip::{self, Member, Method};
@@ -25,7 +25,7 @@ pub(super) enum Place<'a> {
     Bytes(&'a [u8], u64),
     Stream(&'a mut dyn Stream),
     /// Something else that is read at places.
-    #[cfg(feature = "object")]
+    #[cfg(feature = "object-store-0_14")]
     Other(&'a Arc<dyn ReadAt>),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Place<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum Holder {
     File(Arc<File>),
-    #[cfg(feature = "object")]
+    #[cfg(feature = "object-store-0_14")]
     Other(Arc<dyn ReadAt>),
 }
 
@@ -41,7 +41,7 @@ impl Holder {
     pub(super) fn place(&self) -> Place<'_> {
         match self {
             Self::File(file) => Place::File(file),
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => Place::Other(bytes),
         }
     }
@@ -50,7 +50,7 @@ impl Holder {
     pub(super) fn part(&self, range: Range<u64>) -> FileBytes {
         match self {
             Self::File(file) => FileBytes::Range(Arc::clone(file), range),
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => FileBytes::Other(Arc::clone(bytes), range),
         }
     }
@@ -59,7 +59,7 @@ impl Holder {
     pub(super) fn home(&self) -> Home<'static> {
         match self {
             Self::File(file) => Home::Own(Arc::clone(file)),
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => Home::Other(Arc::clone(bytes)),
         }
     }
@@ -71,7 +71,7 @@ impl Place<'_> {
             Self::File(file) => Place::File(file),
             Self::Bytes(bytes, at) => Place::Bytes(bytes, *at),
             Self::Stream(stream) => Place::Stream(*stream),
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => Place::Other(bytes),
         }
     }
@@ -81,7 +81,7 @@ impl Place<'_> {
             Self::File(file) => file.metadata()?.len(),
             Self::Bytes(bytes, at) => *at + bytes.len() as u64,
             Self::Stream(stream) => stream.seek(SeekFrom::End(0))?,
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => bytes.len(),
         })
     }
@@ -114,7 +114,7 @@ impl Place<'_> {
                 stream.seek(SeekFrom::Start(range.start))?;
                 call(Source::part_of_stream(*stream, len).seen_by(witness))
             }
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => call(Source::part_of(&***bytes, range).seen_by(witness)),
         }
     }
@@ -132,7 +132,7 @@ impl Place<'_> {
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
-        #[cfg(feature = "object")]
+        #[cfg(feature = "object-store-0_14")]
         if let Self::Other(from) = self {
             // Only the server says how long the archive is: memory grows with what comes.
             while bytes.len() < len {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+#[cfg(feature = "object-store-0_14")]
 use std::sync::Arc;
 
 use super::archive::{Holder, Place};
@@ -181,7 +182,7 @@ fn blocks<'a>(
         Place::File(file) => (Home::Shared(file), content),
         Place::Bytes(bytes, at) => (Home::Bytes(bytes), content - at),
         Place::Stream(_) => return None,
-        #[cfg(feature = "object")]
+        #[cfg(feature = "object-store-0_14")]
         Place::Other(bytes) => (Home::Other(Arc::clone(bytes)), content),
     };
     let index = zip::block_index(member).or_else(|| at_once(member))?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-#[cfg(feature = "object")]
+#[cfg(feature = "object-store-0_14")]
 use super::ReadAt;
 use super::share::share_out;
 use super::source::Pieces;
@@ -47,7 +47,7 @@ pub(crate) enum Home<'a> {
     Own(Arc<File>),
     Bytes(&'a [u8]),
     /// Something that is read at places.
-    #[cfg(feature = "object")]
+    #[cfg(feature = "object-store-0_14")]
     Other(Arc<dyn ReadAt>),
 }
 
@@ -112,7 +112,7 @@ impl<'a> PackedBlocks<'a> {
     /// How the archive is best read, if it is not a file.
     pub(super) fn pieces(&self) -> Option<Pieces> {
         match &self.archive {
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Home::Other(bytes) => bytes.pieces(),
             _ => None,
         }
@@ -279,7 +279,7 @@ impl Home<'_> {
             }
             Self::Shared(file) => Anywhere::File(file, range.start),
             Self::Own(file) => Anywhere::File(file, range.start),
-            #[cfg(feature = "object")]
+            #[cfg(feature = "object-store-0_14")]
             Self::Other(bytes) => Anywhere::Other(&**bytes, range.start),
         };
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
