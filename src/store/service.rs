@@ -1,6 +1,6 @@
 //! What stands between the store's requests and the network: signed queries, conditions, and answers without ranges.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderValue, IF_MATCH, IF_NONE_MATCH, RANGE};
@@ -42,9 +42,28 @@ impl std::fmt::Debug for Added {
 
 impl HttpConnector for Added {
     fn connect(&self, options: &ClientOptions) -> object_store_0_14::Result<HttpClient> {
-        let client = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Service { client, added: self.clone() }))
+        Ok(HttpClient::new(Service { client: client_for(options)?, added: self.clone() }))
     }
+}
+
+/// A client with these options: to make one takes milliseconds, in which it reads the system's certificates, and its connections serve all
+/// who want the same.
+fn client_for(options: &ClientOptions) -> object_store_0_14::Result<HttpClient> {
+    /// Programs have few; what is made by another program's loop must not be kept forever.
+    const KEPT: usize = 16;
+    static CLIENTS: Mutex<Vec<(String, HttpClient)>> = Mutex::new(Vec::new());
+    let key = format!("{options:?}");
+    let kept = || CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, client)) = kept().iter().find(|(known, _)| *known == key) {
+        return Ok(client.clone());
+    }
+    let client = ReqwestConnector::default().connect(options)?;
+    let mut kept = kept();
+    if kept.len() == KEPT {
+        kept.remove(0);
+    }
+    kept.push((key, client.clone()));
+    Ok(client)
 }
 
 #[derive(Debug)]
