@@ -56,6 +56,7 @@ use ndarray::{Array, Dimension, IxDyn, SliceArg};
 
 pub use convert::{convert_npy_to_stack, convert_stack_to_npy};
 use info::{Info, bad, is_alike};
+pub(crate) use parts::Folder;
 use parts::Parts;
 pub use writer::NpyStackWriter;
 
@@ -94,7 +95,7 @@ use crate::transfer::ReadAt;
 /// ```
 #[derive(Debug)]
 pub struct NpyStack {
-    folder: PathBuf,
+    folder: Folder,
     info: Info,
     /// All parts as one file.
     whole: NpyFile,
@@ -121,11 +122,32 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`].
     pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
-        let folder = folder.as_ref();
+        Self::open_at(&Folder::Here(folder.as_ref().to_owned()), options)
+    }
+
+    pub(crate) fn open_at(folder: &Folder, options: &ReadOptions) -> Result<Self> {
         match read_info(folder, options)? {
             Some((info, _)) => Self::of(folder, info, options),
-            None => Self::open_along(folder, 0, options),
+            None => Self::open_at_along(folder, 0, options),
         }
+    }
+
+    /// Opens a stack in a store: its folder's URL, with or without a slash at its end. Its parts are fetched as objects are.
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStack::open`], and [`Remote::open_npy`](crate::store::Remote::open_npy).
+    ///
+    /// ```no_run
+    /// use ndarray_io::stack::NpyStack;
+    /// use ndarray_io::{ReadOptions, store::Remote};
+    ///
+    /// let stack = NpyStack::open_remote(&Remote::parse("s3://bucket/steps")?, &ReadOptions::new())?;
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[cfg(feature = "object-store-0_14")]
+    pub fn open_remote(folder: &crate::store::Remote, options: &ReadOptions) -> Result<Self> {
+        Self::open_at(&Folder::Far(folder.clone()), options)
     }
 
     /// Opens a stack without `info` whose parts are concatenated along an axis. If there is an `info`, it has to name the same axis.
@@ -136,11 +158,14 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or `info` names another.
     pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
-        let folder = folder.as_ref();
+        Self::open_at_along(&Folder::Here(folder.as_ref().to_owned()), axis, options)
+    }
+
+    fn open_at_along(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<Self> {
         if let Some((info, _)) = read_info(folder, options)? {
             if info.axis != axis {
                 let reason = format!("the parts are concatenated along axis {}, and not {axis}", info.axis);
-                return Err(Error::from(ErrorKind::BadOption { reason }).at_path(folder));
+                return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&folder.path()));
             }
             return Self::of(folder, info, options);
         }
@@ -148,7 +173,7 @@ impl NpyStack {
         Self::of(folder, info, options)
     }
 
-    fn of(folder: &Path, info: Info, options: &ReadOptions) -> Result<Self> {
+    fn of(folder: &Folder, info: Info, options: &ReadOptions) -> Result<Self> {
         let whole = || {
             let parts = Parts::new(folder, info.clone(), options)?;
             let header = parts.header().clone();
@@ -156,8 +181,9 @@ impl NpyStack {
             let all = 0..parts.len();
             NpyFile::of(FileBytes::Other(Arc::new(parts), all), (found, 0), options)
         };
-        let whole = whole().map_err(|error: Error| error.at_path(folder))?.called(folder);
-        Ok(Self { folder: folder.to_owned(), info, whole, options: options.clone() })
+        let path = folder.path();
+        let whole = whole().map_err(|error: Error| error.at_path(&path))?.called(&path);
+        Ok(Self { folder: folder.clone(), info, whole, options: options.clone() })
     }
 
     /// The lengths of all axes of the whole array.
@@ -189,7 +215,7 @@ impl NpyStack {
     pub fn part(&self, number: usize) -> Result<NpyFile> {
         if number >= self.info.lengths.len() {
             let reason = format!("there is no part {number}: the stack has {}", self.info.lengths.len());
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder));
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder.path()));
         }
         parts::open(&self.folder, &self.info, number, &self.options)
     }
@@ -261,7 +287,7 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`], and [`ArrayChanged`](ErrorKind::ArrayChanged) if the parts of before are not the first ones now.
     pub fn refresh(&mut self) -> Result<bool> {
-        let now = Self::open_with(&self.folder, &self.options)?;
+        let now = Self::open_at(&self.folder, &self.options)?;
         let (old, new) = (&self.info, &now.info);
         let is_same_but_longer = {
             let mut shape = new.shape.clone();
@@ -276,7 +302,7 @@ impl NpyStack {
             || !new.lengths.starts_with(&old.lengths)
         {
             let reason = "the folder holds another stack than when it was opened".into();
-            return Err(Error::from(ErrorKind::ArrayChanged { reason }).at_path(&self.folder));
+            return Err(Error::from(ErrorKind::ArrayChanged { reason }).at_path(&self.folder.path()));
         }
         let has_more = new.lengths.len() > old.lengths.len();
         *self = now;
@@ -289,22 +315,18 @@ fn info_path(folder: &Path) -> PathBuf {
 }
 
 /// What `info` says, and its bytes, if there is one.
-fn read_info(folder: &Path, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
-    let path = info_path(folder);
+fn read_info(folder: &Folder, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
+    let path = info_path(&folder.path());
     let read = || {
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened?,
-        };
-        let bytes = info_bytes(&file, options)?;
+        let Some(bytes) = folder.info(options)? else { return Ok(None) };
         Ok(Some((Info::parse(&bytes, options, &shapes_in(folder, options))?, bytes)))
     };
     read().map_err(|error: Error| error.at_path(&path))
 }
 
 /// Says the shape of a part by its number.
-fn shapes_in(folder: &Path, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
-    move |number| Ok(NpyFile::open_with(folder.join(parts::name(number)), options)?.shape().to_vec())
+fn shapes_in(folder: &Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
+    move |number| Ok(folder.part(number, options)?.shape().to_vec())
 }
 
 fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {
@@ -316,20 +338,20 @@ fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {
 }
 
 /// What `info` would say of the parts in a folder.
-fn info_of_parts(folder: &Path, axis: usize, options: &ReadOptions) -> Result<Info> {
-    let numbers = parts::numbers(folder)?;
+fn info_of_parts(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<Info> {
+    let (numbers, path) = (folder.numbers()?, folder.path());
     if numbers.is_empty() {
         let error = io::Error::new(io::ErrorKind::NotFound, "a stack has a file 'info' or '0.npy'");
-        return Err(Error::from(error).at_path(folder));
+        return Err(Error::from(error).at_path(&path));
     }
     if let Some((missing, found)) = numbers.iter().enumerate().find(|(wanted, number)| wanted != *number) {
         let (missing, found) = (parts::name(missing), parts::name(*found));
-        return Err(bad(format!("{missing} is missing, and {found} exists")).at_path(folder));
+        return Err(bad(format!("{missing} is missing, and {found} exists")).at_path(&path));
     }
     let mut first: Option<Info> = None;
     let mut lengths = Vec::new();
     for number in numbers {
-        let part = NpyFile::open_with(folder.join(parts::name(number)), options)?;
+        let part = folder.part(number, options)?;
         let Some(&length) = part.shape().get(axis) else {
             let reason = format!("an array of shape {} has no axis {axis}", part.header().the_shape());
             return Err(part.at_path(ErrorKind::BadOption { reason }.into()));
@@ -350,5 +372,5 @@ fn info_of_parts(folder: &Path, axis: usize, options: &ReadOptions) -> Result<In
         }
     }
     let Some(first) = first else { unreachable!("there is a part") };
-    Info::new(first.dtype, first.shape, axis, lengths).map_err(|error| error.at_path(folder))
+    Info::new(first.dtype, first.shape, axis, lengths).map_err(|error| error.at_path(&path))
 }

@@ -1,6 +1,8 @@
 //! The parts of a stack as the bytes of one array.
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +15,67 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Order, Shape};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::NpyFile;
-use crate::transfer::{Anywhere, ByteRuns, ReadAt, Sink};
+#[cfg(feature = "object-store-0_14")]
+use crate::store::Remote;
+use crate::transfer::{Anywhere, ByteRuns, Pieces, ReadAt, Sink};
+
+/// Where a stack is.
+#[derive(Clone, Debug)]
+pub(crate) enum Folder {
+    Here(PathBuf),
+    /// Objects of a store whose names begin like this one's.
+    #[cfg(feature = "object-store-0_14")]
+    Far(Remote),
+}
+
+impl Folder {
+    /// Opens a part as it is.
+    pub(super) fn part(&self, number: usize, options: &ReadOptions) -> Result<NpyFile> {
+        match self {
+            Self::Here(folder) => NpyFile::open_with(folder.join(name(number)), options),
+            #[cfg(feature = "object-store-0_14")]
+            Self::Far(folder) => folder.child(&name(number))?.open_npy_with(options),
+        }
+    }
+
+    /// The bytes of `info`, if there is one.
+    pub(super) fn info(&self, options: &ReadOptions) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Here(folder) => match File::open(super::info_path(folder)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                opened => super::info_bytes(&opened?, options).map(Some),
+            },
+            #[cfg(feature = "object-store-0_14")]
+            Self::Far(folder) => match folder.child("info")?.read_raw(options.get_limits()) {
+                Err(error) if error.is_not_found() => Ok(None),
+                read => read.map(Some),
+            },
+        }
+    }
+
+    /// What errors call it.
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Here(folder) => folder.clone(),
+            #[cfg(feature = "object-store-0_14")]
+            Self::Far(folder) => folder.name().into(),
+        }
+    }
+
+    /// The numbers of the parts, as their names tell them.
+    pub(super) fn numbers(&self) -> Result<Vec<usize>> {
+        match self {
+            Self::Here(folder) => numbers(folder),
+            #[cfg(feature = "object-store-0_14")]
+            Self::Far(folder) => {
+                let names = folder.names_within()?;
+                let mut numbers: Vec<usize> = names.iter().filter_map(|name| number_of(name)).collect();
+                numbers.sort_unstable();
+                Ok(numbers)
+            }
+        }
+    }
+}
 
 /// The name of a part.
 pub(super) fn name(number: usize) -> String {
@@ -21,8 +83,8 @@ pub(super) fn name(number: usize) -> String {
 }
 
 /// Opens a part and compares it with what the stack says of it.
-pub(super) fn open(folder: &Path, info: &Info, number: usize, options: &ReadOptions) -> Result<NpyFile> {
-    let file = NpyFile::open_with(folder.join(name(number)), options)?;
+pub(super) fn open(folder: &Folder, info: &Info, number: usize, options: &ReadOptions) -> Result<NpyFile> {
+    let file = folder.part(number, options)?;
     let wanted = info.part_shape(number);
     if file.shape() != wanted {
         let (found, wanted) = (file.shape().into(), wanted.into());
@@ -39,7 +101,7 @@ pub(super) fn open(folder: &Path, info: &Info, number: usize, options: &ReadOpti
 /// All parts, laid out as one array would be whose order and byte order are those of the first part that has any.
 #[derive(Debug)]
 pub(super) struct Parts {
-    folder: PathBuf,
+    folder: Folder,
     info: Info,
     header: Header,
     options: ReadOptions,
@@ -62,7 +124,7 @@ enum Part {
 }
 
 impl Parts {
-    pub(super) fn new(folder: &Path, info: Info, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn new(folder: &Folder, info: Info, options: &ReadOptions) -> Result<Self> {
         let order_tells =
             (0..info.lengths.len()).find(|part| !Shape::from(info.part_shape(*part)).is_any_order());
         let first = order_tells.or_else(|| info.lengths.iter().position(|length| *length > 0));
@@ -81,7 +143,7 @@ impl Parts {
         });
         let (ends, is_checked) =
             (ends.collect(), info.lengths.iter().map(|_| AtomicBool::new(false)).collect());
-        let (folder, options) = (folder.to_owned(), options.clone());
+        let (folder, options) = (folder.clone(), options.clone());
         Ok(Self { folder, info, header, options, ends, step, row, recent: Mutex::default(), is_checked })
     }
 
@@ -214,6 +276,15 @@ impl ReadAt for Parts {
         self.header.payload_len().unwrap_or_default()
     }
 
+    fn pieces(&self) -> Option<Pieces> {
+        match self.folder {
+            Folder::Here(_) => None,
+            // A request each, which wait for one another's answers otherwise.
+            #[cfg(feature = "object-store-0_14")]
+            Folder::Far(_) => Some(Pieces { bytes: 16 << 20, threads: 8 }),
+        }
+    }
+
     /// Along another axis than the slowest, what is between may be in other files.
     fn reads_gaps(&self) -> bool {
         self.row >= self.len()
@@ -244,6 +315,12 @@ impl ReadAt for Parts {
     }
 }
 
+/// The number of a part by its name.
+fn number_of(file_name: &str) -> Option<usize> {
+    // `007.npy` and `+7.npy` are not names of parts.
+    file_name.strip_suffix(".npy")?.parse().ok().filter(|number| file_name == name(*number))
+}
+
 /// The numbers of the parts in a folder, as their names tell them.
 pub(super) fn numbers(folder: &Path) -> Result<Vec<usize>> {
     let mut numbers = Vec::new();
@@ -255,10 +332,7 @@ pub(super) fn numbers(folder: &Path) -> Result<Vec<usize>> {
             }
         };
         for entry in entries {
-            let file_name = entry?.file_name();
-            let number = file_name.to_str().and_then(|name| name.strip_suffix(".npy")?.parse().ok());
-            // `007.npy` and `+7.npy` are not names of parts.
-            numbers.extend(number.filter(|number| *file_name == *name(*number)));
+            numbers.extend(entry?.file_name().to_str().and_then(number_of));
         }
         Ok(())
     };

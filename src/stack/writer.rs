@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::info::Info;
-use super::{info_bytes, info_of_parts, info_path, parts, read_info, shapes_in};
+use super::{Folder, info_bytes, info_of_parts, info_path, parts, read_info, shapes_in};
 use crate::array::{WriteNpyExt, store_npy};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -144,8 +144,9 @@ impl NpyStackWriter {
     /// As for [`NpyStackWriter::append`].
     pub fn append_with<P: AsRef<Path>>(folder: P, options: &WriteOptions) -> Result<Self> {
         let (folder, read) = (folder.as_ref(), ReadOptions::new());
-        if read_info(folder, &read)?.is_none() {
-            match write_new_info(folder, &info_of_parts(folder, 0, &read)?, options) {
+        let here = Folder::Here(folder.to_owned());
+        if read_info(&here, &read)?.is_none() {
+            match write_new_info(folder, &info_of_parts(&here, 0, &read)?, options) {
                 // Another process has just written it.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
                 written => written?,
@@ -155,7 +156,7 @@ impl NpyStackWriter {
         let open = || {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
             let on_disk = info_bytes(&locked, &read)?;
-            let info = Info::parse(&on_disk, &read, &shapes_in(folder, &read))?;
+            let info = Info::parse(&on_disk, &read, &shapes_in(&here, &read))?;
             let committed = info.lengths.len();
             let (folder, options) = (folder.to_owned(), options.clone());
             let (locked, has_made_folder) = (Some(locked), false);

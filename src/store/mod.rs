@@ -74,6 +74,7 @@ pub use upload::{Upload, UploadOptions};
 use crate::array::{WriteArray, store_npy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ArrayFormat, FromPayload};
+use crate::limits::Limits;
 use crate::npz::{Holder, NpzFile};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::{ArrayFile, FileBytes, NpyFile, RaFile};
@@ -234,13 +235,47 @@ impl Remote {
         Ok((bytes.beginning().to_vec(), Version::of(bytes.meta())))
     }
 
+    /// The object of a name in the folder that this one would be.
+    pub(crate) fn child(&self, name: &str) -> Result<Self> {
+        let place = self.place.child(name);
+        let url = match &self.url {
+            Some((url, options)) => {
+                let (folder, query) = url.split_once('?').unwrap_or((url, ""));
+                if !query.is_empty() {
+                    let reason = "a signed URL is that of one object, and not of a folder".into();
+                    return Err(self.place.named(ErrorKind::BadOption { reason }.into()));
+                }
+                Some((format!("{}/{name}", folder.trim_end_matches('/')).into(), options.clone()))
+            }
+            None => None,
+        };
+        Ok(Self { place, url })
+    }
+
+    /// The names of the objects in the folder that this one would be.
+    pub(crate) fn names_within(&self) -> Result<Vec<String>> {
+        self.place.names_within().map_err(|error| self.place.named(error))
+    }
+
+    /// All bytes of the object.
+    pub(crate) fn read_raw(&self, limits: &Limits) -> Result<Vec<u8>> {
+        let bytes = self.bytes(None)?;
+        limits.check_payload(bytes.len()).map_err(|error| self.place.named(error))?;
+        let mut all = Vec::new();
+        self.copy_of(&bytes, &mut all)?;
+        Ok(all)
+    }
+
     /// Copies the object as it is, 128 MiB at a time; says how many bytes that were.
     ///
     /// # Errors
     ///
     /// As for [`Remote::first_bytes`], and [`Io`](ErrorKind::Io) if the writer fails.
     pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
-        let bytes = self.bytes(None)?;
+        self.bytes(None).and_then(|bytes| self.copy_of(&bytes, &mut writer))
+    }
+
+    fn copy_of(&self, bytes: &Bytes, writer: &mut dyn Write) -> Result<u64> {
         let mut copy = || {
             let mut block = Vec::new();
             let mut done = 0;

@@ -13,6 +13,7 @@ use object_store_0_14::{BackoffConfig, ClientConfigKey, ObjectStore, ObjectStore
 use url::Url;
 
 use super::failure::failure;
+use super::runtime::wait;
 use super::service::Added;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -194,6 +195,20 @@ impl Place {
             _ => return Err(bad("files are opened by their paths")),
         };
         Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries, is_web })
+    }
+
+    /// The object of a name in the folder that this one would be.
+    pub(super) fn child(&self, name: &str) -> Self {
+        let shown = format!("{}/{name}", self.shown.to_string_lossy().trim_end_matches('/'));
+        Self { path: self.path.clone().join(name), shown: shown.into(), ..self.clone() }
+    }
+
+    /// The names of the objects in the folder that this one would be. Web servers have no lists.
+    pub(super) fn names_within(&self) -> Result<Vec<String>> {
+        let listed = wait(async {
+            self.store.list_with_delimiter(Some(&self.path)).await.map_err(|error| failure(&error))
+        })?;
+        Ok(listed.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)).collect())
     }
 
     pub(super) fn named(&self, error: Error) -> Error {

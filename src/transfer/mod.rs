@@ -38,11 +38,9 @@ pub(crate) use read::{
 pub(crate) use sink::Sink;
 #[cfg(feature = "npz")]
 pub(crate) use source::Observer;
-#[cfg(feature = "object-store-0_14")]
-pub(crate) use source::Pieces;
-#[cfg(feature = "object")]
-pub(crate) use source::ReadAt;
 pub(crate) use source::{Anywhere, Source};
+#[cfg(feature = "object")]
+pub(crate) use source::{Pieces, ReadAt};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};

@@ -8,10 +8,14 @@ mod uploads;
 mod wrong;
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Axis, Ix2, s};
+use ndarray_io::stack::NpyStack;
 use ndarray_io::store::{Remote, StoreOptions};
-use ndarray_io::{NpzWriter, ReadOptions, WriteNpyExt};
+use ndarray_io::{DynArray, NpzWriter, ReadOptions, WriteNpyExt};
+use object_store_0_14::ObjectStoreExt;
+use object_store_0_14::memory::InMemory;
 use server::{Request, Server};
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) fn bytes_of<T: WriteNpyExt + ?Sized>(array: &T) -> Vec<u8> {
@@ -207,6 +211,40 @@ fn ra_objects_are_read() {
         file.read::<ndarray_io::DynArray>().unwrap().bytes()
             == local.read::<ndarray_io::DynArray>().unwrap().bytes()
     );
+}
+
+/// Stacks that Dask has written, in C and Fortran order and along any axis.
+#[test]
+fn stacks_are_read() {
+    for name in ["axis1", "zero", "records"] {
+        let folder = std::path::Path::new("testdata/stacks").join(name);
+        let local: DynArray = NpyStack::open(&folder).unwrap().read().unwrap();
+        let store = Arc::new(InMemory::new());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let to = format!("data/{}", path.file_name().unwrap().to_str().unwrap());
+            let bytes = std::fs::read(path).unwrap();
+            runtime.block_on(store.put(&to.as_str().into(), bytes.into())).unwrap();
+        }
+        let remote = Remote::new(store.clone(), "data").unwrap();
+        let stack = NpyStack::open_remote(&remote, &ReadOptions::new()).unwrap();
+        let read: DynArray = stack.read().unwrap();
+        assert_eq!(
+            (read.shape(), read.dtype(), read.bytes()),
+            (local.shape(), local.dtype(), local.bytes()),
+            "{name}"
+        );
+        assert_eq!(stack.part(1).unwrap().shape().len(), local.shape().len());
+        // Without `info`, the parts are listed.
+        if name == "zero" {
+            runtime.block_on(store.delete(&"data/info".into())).unwrap();
+            let stack = NpyStack::open_remote(&remote, &ReadOptions::new()).unwrap();
+            assert_eq!(stack.shape(), local.shape());
+        }
+    }
+    let nothing = Remote::new(Arc::new(InMemory::new()), "nothing").unwrap();
+    assert!(NpyStack::open_remote(&nothing, &ReadOptions::new()).unwrap_err().is_not_found());
 }
 
 #[test]

@@ -10,7 +10,6 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{Method, NpzMember};
-use ndarray_io::stack::NpyStack;
 use ndarray_io::{DType, NpyReader, NpzFile};
 use serde_json::{Value, json};
 
@@ -117,7 +116,7 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
 
 /// What `info` says; the parts are not opened.
 fn stack(path: &Path) -> Result<Value, Failure> {
-    let stack = NpyStack::open_with(path, &crate::password::options())?;
+    let stack = open::stack(path, &crate::password::options())?;
     let mut facts = array(stack.dtype(), stack.as_file().order(), stack.shape());
     facts["axis"] = json!(stack.axis());
     facts["parts"] = json!(stack.lengths());

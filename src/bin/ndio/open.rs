@@ -82,7 +82,15 @@ fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
     if let Some((_, looked)) = known().iter().find(|(known, _)| known == path) {
         return Ok(*looked);
     }
-    let (first, version) = remote.first_bytes()?;
+    let (first, version) = match remote.first_bytes() {
+        // There is no folder, but what is in it.
+        Err(error) if error.is_not_found() && NpyStack::open_remote(remote, &ReadOptions::new()).is_ok() => {
+            let looked = Looked { format: Some(Format::Stack), size: 0, is_one_piece: false };
+            known().push((path.to_owned(), looked));
+            return Ok(looked);
+        }
+        first => first?,
+    };
     let (format, size) = (told_by(&first), version.size());
     let bytes = io::Cursor::new(&first);
     let is_one_piece = match format {
@@ -101,6 +109,14 @@ fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
 /// Whether all of an object is needed to read any of it.
 pub(crate) fn is_one_piece(path: &Path, remote: &Remote) -> bool {
     look(path, remote).is_ok_and(|looked| looked.is_one_piece) // who reads it will say what is wrong
+}
+
+/// A folder of NPY files that are one array.
+pub(crate) fn stack(path: &Path, options: &ReadOptions) -> Result<NpyStack, Failure> {
+    Ok(match remote(path)? {
+        Some(remote) => NpyStack::open_remote(&remote, options)?,
+        None => NpyStack::open_with(path, options)?,
+    })
 }
 
 /// How many bytes a file has.
@@ -183,7 +199,7 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
             _ => Ok(npy(path, options)?.read()?),
         },
         Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
-        Format::Stack => Ok(NpyStack::open_with(path, options)?.read()?),
+        Format::Stack => Ok(stack(path, options)?.read()?),
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
         Format::Npz => {
             let archive = npz(path, options)?;

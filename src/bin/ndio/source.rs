@@ -9,14 +9,13 @@ use ndarray::SliceInfoElem;
 use ndarray_io::header::Order;
 use ndarray_io::npz::Method;
 use ndarray_io::ra::RaFile;
-use ndarray_io::stack::NpyStack;
 use ndarray_io::{DType, DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 
 use super::Failure;
 use super::blocks::Blocks;
 use super::failure::{at, told};
 use super::input::shown;
-use super::open::{Format, format_of, member_index, npy, npz, ra_file, read, remote};
+use super::open::{Format, format_of, member_index, npy, npz, ra_file, read, remote, stack};
 
 /// Which array of a file with several.
 #[derive(Args, Clone)]
@@ -90,7 +89,7 @@ impl Source {
                 return Self::member(&archive, index);
             }
             _ if member.is_some() => Self::Memory(Box::new(read(path, member, options)?)),
-            Format::Stack => Self::Npy(NpyStack::open_with(path, options)?.into_file()),
+            Format::Stack => Self::Npy(stack(path, options)?.into_file()),
             // What is packed, or a pickle, is read in one go.
             Format::Npy => match npy(path, options) {
                 Ok(file) if !file.dtype().has_object() => Self::Npy(file),

@@ -5,11 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::stack::NpyStack;
 use ndarray_io::{DynArray, ReadOptions};
 
 use super::input::shown;
-use super::open::{Format, array_files, format_of, npy, npz, ra, ra_file, remote};
+use super::open::{Format, array_files, format_of, npy, npz, ra, ra_file, remote, stack};
 use super::progress::Progress;
 use super::source::{Arrays, Source};
 use super::{Failure, at, told};
@@ -72,7 +71,7 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
             arrays.end()
         }
         Format::Stack => {
-            let stack = NpyStack::open_with(path, options)?;
+            let stack = stack(path, options)?;
             // Each by itself, so that one that has more than its array is found.
             (0..stack.lengths().len()).try_for_each(|number| {
                 let part = stack.part(number)?;
