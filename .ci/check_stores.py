@@ -131,12 +131,17 @@ def s3():
     bad = url.replace("small.npy", "nothing.npy")  # whose signature is wrong as well
     for code, *words in [
         (0, "info", url), (0, "info", "--json", url), (0, "verify", url), (2, "verify", bad), (2, "show", bad), (2, "show", "--member", "x", url),
-        (0, "pack", "--force", folder / "signed.npz", url), (2, "refs", url, "-o", folder / "refs.json"), (0, "query", url),
+        (0, "pack", "--force", folder / "signed.npz", url), (0, "refs", url, "-o", folder / "refs.json"), (0, "query", url),
         (2, "cat", folder / "large.npz", "-o", url), (2, "plot", url, "-o", url), (2, "diff", url, bad),
     ]:
         told = run(ndio, *words, code=code)
         assert "Signature" not in told, told
     assert np.load(folder / "signed.npz").files == ["small"]
+    # References to objects: the bytes that they name are those of the array.
+    run(ndio, "refs", f"{base}/large.npy", f"{base}/stored.npz", "--chunk", 6000, "-o", folder / "refs.json", env=env, code=2)  # one name twice
+    run(ndio, "refs", f"{base}/stored.npz", "--chunk", 6000, "-o", folder / "refs.json", env=env)
+    location, start, length = json.loads((folder / "refs.json").read_text())["refs"]["large/0.0"]
+    assert location == f"{base}/stored.npz" and OBJECTS["stored.npz"][start : start + length] == large.tobytes()
     server.stop()
     print("S3: sound")
 

@@ -57,6 +57,8 @@ use crate::io::ArrayFormat;
 use crate::npz::{Method, NpzFile};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::stack::NpyStack;
+#[cfg(feature = "object-store-0_14")]
+use crate::store::Remote;
 use crate::transfer::Anywhere;
 
 /// About how many bytes a chunk has, if nobody asks for a length.
@@ -196,8 +198,9 @@ impl Part {
     /// An open file as a part of an array.
     fn new<F: ArrayFormat + 'static>(path: &Path, file: ArrayFile<F>, location: String) -> Result<Self> {
         file.check_complete()?;
-        let Anywhere::File(_, offset) = file.anywhere() else {
-            unreachable!("only plain files and stored members are opened here")
+        let offset = match file.anywhere() {
+            Anywhere::File(_, offset) | Anywhere::Other(_, offset) => offset,
+            _ => unreachable!("only plain files, objects and stored members are opened here"),
         };
         let header = file.header().clone();
         let location = location.into();
@@ -270,7 +273,7 @@ impl References {
             return self.add_parts(&name, &whole, stack.axis(), parts, options);
         }
         match first_bytes(path)? {
-            [b'P', b'K', ..] => self.add_archive(path, &location, options),
+            [b'P', b'K', ..] => self.add_archive(&NpzFile::open(path)?, path, &location, options),
             [b'r' | b'y', b'a', ..] => {
                 let file = RaFile::open(path)?;
                 self.add_file(path, &name_of(path, options)?, file, location, options)
@@ -303,8 +306,48 @@ impl References {
         self.add_parts(name, &header, axis, parts, options)
     }
 
-    fn add_archive(&mut self, path: &Path, location: &str, options: &RefOptions) -> Result<()> {
-        let archive = NpzFile::open(path)?;
+    /// Adds the array of an object in a store, or the arrays of an archive in one. Readers find it by its URL, without a query, unless the
+    /// options have a location.
+    ///
+    /// # Errors
+    ///
+    /// As for [`References::add`] and [`Remote::open_npy`].
+    ///
+    /// ```no_run
+    /// use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+    /// use ndarray_io::store::Remote;
+    ///
+    /// let mut references = References::new(ZarrFormat::V2);
+    /// references.add_remote(&Remote::parse("s3://bucket/temperature.npy")?, &RefOptions::new())?;
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[cfg(feature = "object-store-0_14")]
+    pub fn add_remote(&mut self, remote: &Remote, options: &RefOptions) -> Result<()> {
+        let shown = PathBuf::from(remote.name());
+        let mut add = || {
+            let (first, _) = remote.first_bytes()?;
+            let location = options.location.clone().unwrap_or_else(|| remote.name());
+            let name = name_of(&shown, options);
+            match first.get(..2) {
+                Some(b"PK") => self.add_archive(&remote.open_npz()?, &shown, &location, options),
+                _ if options.member.is_some() => {
+                    let reason = "it is not an archive, which has members".into();
+                    Err(ErrorKind::BadOption { reason }.into())
+                }
+                Some(b"ra" | b"ya") => self.add_file(&shown, &name?, remote.open_ra()?, location, options),
+                _ => self.add_file(&shown, &name?, remote.open_npy()?, location, options),
+            }
+        };
+        add().map_err(|error: Error| error.at_path(&shown))
+    }
+
+    fn add_archive(
+        &mut self,
+        archive: &NpzFile,
+        path: &Path,
+        location: &str,
+        options: &RefOptions,
+    ) -> Result<()> {
         let chosen = options.member.as_deref().map(|name| archive.index_of(name)).transpose()?;
         let is_chosen =
             |index: usize| chosen.map_or(archive.members()[index].is_array(), |chosen| chosen == index);

@@ -65,12 +65,11 @@ impl Refs {
 
 pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure> {
     for file in &arguments.files {
-        if let Some(remote) = remote(file)? {
+        if let Some(remote) = remote(file)?
+            && (arguments.concat.is_some() || arguments.prefix.is_some())
+        {
             let name = remote.name();
-            return Err(format!(
-                "{name}: references are made of files here; --prefix says where readers find them"
-            )
-            .into());
+            return Err(format!("{name}: --concat and --prefix are for files here").into());
         }
     }
     let mut references = References::new(match arguments.zarr_format {
@@ -97,7 +96,10 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
         }
         None => {
             for (path, location) in arguments.located()? {
-                references.add(&path, &options.clone().location(location))?;
+                match remote(&path)? {
+                    Some(remote) => references.add_remote(&remote, &options)?,
+                    None => references.add(&path, &options.clone().location(location))?,
+                }
             }
         }
     }
