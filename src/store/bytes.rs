@@ -19,7 +19,7 @@ use crate::transfer::{ByteRuns, Pieces, ReadAt};
 
 /// What is fetched at least, where headers and directories are read.
 pub(super) const WINDOW: u64 = 64 << 10;
-/// The most that one request reads ahead for somebody who reads one byte after another.
+/// The most that one request reads ahead for a caller who reads one byte after another.
 const AHEAD: u64 = 8 << 20;
 /// How much of what has been fetched is kept, besides what came when the object was opened.
 const KEPT: u64 = 32 << 20;
@@ -132,7 +132,7 @@ impl Bytes {
         Self { shared: Arc::new(Shared { place, meta, opened, recent, whole, permits }), stop: None }
     }
 
-    /// The same object, whose requests end when somebody says so.
+    /// The same object, whose requests end when this is set.
     pub(super) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
         Self { shared: Arc::clone(&self.shared), stop }
     }
@@ -252,7 +252,7 @@ impl Bytes {
         }
     }
 
-    /// An error if an answer is not of the version that was opened, whatever the server makes of conditions.
+    /// An error if an answer is not of the version that was opened: not all servers look at conditions.
     fn check_same(&self, now: &ObjectMeta) -> Result<()> {
         let opened = &self.shared.meta;
         let is_same = match (&opened.e_tag, &now.e_tag) {

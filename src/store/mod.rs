@@ -34,7 +34,7 @@
 //!
 //! # When objects change
 //!
-//! All requests are for the version that was opened: they carry its entity tag, and the answer's is compared. If somebody replaces the object,
+//! All requests are for the version that was opened: they carry its entity tag, and the answer's is compared. If another process replaces the object,
 //! the next request fails with [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged). Where a server has no tag or a weak one, the time
 //! and the length are compared, as far as it tells them; [`Version::is_verified`] tells which. A server that sends only whole objects (as Python's `http.server`
 //! does) serves [`NpyFile::read`] with its one answer; slices and archives are an error before anything is fetched.

@@ -133,7 +133,7 @@ impl Place {
         let (mut scheme, mut path) = ObjectStoreScheme::parse(url)
             .map_err(|_| bad("the URLs of stores begin with s3://, gs://, az://, http:// or https://"))?;
         if is_http && url.query().is_some() {
-            // Signed for this one object, so that it is fetched from there, whoever's store it is.
+            // Signed for this one object, so that it is fetched from there as from any web server.
             (scheme, path) = (ObjectStoreScheme::Http, Path::from("signed"));
             added.target = Some(url[url::Position::BeforePath..url::Position::AfterQuery].into());
         }
@@ -187,7 +187,7 @@ impl Place {
             ObjectStoreScheme::Http => {
                 let base = &url[..url::Position::BeforePath];
                 let builder = HttpBuilder::new().with_url(base);
-                // Whoever writes http:// means it, and whoever writes https:// is not sent elsewhere.
+                // http:// is allowed to those who ask for it, and https:// is not redirected to it.
                 let is_plain = (url.scheme() == "http").to_string();
                 let builder = builder.with_config(ClientConfigKey::AllowHttp, is_plain);
                 built!(builder, ClientConfigKey, std::convert::identity)

@@ -7,7 +7,7 @@ use crate::transfer::ByteRuns;
 /// How many bytes one request asks for at most: fewer would wait more often than they transfer, more could not be shared out.
 pub(super) const PART: usize = 16 << 20;
 
-/// What a request and the head of its answer take: as many bytes that nobody asked for cost no more than another request.
+/// What a request and the head of its answer take: the same number of unneeded bytes costs no more than another request.
 const HEAD: u64 = 1 << 10;
 
 /// What one request fetches: some bytes of the object, for consecutive picked bytes.
@@ -19,7 +19,7 @@ pub(super) struct Group {
 }
 
 /// The requests for picked bytes in the order of the file. Runs are joined as long as no request fetches more than twice what it needs, or if
-/// what is between them is less than a request takes: a request costs time, but so do bytes that nobody asked for, and only the caller
+/// what is between them is less than a request takes: a request costs time, but so do unneeded bytes, and only the caller
 /// knows how far away the store is.
 pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();

@@ -1,4 +1,4 @@
-//! The threads that requests run on, whatever the caller runs on.
+//! The threads that requests run on: the library's own, with or without a runtime of the caller's.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ fn made(
     }
 }
 
-/// Waits for a future, on this thread or, within a task of somebody's runtime, on one that may wait.
+/// Waits for a future, on this thread or, within a task of another runtime, on one that may wait.
 pub(super) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let runtime = runtime()?;
     if Handle::try_current().is_err() {

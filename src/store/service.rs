@@ -1,4 +1,4 @@
-//! What stands between the store's requests and the network: signed queries, conditions, and answers without ranges.
+//! What is between the store's requests and the network: signed queries, conditions, and answers without ranges.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

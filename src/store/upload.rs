@@ -168,7 +168,8 @@ impl Upload {
     /// # Errors
     ///
     /// [`AlreadyExists`](ErrorKind::AlreadyExists) and [`ArrayChanged`](ErrorKind::ArrayChanged) as the options ask for;
-    /// [`Io`](ErrorKind::Io) if the store does not answer or refuses access. Nothing is visible then.
+    /// [`Io`](ErrorKind::Io) if the store does not answer or refuses access. Nothing is visible then, unless it is the store's last answer that
+    /// was lost: with a condition, it is found out whether the object is this one.
     pub fn finish(mut self) -> Result<Version> {
         let done = self.end();
         if done.is_err() {
