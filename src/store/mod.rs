@@ -30,7 +30,7 @@
 //! - A member of an archive costs a request for what is in front of it, and then what an array costs. Parts of a member that this library has
 //!   compressed are fetched and unpacked block by block; other compressed members are unpacked into a temporary file when they are opened.
 //!
-//! Besides the arrays, at most 128 MiB are in memory at a time.
+//! Reading into an array that exists, of other strides, goes block by block of 128 MiB; up to 32 MiB of what was fetched last are kept.
 //!
 //! # When objects change
 //!
