@@ -90,9 +90,7 @@ impl Bytes {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Suffix(len), None).await {
                 Err(StoreError::NotSupported { .. }) => {
-                    let head = GetOptions { head: true, ..GetOptions::default() };
-                    let meta =
-                        place.store.get_opts(&place.path, head).await.map_err(|error| failure(&error))?.meta;
+                    let meta = place.head().await.map_err(|error| failure(&error))?.meta;
                     if meta.size == 0 {
                         return Ok(Self::new(place, meta, (0, Chunk::new()), None));
                     }
@@ -111,13 +109,11 @@ impl Bytes {
 
     /// An empty object, of which no part can be asked for; or the error of the first request.
     async fn empty_or(place: &Place, error: StoreError) -> Result<Self> {
-        if matches!(error, StoreError::Generic { .. } | StoreError::NotSupported { .. }) {
-            let head = GetOptions { head: true, ..GetOptions::default() };
-            if let Ok(head) = place.store.get_opts(&place.path, head).await
-                && head.meta.size == 0
-            {
-                return Ok(Self::new(place, head.meta, (0, Chunk::new()), None));
-            }
+        if matches!(error, StoreError::Generic { .. } | StoreError::NotSupported { .. })
+            && let Ok(head) = place.head().await
+            && head.meta.size == 0
+        {
+            return Ok(Self::new(place, head.meta, (0, Chunk::new()), None));
         }
         Err(no_ranges_or(&error))
     }

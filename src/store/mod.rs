@@ -141,7 +141,10 @@ impl Remote {
             Error::from(ErrorKind::BadOption { reason: format!("stores have no such path: {error}") })
         })?;
         let shown = format!("{store}/{path}").into();
-        Ok(Self { place: Place { store, path, shown, retries: 5, is_web: false }, url: None })
+        Ok(Self {
+            place: Place { store, path, shown, retries: StoreOptions::new().get_retries(), is_web: false },
+            url: None,
+        })
     }
 
     /// Whether a text looks like the URL of an object, and not like a path.

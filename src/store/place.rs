@@ -9,7 +9,9 @@ use object_store_0_14::azure::MicrosoftAzureBuilder;
 use object_store_0_14::gcp::GoogleCloudStorageBuilder;
 use object_store_0_14::http::HttpBuilder;
 use object_store_0_14::path::Path;
-use object_store_0_14::{BackoffConfig, ClientConfigKey, ObjectStore, ObjectStoreScheme, RetryConfig};
+use object_store_0_14::{
+    BackoffConfig, ClientConfigKey, GetOptions, GetResult, ObjectStore, ObjectStoreScheme, RetryConfig,
+};
 use url::Url;
 
 use super::failure::failure;
@@ -75,6 +77,10 @@ impl StoreOptions {
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
+    }
+
+    pub(super) fn get_retries(&self) -> usize {
+        self.retries
     }
 
     pub(super) fn get_read_timeout(&self) -> Duration {
@@ -201,6 +207,12 @@ impl Place {
     pub(super) fn child(&self, name: &str) -> Self {
         let shown = format!("{}/{name}", self.shown.to_string_lossy().trim_end_matches('/'));
         Self { path: self.path.clone().join(name), shown: shown.into(), ..self.clone() }
+    }
+
+    /// What the store says of the object, without its bytes.
+    pub(super) async fn head(&self) -> object_store_0_14::Result<GetResult> {
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        self.store.get_opts(&self.path, head).await
     }
 
     /// The names of the objects in the folder that this one would be. Web servers have no lists.

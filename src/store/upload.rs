@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 
 use object_store_0_14::{
-    Attribute, Attributes, Error as StoreError, GetOptions, MultipartUpload, PutMode, PutMultipartOptions,
-    PutOptions, PutPayload, UpdateVersion,
+    Attribute, Attributes, Error as StoreError, MultipartUpload, PutMode, PutMultipartOptions, PutOptions,
+    PutPayload, UpdateVersion,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -227,9 +227,7 @@ impl Upload {
             return Err(error);
         }
         let place = &self.place;
-        let head = GetOptions { head: true, ..GetOptions::default() };
-        let found =
-            wait(async { place.store.get_opts(&place.path, head).await.map_err(|error| failure(&error)) });
+        let found = wait(async { place.head().await.map_err(|error| failure(&error)) });
         match (found, &self.condition, error.kind()) {
             (Ok(found), ..) if self.mark.is_in(&found.attributes) => Ok(Version::of(&found.meta)),
             (_, Some(Condition::New), ErrorKind::ArrayChanged { .. }) => Err(ErrorKind::AlreadyExists.into()),
@@ -241,9 +239,8 @@ impl Upload {
     /// Looks whether the condition holds. S3 is asked to look itself as well; not all that speak its language do.
     fn check_condition(&self) -> Result<()> {
         let Some(condition) = &self.condition else { return Ok(()) };
-        let head = GetOptions { head: true, ..GetOptions::default() };
         let place = &self.place;
-        let found = wait(async { Ok(place.store.get_opts(&place.path, head).await) })?;
+        let found = wait(async { Ok(place.head().await) })?;
         match (condition, found) {
             (Condition::New, Err(StoreError::NotFound { .. })) => Ok(()),
             (Condition::New, Ok(_)) => Err(ErrorKind::AlreadyExists.into()),

@@ -2,7 +2,7 @@
 
 use super::each::make_blocks;
 use super::share::share_out;
-use super::source::{Positioned, Source};
+use super::source::{Pieces, Positioned, Source};
 use super::{BLOCK, aligned, os};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
@@ -61,9 +61,9 @@ fn read_coded<T: Send>(
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
-    let threads =
-        || positioned.threads().unwrap_or_else(|| if os::READS_ANYWHERE { options.get_threads() } else { 1 });
-    let block = source.pieces().map_or(BLOCK / 4, |pieces| pieces.bytes / 4);
+    let pieces = source.pieces();
+    let threads = || threads_for(pieces, options);
+    let block = pieces.map_or(BLOCK / 4, |pieces| pieces.bytes / 4);
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // At an address that suits numbers, so that many are converted at a time.
@@ -226,7 +226,7 @@ fn load_all(
                 Some((first, step)) => (first, step, usize::MAX),
                 None => (piece, piece, if touches { BLOCK } else { usize::MAX }),
             };
-            load_parts(positioned, header, part.split(first, piece), most, options)?;
+            load_parts((positioned, source.pieces()), header, part.split(first, piece), most, options)?;
             source.advance(bytes as u64);
             Ok(())
         }
@@ -263,24 +263,28 @@ fn load_part(
 
 /// Loads parts from a source that can be read anywhere, on as many threads as there may be.
 fn load_parts(
-    source: Positioned<'_>,
+    (source, pieces): (Positioned<'_>, Option<Pieces>),
     header: &Header,
     parts: Vec<MemoryPart<'_>>,
     most: usize,
     options: &ReadOptions,
 ) -> Result<()> {
     // Asking how many threads there may be takes longer than reading a small array.
-    let threads = match (parts.len(), source.threads()) {
-        (0 | 1, _) => 1,
-        (_, Some(threads)) => threads,
-        _ if os::READS_ANYWHERE => options.get_threads(),
-        _ => 1,
-    };
+    let threads = if parts.len() > 1 { threads_for(pieces, options) } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
         load_part(&mut part, header, most, |block, at| source.fill_at(block, at))
     };
     let threads = threads.min(parts.len());
     share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
+}
+
+/// How many threads read what is best read in these pieces.
+fn threads_for(pieces: Option<Pieces>, options: &ReadOptions) -> usize {
+    match pieces {
+        Some(pieces) => pieces.threads,
+        None if os::READS_ANYWHERE => options.get_threads(),
+        None => 1,
+    }
 }
 
 /// Reads a payload of items block by block, in memory of one block; `take` gets each with the number of its items.

@@ -461,19 +461,6 @@ impl<'a> Positioned<'a> {
         }
     }
 
-    /// How many threads it is best read by, if not by as many as there are processors.
-    pub(super) fn threads(&self) -> Option<usize> {
-        let pieces = match self.origin {
-            #[cfg(feature = "object")]
-            Fixed::Other(bytes, ..) => bytes.pieces(),
-            #[cfg(feature = "npz")]
-            Fixed::Blocks(blocks, _) => blocks.pieces(),
-            Fixed::ByteRuns { array, .. } => array.pieces(),
-            _ => None,
-        };
-        pieces.map(|pieces| pieces.threads)
-    }
-
     /// Reads until `into` is full or the source ends; says how many bytes came.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         let filled = match self.origin {

@@ -24,7 +24,7 @@ pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Resu
         let is_standard = *path == Path::new("-");
         let mut remote = if is_standard { None } else { remote(path)? };
         if let Some(remote) = &remote {
-            // What may be a signature is told to nobody.
+            // What may be a signature is not shown.
             let given = remote.name();
             MADE.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), given));
         }

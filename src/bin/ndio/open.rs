@@ -194,10 +194,8 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
         Format::Npy | Format::Stack if member.is_some() => {
             Err(format!("{}: it is no archive with members", shown(path)).into())
         }
-        Format::Npy | Format::Ra if remote(path)?.is_some() => match format_of(path)? {
-            Format::Ra => Ok(ra_file(path, options)?.read()?),
-            _ => Ok(npy(path, options)?.read()?),
-        },
+        Format::Npy if remote(path)?.is_some() => Ok(npy(path, options)?.read()?),
+        Format::Ra if remote(path)?.is_some() => Ok(ra_file(path, options)?.read()?),
         Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
         Format::Stack => Ok(stack(path, options)?.read()?),
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
