@@ -13,6 +13,20 @@ use ndarray_io::{
 
 use crate::support::routes::Aligned;
 
+/// The examples of `ndarray-npy` 0.10.0 (Copyright 2018–2025 Jim Turner and ndarray-npy developers, MIT OR Apache-2.0), with only
+/// the name of the crate changed.
+mod migrating {
+    #[cfg(all(feature = "mmap", unix))]
+    mod mmap_large;
+    pub(super) mod simple;
+    #[cfg(feature = "npz")]
+    pub(super) mod simple_npz;
+
+    /// `mmap_large` makes a file of 64 GiB: it is compiled alone.
+    #[cfg(all(feature = "mmap", unix))]
+    const _: fn() -> Result<(), Box<dyn std::error::Error>> = mmap_large::main;
+}
+
 #[test]
 fn paths() -> Result<(), Box<dyn std::error::Error>> {
     let folder = crate::support::temp::folder()?;
@@ -164,4 +178,29 @@ fn archives() -> Result<(), Box<dyn std::error::Error>> {
     let zeros: Array2<f64> = NpzReader::new(io::Cursor::new(bytes))?.by_name("zeros")?;
     assert_eq!(zeros, Array2::<f64>::zeros((100, 100)));
     Ok(())
+}
+
+/// The examples write into the current directory, so they run in a process of their own, in a temporary one.
+#[cfg(all(feature = "npz", not(target_family = "wasm")))]
+#[test]
+fn the_examples_of_ndarray_npy_run() {
+    let folder = crate::support::temp::folder().unwrap();
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "compat::examples_in_the_current_directory"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success(), "{printed}");
+    for line in ["arr =\n[[1, 2, 3],\n [4, 5, 6]]", "a =\n[[1, 2, 3],\n [4, 5, 6]]\nb =\n[7, 8, 9]"] {
+        assert!(printed.contains(line), "{printed}");
+    }
+}
+
+#[cfg(feature = "npz")]
+#[test]
+#[ignore = "needs a current directory to write into"]
+fn examples_in_the_current_directory() {
+    migrating::simple::main();
+    migrating::simple_npz::main();
 }

@@ -10,8 +10,8 @@ mod compat;
 mod corpus;
 mod dynamic;
 mod faults;
-mod floors;
 mod hostile;
+mod layers;
 #[cfg(all(feature = "derive", feature = "mmap", feature = "npz"))]
 mod names;
 #[cfg(feature = "object")]
@@ -25,3 +25,4 @@ mod reader;
 mod records;
 mod strides;
 mod texts;
+mod words;

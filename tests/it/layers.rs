@@ -1,10 +1,10 @@
-//! The floors of `ARCHITECTURE.md`: a file imports only from floors below its own, or from its own folder.
+//! The layers of `ARCHITECTURE.md`: a file imports only from layers below its own, or from its own module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands on which floor, from the ground up.
-const FLOORS: &[&[&str]] = &[
+/// The modules of each layer, from the lowest up.
+const LAYERS: &[&[&str]] = &[
     &["shape"],
     &["dtype"],
     &["error"],
@@ -26,11 +26,11 @@ const FLOORS: &[&[&str]] = &[
     &["lib"],
 ];
 
-fn floor(room: &str) -> usize {
-    FLOORS
+fn layer(module: &str) -> usize {
+    LAYERS
         .iter()
-        .position(|rooms| rooms.contains(&room))
-        .unwrap_or_else(|| panic!("'{room}' stands on no floor"))
+        .position(|modules| modules.contains(&module))
+        .unwrap_or_else(|| panic!("'{module}' is in no layer"))
 }
 
 /// The files of a folder and those below it.
@@ -48,8 +48,8 @@ fn imports_point_down() {
         files(&source).iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
     {
         let inner = path.strip_prefix(&source).unwrap();
-        let room = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        if room == "bin" {
+        let module = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
+        if module == "bin" {
             continue; // the program is a crate of its own
         }
         for line in fs::read_to_string(path).unwrap().lines() {
@@ -62,19 +62,19 @@ fn imports_point_down() {
                 import.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
             let is_macro = import[target.len()..].starts_with('!');
             if target.is_empty() || target.starts_with(char::is_uppercase) || is_macro {
-                continue; // a list (rustfmt gives each room its own line), or a name that lib.rs exports
+                continue; // a list (rustfmt gives each module its own line), or a name that lib.rs exports
             }
             seen += 1;
-            if room != target && floor(&target) >= floor(room) {
+            if module != target && layer(&target) >= layer(module) {
                 wrong.push(format!("{}: {}", inner.display(), line.trim()));
             }
         }
     }
     assert!(seen > 50, "the test has found only {seen} imports");
-    assert!(wrong.is_empty(), "imports that run up or sideways:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "imports from the same or a higher layer:\n{}", wrong.join("\n"));
 }
 
-/// What changes a file in a way that another process could notice is done in one place: `io::change`.
+/// Calls that change a file in a way that another process could notice are in one place: `io::change`.
 #[test]
 fn one_place_changes_files() {
     const CALLS: &[&str] = &[

@@ -1,0 +1,60 @@
+//! The guide: one page for each topic.
+//!
+//! The pages are the files of `docs/` in the repository. Their examples are compiled with the tests.
+//!
+//! | to learn about | read |
+//! |---|---|
+//! | the formats | [`npy`], [`npz_and_ra`] |
+//! | which Rust type holds which dtype | [`dtypes`] |
+//! | structs as elements | [`records`] |
+//! | `.npz` files | [`archives`] |
+//! | slices, appending, conversions in bounded memory | [`large_arrays`] |
+//! | what other processes see while a file is changed | [`changes`] |
+//! | arrays of Python objects | [`objects`] |
+//! | S3, GCS, Azure and web servers | [`object_stores`] |
+//! | what an error says | [`errors`] |
+//! | untrusted files, and unsafe code | [`safety`] |
+//! | how to be fast | [`performance`] |
+//! | Dask, Zarr and MPI | [`scaling`] |
+//! | how compressed members are read in parts | [`block_index`] |
+
+/// Makes a module of a page. The first definition of a link counts, so that links which lead from file to file in the
+/// repository lead from module to module here.
+macro_rules! page {
+    ($name:ident, $file:literal) => {
+        #[doc = concat!(
+                    "[npy.md]: crate::guide::npy\n",
+                    "[npz-and-ra.md]: crate::guide::npz_and_ra\n",
+                    "[dtypes.md]: crate::guide::dtypes\n",
+                    "[records.md]: crate::guide::records\n",
+                    "[archives.md]: crate::guide::archives\n",
+                    "[large-arrays.md]: crate::guide::large_arrays\n",
+                    "[changes.md]: crate::guide::changes\n",
+                    "[objects.md]: crate::guide::objects\n",
+                    "[object-stores.md]: crate::guide::object_stores\n",
+                    "[errors.md]: crate::guide::errors\n",
+                    "[safety.md]: crate::guide::safety\n",
+                    "[performance.md]: crate::guide::performance\n",
+                    "[scaling.md]: crate::guide::scaling\n",
+                    "[block-index.md]: crate::guide::block_index\n",
+                    "[pairs.md]: https://github.com/ndarray-io/ndarray-io/blob/main/docs/pairs.md\n",
+                )]
+        #[doc = include_str!(concat!("../docs/", $file))]
+        pub mod $name {}
+    };
+}
+
+page!(npy, "npy.md");
+page!(npz_and_ra, "npz-and-ra.md");
+page!(dtypes, "dtypes.md");
+page!(records, "records.md");
+page!(archives, "archives.md");
+page!(large_arrays, "large-arrays.md");
+page!(changes, "changes.md");
+page!(objects, "objects.md");
+page!(object_stores, "object-stores.md");
+page!(errors, "errors.md");
+page!(safety, "safety.md");
+page!(performance, "performance.md");
+page!(scaling, "scaling.md");
+page!(block_index, "block-index.md");
