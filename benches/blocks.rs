@@ -1,5 +1,5 @@
-//! The block engine: files out of files, casts, fields, parts here and there, against NumPy, a copy, and what the system can do:
-//! `cargo bench -p ndarray-io-benches --bench blocks`. A name behind `--` picks the races whose work contains it.
+//! Conversions, casts, fields and partial reads, against NumPy, a copy, and the system calls: `cargo bench -p
+//! ndarray-io-benches --bench blocks`. A name after `--` picks the races whose work contains it.
 //!
 //! "copy" is one read and one write through a buffer of 1 MiB, into a new file.
 
@@ -215,7 +215,7 @@ fn narrow(folder: &Path, numpy: &Side) {
     let path = &folder.join("wide.npy");
     make(path, 100_000, 1024);
     let file = &NpyFile::open(path).unwrap();
-    // SAFETY: nobody changes the file.
+    // SAFETY: no other process changes the file.
     let map = &unsafe { NpyMmap::<f64, Ix2>::open(path) }.unwrap();
     let race = Race::new("100,000 elements, one in 8 KiB, in cache")
         .runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![.., 5]).unwrap()))
@@ -253,7 +253,7 @@ fn narrow(folder: &Path, numpy: &Side) {
     let _ = fs::remove_file(path);
 }
 
-/// Forgets what the system has of a file in memory.
+/// Drops the file from the page cache.
 fn forget(path: &Path) {
     let file = File::open(path).unwrap();
     file.sync_all().unwrap();
@@ -292,7 +292,7 @@ fn rows(folder: &Path, numpy: &Side) {
             .runner("numpy, the same with MADV_RANDOM", forgotten("random()".into()))
             .run(3);
         copy(path, Path::new("/dev/null"));
-        // SAFETY: nobody changes the file.
+        // SAFETY: no other process changes the file.
         let map = &unsafe { NpyMmap::<f64, Ix2>::open(path) }.unwrap();
         let race = Race::new(format!("4096 rows of {work} at random, in cache"))
             .runner("ndarray-io", || timed(|| file.take::<Array2<f64>>(0, indices).unwrap()))

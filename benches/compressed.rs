@@ -87,7 +87,7 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
                     let mut npz = ndarray_npy::NpzReader::new(File::open(path).unwrap()).unwrap();
                     match kind {
                         "ints" => drop(npz.by_name::<ndarray::OwnedRepr<i32>, Ix1>("a").unwrap()),
-                        "text" => {} // it has no text
+                        "text" => {} // not supported
                         _ => drop(npz.by_name::<ndarray::OwnedRepr<f64>, Ix1>("a").unwrap()),
                     }
                 })

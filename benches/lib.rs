@@ -39,7 +39,7 @@ impl NumPy {
         Some(line.trim().to_owned())
     }
 
-    /// Lets NumPy do a work so many times; returns the time that one took.
+    /// Runs the work in NumPy `times` times; returns the mean time.
     pub fn time(&mut self, work: &str, times: u32) -> Duration {
         writeln!(self.to, "{times} {work}").expect("NumPy's side listens");
         let seconds: f64 = self.answer().expect("NumPy's side answers").parse().expect("it answers a number");
@@ -54,7 +54,7 @@ impl Drop for NumPy {
     }
 }
 
-/// The time that a work takes, without that of dropping what it gives.
+/// Measures some work, without the time to drop its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
     let made = black_box(work());
@@ -71,7 +71,7 @@ pub fn timed_small<T>(mut work: impl FnMut() -> T) -> Duration {
 
 type Runner<'a> = (&'static str, Box<dyn FnMut() -> Duration + 'a>);
 
-/// A work and those who do it. The first is ours.
+/// Some work, and its runners. The first is ours.
 pub struct Race<'a> {
     work: String,
     runners: Vec<Runner<'a>>,
@@ -87,14 +87,14 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// Runs so many rounds after one that is not counted, and prints a row of a Markdown table for each runner.
+    /// Runs this many rounds after a warm-up, and prints a row of a Markdown table for each runner.
     pub fn run(mut self, rounds: usize) {
         if std::env::args().nth(1).is_some_and(|filter| filter != "--bench" && !self.work.contains(&filter)) {
             return;
         }
         let mut times = vec![Vec::new(); self.runners.len()];
         for round in 0..=rounds {
-            // Who comes first changes, since what a runner leaves behind weighs on the next.
+            // The order of the runners changes, because caches and pending writes of one affect the next.
             for place in 0..self.runners.len() {
                 let index = (round + if round % 2 == 0 { place } else { self.runners.len() - 1 - place })
                     % self.runners.len();

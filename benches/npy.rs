@@ -1,6 +1,6 @@
 //! NPY, against `ndarray-npy`, `npyz`, NumPy and the plain system calls: `cargo bench -p ndarray-io-benches`.
 //!
-//! A name behind `--` picks the races whose work contains it.
+//! A name after `--` picks the races whose work contains it.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -75,7 +75,7 @@ fn reads(folder: &Path, numpy: &Python) {
         .run(ROUNDS);
 }
 
-/// A file that nobody can recognise.
+/// A file that the library cannot recognize as one.
 struct Hidden(File);
 
 impl Read for Hidden {
@@ -96,7 +96,7 @@ fn raw_read(path: &Path, offset: u64) -> Vec<u8> {
     let length = (file.metadata().unwrap().len() - offset) as usize;
     let mut memory = vec![0u8; length];
     let start = memory.as_mut_ptr().addr().next_multiple_of(4096);
-    // SAFETY: the range lies within the allocation, and the advice changes nothing that it holds.
+    // SAFETY: the range is within the allocation, and the advice does not change its content.
     unsafe { libc::madvise(start as *mut _, (length - 4096) / 4096 * 4096, libc::MADV_HUGEPAGE) };
     let (first, second) = memory.split_at_mut(length / 2);
     std::thread::scope(|scope| {
@@ -111,7 +111,7 @@ fn raw_read(path: &Path, _: u64) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// The limit: room on the disk, one write, a renaming.
+/// The limit: preallocation, one write, a rename.
 fn raw_write(path: &Path, bytes: &[u8]) {
     use std::io::Write;
     let draft = path.with_extension("draft");
@@ -126,7 +126,7 @@ fn raw_write(path: &Path, bytes: &[u8]) {
     fs::rename(&draft, path).unwrap();
 }
 
-/// What a write finds in its place.
+/// The state of the target before a write.
 #[derive(Clone, Copy)]
 enum Place {
     /// Nothing, and nothing waits to be written to the disk.

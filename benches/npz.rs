@@ -1,5 +1,5 @@
-//! NPZ, against `ndarray-npy` and NumPy: `cargo bench -p ndarray-io-benches --bench npz`. A name behind `--` picks the races
-//! whose work contains it.
+//! NPZ, against `ndarray-npy` and NumPy: `cargo bench -p ndarray-io-benches --bench npz`. A name after `--`
+//! picks the races whose work contains it.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -52,7 +52,7 @@ fn remove(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// The time to write a new file.
+/// Measures writing a new file.
 fn written(path: &Path, write: impl FnOnce()) -> Duration {
     remove(path);
     timed(write)

@@ -49,7 +49,7 @@ fn pushes(folder: &Path) {
         .runner("one BufWriter of 1 MiB", || {
             new(other, || {
                 let mut file = BufWriter::with_capacity(1 << 20, File::create(other).unwrap());
-                file.write_all(&[b' '; 128]).unwrap(); // a header, without which all pages would be whole
+                file.write_all(&[b' '; 128]).unwrap(); // a header, so that writes are not page-aligned
                 for row in rows.rows() {
                     let row: &[f64] = row.to_slice().unwrap();
                     // SAFETY: the memory of floats is bytes.
@@ -139,7 +139,7 @@ fn chunks(folder: &Path) {
                 file.read_exact(&mut bytes[..128]).unwrap();
                 for _ in 0..4 << 10 {
                     file.read_exact(bytes).unwrap();
-                    // SAFETY: as above; nobody writes meanwhile.
+                    // SAFETY: as above; nothing writes to the block at the same time.
                     let block =
                         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<f64>(), 128 << 10) };
                     sum += ndarray::aview1(block).sum();

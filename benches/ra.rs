@@ -1,5 +1,5 @@
-//! RA files against our own NPY, the `rawarray` crate, NumPy's raw files and the LZ4 codec alone: `cargo bench -p
-//! ndarray-io-benches --bench ra`. A name behind `--` picks the races whose work contains it.
+//! RA files against our own NPY, the `rawarray` crate, NumPy's raw files and the LZ4 codec alone: `cargo
+//! bench -p ndarray-io-benches --bench ra`. A name after `--` picks the races whose work contains it.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Arrays from a web server on loopback (nginx, which has to be installed), beside plain sockets, one request after another, and fsspec with
-//! NumPy. `DELAY=20` puts so many milliseconds in front of each request, for all runners alike.
+//! NumPy. `DELAY=20` delays each request by that many milliseconds, for all runners.
 //!
 //!     PYTHON=… [DELAY=20] [MIB=1024] cargo bench -p ndarray-io-benches --features stores --bench stores
 
@@ -103,7 +103,7 @@ fn get(stream: &mut TcpStream, port: u16, from: usize, into: &mut [u8]) {
     stream.read_exact(&mut into[have..]).unwrap();
 }
 
-/// The whole array by so many connections.
+/// Reads the entire array over the given number of connections.
 fn sockets(port: u16, rows: usize, offset: usize, at_once: usize) -> Array2<f64> {
     let mut array = Array2::<f64>::zeros((rows, COLUMNS)); // of pages that are zero when they are touched
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(array.as_slice_mut().unwrap());

@@ -2,7 +2,7 @@
 //!
 //! With files, it says what is in them. Without one, it writes, reads, updates and maps an archive of its own.
 
-#![allow(unsafe_code)] // opening a map is unsafe: the example promises that its file is its own
+#![allow(unsafe_code)] // mapping is unsafe: the example is the only user of its file
 
 use std::path::Path;
 
@@ -21,23 +21,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("model.npz");
 
-    // One line to write, one to read. A file that is there is replaced whole or not at all.
+    // One line to write, one to read. An existing file is replaced atomically.
     let (weights, labels) = (Array2::<f32>::zeros((100, 50)), arr1(&["cat".to_owned(), "dog".to_owned()]));
     write_npz(&path, &[("weights", &weights), ("labels", &labels)])?;
     let arrays = read_npz(&path)?;
     println!("labels: {}", arrays["labels"]);
 
-    // As the types that they are, from as many threads as like.
+    // Typed reads; the archive can be shared across threads.
     let npz = NpzFile::open(&path)?;
     let weights: Array2<f32> = npz.read("weights")?;
     println!("weights: {:?}, {}", weights.shape(), npz.peek("weights")?.header.dtype());
 
     // Stored members are mapped; nothing is copied.
-    // SAFETY: nobody changes the file as long as the map is there.
+    // SAFETY: no process changes the file while it is mapped.
     let map = unsafe { NpzMmap::open(&path)? };
     println!("mapped: {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
 
-    // Members are added, replaced and removed; what is not touched is copied as it is.
+    // Members are added, replaced and removed; the others are copied unchanged.
     let trained = Array2::<f32>::ones((100, 50));
     NpzUpdate::open(&path)?.replace("weights", &trained)?.add("epoch", &arr1(&[1u32]))?.finish()?;
     println!("updated: {:?}", NpzFile::open(&path)?.names());

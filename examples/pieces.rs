@@ -1,10 +1,10 @@
 //! Arrays larger than memory: `cargo run --release --example pieces [FOLDER]`.
 //!
-//! The use cases that NumPy's format was proposed for: a file for somebody who has NumPy, records for somebody who has no
-//! Python, intermediate data written as they are computed, and an array that several processes fill. With a folder, the files
-//! stay there, for NumPy to look at.
+//! These are the use cases that NumPy's format was proposed for: exchanging files with users of NumPy,
+//! records for users without Python, intermediate data written as it is computed, and an array filled by
+//! several processes. With a folder, the files are kept, for use in NumPy.
 
-#![allow(unsafe_code)] // opening a map is unsafe: the example promises that its file is its own
+#![allow(unsafe_code)] // mapping is unsafe: the example is the only user of its file
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -42,11 +42,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = arguments.first().map_or(temporary.path(), |folder| Path::new(folder));
     std::fs::create_dir_all(folder)?;
 
-    // To somebody who has NumPy: a file is all it takes.
+    // For users of NumPy: the file is all they need.
     let simple = Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u32);
     write_npy(folder.join("simple.npy"), &simple)?;
 
-    // To somebody who has no Python: nested records, with their names and types in the file.
+    // For users without Python: nested records, whose names and types are in the file.
     let particle =
         |id| Particle { id, position: [id as f32; 3], momentum: Momentum { x: 0.5, y: -f64::from(id) } };
     let particles = folder.join("particles.npy");
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn fill_slab(path: &Path, number: usize) -> Result<(), Box<dyn std::error::Error>> {
-    // SAFETY: every process has rows of its own, and nobody cuts the file.
+    // SAFETY: each process has its own rows, and no process truncates the file.
     let mut slab = unsafe { NpyMmapMut::<f32, Ix2>::open_slab(path, number * 100..(number + 1) * 100)? };
     slab.view_mut().fill(number as f32);
     slab.flush()?;

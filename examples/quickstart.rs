@@ -2,7 +2,7 @@
 //!
 //! With a file, it says what is in it. Without one, it writes, reads, views and maps an array of its own.
 
-#![allow(unsafe_code)] // opening a map is unsafe: the example promises that its file is its own
+#![allow(unsafe_code)] // mapping is unsafe: the example is the only user of its file
 
 use std::fs::File;
 use std::path::Path;
@@ -36,8 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let error = read_npy::<_, Array2<f32>>(&path).unwrap_err();
     println!("as f32, converted: {:?}; not converted: {error}", singles.shape());
 
-    // A map is there at once, whatever the size of the file.
-    // SAFETY: nobody else knows the file.
+    // Mapping takes the same time for files of any size.
+    // SAFETY: no other process uses the file.
     let mut map = unsafe { ndarray_io::NpyMmapMut::<f64, Ix2>::open(&path)? };
     map.view_mut().row_mut(0).fill(0.0);
     println!("the first row of the mapped file is cleared: {}", map.view().row(0).sum());

@@ -1,6 +1,7 @@
 //! Structs as elements: `cargo run --release --example records`.
 //!
-//! A catalogue of stars, written as NumPy's record array and read back: whole, by columns, and viewed where it lies.
+//! A star catalog, written as a NumPy record array and read back: completely, by columns, and viewed without
+//! copying.
 
 use ndarray::{Array1, ArrayView1, Ix1};
 use ndarray_io::{
@@ -26,7 +27,7 @@ struct StarBytes {
     mag: f32,
 }
 
-/// Only what is wanted of it.
+/// Only the field that is needed.
 #[derive(Record)]
 struct Magnitude {
     mag: f32,
@@ -55,13 +56,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let magnitudes = Array1::<Magnitude>::read_npy_with(std::fs::File::open(&path)?, &options)?;
     println!("{} magnitudes, the first {}", magnitudes.len(), magnitudes[0].mag);
 
-    // Where it lies. (A mapped file would do as well: `NpyMmap::<StarBytes, Ix1>`.)
+    // Without copying. (This also works for mapped files: `NpyMmap::<StarBytes, Ix1>`.)
     let mut bytes = Vec::new();
     stars.write_npy(&mut bytes)?;
     let view = ArrayView1::<StarBytes>::view_npy(&bytes)?;
     println!("viewed: {:?} at {:?}, {}", { view[2].name }, { view[2].position }, { view[2].mag });
 
-    // Without a struct: a column of whatever there is.
+    // Without a struct: a column of any record.
     let whatever: DynArray = read_npy(&path)?;
     println!("magnitudes: {}", whatever.field("mag")?);
     println!("their sum: {}", whatever.field_cow::<f32, Ix1>("mag")?.sum());

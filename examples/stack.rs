@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hours = 24 - day;
     writer
         .push(&Array2::from_shape_fn((hours, 3), |(hour, sensor)| (100 * day + 10 * sensor + hour) as f64))?;
-    writer.finish()?; // now the part counts
+    writer.finish()?; // commits the part
 
     let stack = NpyStack::open(&folder)?;
     println!("{} days, {} hours, lengths {:?}", day + 1, stack.shape()[0], stack.lengths());

@@ -23,22 +23,22 @@
 macro_rules! page {
     ($name:ident, $file:literal) => {
         #[doc = concat!(
-                    "[npy.md]: crate::guide::npy\n",
-                    "[npz-and-ra.md]: crate::guide::npz_and_ra\n",
-                    "[dtypes.md]: crate::guide::dtypes\n",
-                    "[records.md]: crate::guide::records\n",
-                    "[archives.md]: crate::guide::archives\n",
-                    "[large-arrays.md]: crate::guide::large_arrays\n",
-                    "[changes.md]: crate::guide::changes\n",
-                    "[objects.md]: crate::guide::objects\n",
-                    "[object-stores.md]: crate::guide::object_stores\n",
-                    "[errors.md]: crate::guide::errors\n",
-                    "[safety.md]: crate::guide::safety\n",
-                    "[performance.md]: crate::guide::performance\n",
-                    "[scaling.md]: crate::guide::scaling\n",
-                    "[block-index.md]: crate::guide::block_index\n",
-                    "[pairs.md]: https://github.com/ndarray-io/ndarray-io/blob/main/docs/pairs.md\n",
-                )]
+                            "[npy.md]: crate::guide::npy\n",
+                            "[npz-and-ra.md]: crate::guide::npz_and_ra\n",
+                            "[dtypes.md]: crate::guide::dtypes\n",
+                            "[records.md]: crate::guide::records\n",
+                            "[archives.md]: crate::guide::archives\n",
+                            "[large-arrays.md]: crate::guide::large_arrays\n",
+                            "[changes.md]: crate::guide::changes\n",
+                            "[objects.md]: crate::guide::objects\n",
+                            "[object-stores.md]: crate::guide::object_stores\n",
+                            "[errors.md]: crate::guide::errors\n",
+                            "[safety.md]: crate::guide::safety\n",
+                            "[performance.md]: crate::guide::performance\n",
+                            "[scaling.md]: crate::guide::scaling\n",
+                            "[block-index.md]: crate::guide::block_index\n",
+                            "[pairs.md]: https://github.com/ndarray-io/ndarray-io/blob/main/docs/pairs.md\n",
+                        )]
         #[doc = include_str!(concat!("../docs/", $file))]
         pub mod $name {}
     };

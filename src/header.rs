@@ -1,4 +1,4 @@
-//! What every format's first bytes come to: dtype, order and shape of what follows.
+//! The part of a header that all formats have: dtype, order and shape of the payload.
 
 mod inner;
 
@@ -9,7 +9,9 @@ use crate::error::{ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};
 pub use crate::shape::{Order, Shape};
 
-/// What an array's payload is. Every format yields one of these, and everything behind a format knows only this.
+/// The dtype, memory order and shape of an array, as declared by the header of any format.
+///
+/// All code after the parsing of a format depends on this type alone.
 ///
 /// ```
 /// use ndarray_io::header::Order;
@@ -32,23 +34,25 @@ pub struct Header {
     payload: Payload,
 }
 
-/// How the elements lie behind the header.
+/// How the elements are stored after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Payload {
-    /// Items of fixed size, so many bytes in all.
+    /// Items of fixed size, with the total number of bytes.
     Items(u64),
-    /// One unit that says itself where it ends (a pickle).
+    /// A single unit of undeclared size (a pickle).
     Whole,
 }
 
 impl Header {
-    /// An error if the shape has too many axes, or more elements or bytes than a file can have. (More than this machine can address can
-    /// still be read in parts.)
+    /// Creates a header, and checks that its size does not overflow.
+    ///
+    /// An array that is too large for this machine's memory is not an error: it can still be read in parts.
     ///
     /// # Errors
     ///
-    /// [`Limit`](crate::error::ErrorKind::Limit) of more than 64 axes; [`Overflow`](crate::error::ErrorKind::Overflow) if the elements
-    /// or their bytes are more than this machine can address.
+    /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the number of elements, or of their bytes, exceeds `i64::MAX` (see
+    ///   [`Shape::len`]).
     ///
     /// # Examples
     ///
@@ -73,17 +77,17 @@ impl Header {
         Ok(Self { dtype, order, shape, len, payload })
     }
 
-    /// The type of the elements, as the file has them.
+    /// Returns the dtype of the elements as stored in the file.
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
-    /// How the elements follow one another.
+    /// Returns the memory order of the elements.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.shape.dims()
     }
@@ -92,18 +96,18 @@ impl Header {
         &self.shape
     }
 
-    /// How many elements there are.
-    #[expect(clippy::len_without_is_empty, reason = "a header is no collection")]
+    /// Returns the number of elements.
+    #[expect(clippy::len_without_is_empty, reason = "a header is not a collection")]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// How many elements there are, of an array that is in memory or has been found to fit there.
+    /// Returns the number of elements of an array that is in memory or known to fit there.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
-    /// How many elements and bytes there are: an error if they are more than this machine can address.
+    /// Returns the number of elements and of bytes, or an error if this machine cannot address them.
     pub(crate) fn in_memory(&self) -> Result<(usize, usize)> {
         match self.shape.fits_memory(self.dtype.item_size()) {
             true => {
@@ -119,7 +123,7 @@ impl Header {
         }
     }
 
-    /// How many bytes one index of the slowest axis takes; 0 if there is none, or it is not known.
+    /// Returns the size of one index of the slowest axis in bytes; 0 if there is none or it is not known.
     pub(crate) fn row_bytes(&self) -> u64 {
         let slowest = match self.order {
             Order::C => 0,
@@ -133,7 +137,7 @@ impl Header {
         Shape::from(row).byte_len(self.dtype.item_size()).unwrap_or(0)
     }
 
-    /// How many bytes the elements take; `None` if the payload is one unit that says itself where it ends (objects).
+    /// Returns the size of the elements in bytes; `None` for Python objects, whose size is not declared.
     pub fn payload_len(&self) -> Option<u64> {
         match self.payload {
             Payload::Items(bytes) => Some(bytes),
@@ -142,7 +146,7 @@ impl Header {
     }
 }
 
-/// What a format's `parse` found.
+/// The result of parsing the start of a file.
 ///
 /// ```
 /// use ndarray_io::npy::{self, Parsed};
@@ -152,8 +156,8 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parsed<H> {
-    /// The header is longer: call again with at least so many bytes, counted from the beginning.
+    /// The header is incomplete: call again with at least this number of bytes, counted from the start.
     NeedMore(usize),
-    /// The header, and how many bytes it took. The payload begins right behind them.
+    /// The header, and its length in bytes. The payload starts directly after it.
     Done(H, usize),
 }

@@ -1,10 +1,10 @@
-//! What an untrusted file may ask for, and how fast memory may grow for it.
+//! Limits on what an untrusted file may request, and on how fast memory may grow for it.
 //!
-//! This decides how much; it allocates nothing.
+//! This module computes limits; it does not allocate.
 
 use crate::error::{ErrorKind, LimitKind, Result};
 
-/// Limits for files that are not trusted. The defaults suit every file that NumPy writes.
+/// Limits for reading untrusted files. The defaults accept every file that NumPy writes.
 ///
 /// ```
 /// use ndarray_io::{Limits, ReadOptions};
@@ -21,68 +21,75 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How deep brackets may nest in a header.
+    /// The maximum nesting of brackets in a header.
     #[cfg(feature = "py_literal")]
     pub(crate) const NESTING: usize = 128;
-    /// How deep records may nest.
+    /// The maximum nesting of records.
     pub(crate) const RECORD_NESTING: usize = 32;
-    /// How many elements may come out of no bytes.
+    /// The maximum number of elements that take no bytes in the file: their memory is not backed by data.
     pub(crate) const EMPTY_ITEMS: usize = 1 << 20;
-    /// How many axes an array may have.
+    /// The maximum number of axes, which is NumPy's own.
     pub(crate) const DIMENSIONS: usize = 64;
 
-    /// The defaults.
+    /// Returns the default limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The longest header that is read, in bytes. By default 1 MiB: NumPy's own limit of 10,000 stops real files.
+    /// Sets the maximum header length in bytes. The default is 1 MiB.
+    ///
+    /// NumPy's own limit is 10,000 bytes, which rejects some existing files.
     #[must_use]
     pub fn header(mut self, bytes: u64) -> Self {
         self.header = bytes;
         self
     }
 
-    /// The largest payload that is read, in bytes. By default there is no limit of its own; memory is never taken out
-    /// of proportion to what has arrived, whatever the header says.
+    /// Sets the maximum payload size in bytes. It is unlimited by default.
+    ///
+    /// Regardless of this limit, memory is allocated in proportion to the data that has arrived, not to the
+    /// size that the header declares.
     #[must_use]
     pub fn payload(mut self, bytes: u64) -> Self {
         self.payload = bytes;
         self
     }
 
-    /// How many lists, dicts and other objects with parts a pickle may have. By default there is no limit of its own: each takes a
-    /// byte of the pickle at least, and about 150 of memory. Numbers, texts and bytes are not counted.
+    /// Sets the maximum number of lists, dicts and other containers in a pickle. It is unlimited by default.
+    ///
+    /// Each takes at least one byte of the pickle and about 150 bytes of memory. Numbers, text and bytes are
+    /// not counted.
     #[must_use]
     pub fn objects(mut self, count: u64) -> Self {
         self.objects = count;
         self
     }
 
-    /// How high objects may be that stand within objects: one more than the highest of their parts. By default 1000; NumPy has no
-    /// limit but the memory.
+    /// Sets the maximum nesting of objects in a pickle. The default is 1000; NumPy has no limit.
+    ///
+    /// An object's nesting is one more than that of its most deeply nested part.
     #[must_use]
     pub fn object_height(mut self, height: u32) -> Self {
         self.object_height = height;
         self
     }
 
-    /// What [`header`](Self::header) has set.
+    /// Returns the limit set with [`header`](Self::header).
     pub fn get_header(&self) -> u64 {
         self.header
     }
 
-    /// What [`payload`](Self::payload) has set.
+    /// Returns the limit set with [`payload`](Self::payload).
     pub fn get_payload(&self) -> u64 {
         self.payload
     }
 
-    /// What [`objects`](Self::objects) has set.
+    /// Returns the limit set with [`objects`](Self::objects).
     pub fn get_objects(&self) -> u64 {
         self.objects
     }
 
-    /// What [`object_height`](Self::object_height) has set.
+    /// Returns the limit set with [`object_height`](Self::object_height).
     pub fn get_object_height(&self) -> u32 {
         self.object_height
     }
@@ -102,14 +109,16 @@ impl Default for Limits {
     }
 }
 
-/// An error if `found` is over `limit`.
+/// Returns an error if `found` exceeds `limit`.
 pub(crate) fn check(limit_kind: LimitKind, found: u64, limit: u64) -> Result<()> {
     if found > limit { Err(ErrorKind::Limit { limit_kind, found, limit }.into()) } else { Ok(()) }
 }
 
-/// How much room to have for a payload of `total` bytes when `arrived` of them are there: 1 MiB to begin with, and never
-/// more than 64 times what has arrived. The room grows by fresh allocations, and the last one is made when 1/64 of the
-/// payload is there, so that no more than that stands twice.
+/// Returns the capacity for a payload of `total` bytes after `arrived` of them have been read.
+///
+/// It is at most 1 MiB or 64 times `arrived`, whichever is greater, which bounds the memory that a false
+/// header can claim. Each growth is a new allocation and a copy; the last one happens when 1/64 of the payload
+/// has arrived, so that no more than that is in memory twice.
 pub(crate) fn room_for(arrived: usize, total: usize) -> usize {
     const FIRST: usize = 1 << 20;
     const STEP: usize = 64;
@@ -134,7 +143,10 @@ mod tests {
                 );
                 (before, arrived) = (arrived, room);
             }
-            assert!(before <= total.div_ceil(64).max(1 << 20), "{before} of {total} bytes stood twice");
+            assert!(
+                before <= total.div_ceil(64).max(1 << 20),
+                "{before} of {total} bytes were allocated twice"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Maps of files: arrays that are read from and written to the disk as they are touched.
+//! Memory maps of files: arrays whose elements are loaded from the disk when they are accessed.
 #![allow(unsafe_code)]
 
 mod advice;
@@ -26,34 +26,35 @@ use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
 
-/// What a map's array is, and where in the map.
+/// The array of a map: its type, and its location in the map and in the file.
 #[derive(Debug)]
 struct Mapped<A, D, F: ArrayFormat> {
     place: Place<A, D, F>,
-    /// Where in the file the map begins, and how long it is.
+    /// The offset of the map in the file and its length, in bytes.
     start: u64,
     len: usize,
-    /// A map gives out elements, and they go where the map goes.
+    /// Makes a map `Send` and `Sync` only if its elements are.
     elements: PhantomData<Vec<A>>,
 }
 
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     fn check(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        // A map of a file that is being appended to has a surplus: it is reported, not refused.
+        // A file that is being appended to has bytes after its array: `trailing_len` reports them.
         let options = options.clone().allow_trailing(true);
         let place = locate::<A, D, F>(bytes, &options)?;
-        // Alignment and, where there are any, invalid elements are found now; after that, views are free.
+        // Check alignment and element values once, so that views need no checks.
         cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
         Ok(Self { place, start: 0, len: bytes.len(), elements: PhantomData })
     }
 
-    /// What a part of a file along its slowest axis is: the part has no header of its own.
+    /// Locates a range of the slowest-varying axis in a file, to be mapped without the header.
     fn slab(mut file: &File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let mut source = Source::of(&mut file);
         let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
         let header = F::header(&found);
         F::check_plain(&found, options)?;
+        // Check the length before mapping: accessing pages after the end of the file is a fault.
         transfer::check_length(&source, header, options)?;
         let (header, _, plain): (Header, D, _) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
         let mut dims = header.shape().to_vec();
@@ -67,7 +68,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         *slowest = range.len();
         let slab = Header::new(header.dtype().clone(), header.order(), dims.into())?;
         let (_, bytes) = slab.in_memory()?;
-        // All of the elements' bytes are in the file, as has been checked.
+        // `check_length` has verified that the bytes of all elements are in the file.
         let row = header.payload_len().unwrap_or_default() / length.max(1) as u64;
         let place = Place {
             dim: dimension(slab.the_shape())?,
@@ -80,13 +81,14 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         Ok(Self { place, start: start as u64 + range.start as u64 * row, len: bytes, elements: PhantomData })
     }
 
-    /// What a mapped slab still has to hold for: that its elements lie aligned and are valid.
+    /// Checks that the elements of a mapped slab are aligned and valid.
     fn check_slab(&self, bytes: &[u8]) -> Result<()> {
         cast::view(&self.place.plain, bytes, self.place.len()).map(drop)
     }
 
-    /// An error if changing elements would write bytes into the file that nobody has set. `IS_FULL` says so at compile time,
-    /// in words; what counts is what the token knows.
+    /// Returns an error if changing elements could write uninitialized bytes to the file.
+    ///
+    /// `IS_FULL` reports this at compile time, with a clear message; the token is the authority.
     fn check_full(&self) -> Result<()> {
         match self.place.plain.is_full() {
             true => Ok(()),
@@ -94,7 +96,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         }
     }
 
-    /// Where in the map some indices of the slowest axis are, and how many bytes they have.
+    /// Returns the offset and the length in the map of a range of the slowest-varying axis, in bytes.
     fn bytes_of(&self, range: Range<usize>) -> Result<(usize, usize)> {
         let (dims, place) = (self.place.header.shape(), &self.place);
         let slowest = if place.header.order() == Order::C { dims.first() } else { dims.last() };
@@ -111,8 +113,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         self.place.dim.clone().set_f(self.place.is_fortran)
     }
 
-    /// The first element in a map that begins at `start`.
+    /// Returns a pointer to the first element, for a map that begins at `start`.
     fn first(&self, start: *const u8) -> *const A {
+        // The offset of an empty payload need not be aligned.
         if self.place.payload.is_empty() {
             return std::ptr::dangling();
         }
@@ -120,34 +123,36 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     }
 }
 
-/// What maps of either kind tell of themselves.
+/// The accessors that both kinds of map have.
 macro_rules! description {
     () => {
-        /// What the elements are.
+        /// Returns the type of the elements.
         pub fn dtype(&self) -> &DType {
             self.mapped.place.header.dtype()
         }
 
-        /// The lengths of the axes.
+        /// Returns the lengths of the axes.
         pub fn shape(&self) -> &[usize] {
             self.mapped.place.header.shape()
         }
 
-        /// How the elements follow one another.
+        /// Returns the order in which the elements are stored.
         pub fn order(&self) -> Order {
             self.mapped.place.header.order()
         }
 
-        /// Where in the file the elements begin, in bytes.
+        /// Returns the offset of the first element in the file, in bytes.
         pub fn data_offset(&self) -> u64 {
             self.mapped.start + self.mapped.place.payload.start as u64
         }
 
-        /// Tells the system how the elements are going to be used. It is advice: where a system knows none, nothing happens.
+        /// Tells the operating system how the elements will be accessed.
+        ///
+        /// This is a hint. It has no effect where the system does not support it.
         ///
         /// # Errors
         ///
-        /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+        /// - [`Io`](crate::error::ErrorKind::Io) if the system call fails.
         pub fn advise(&self, advice: MapAdvice) -> Result<()> {
             #[cfg(unix)]
             advice::advise(|with| self.map.advise(with), advice)?;
@@ -155,12 +160,14 @@ macro_rules! description {
             Ok(())
         }
 
-        /// Tells the system that some indices of the axis that varies slowest are going to be used, so that it begins to load them.
+        /// Asks the operating system to start loading a range of the slowest-varying axis.
+        ///
+        /// The range is relative to the mapped part. This is a hint, which has an effect on Unix only.
         ///
         /// # Errors
         ///
-        /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices;
-        /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+        /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the range is out of bounds.
+        /// - [`Io`](crate::error::ErrorKind::Io) if the system call fails.
         pub fn will_need(&self, range: Range<usize>) -> Result<()> {
             let (start, len) = self.mapped.bytes_of(range)?;
             #[cfg(unix)]
@@ -170,25 +177,28 @@ macro_rules! description {
             Ok(())
         }
 
-        /// How many bytes follow the array: a file that is being appended to has some.
+        /// Returns the number of bytes after the array when the file was mapped, such as rows being appended.
         pub fn trailing_len(&self) -> usize {
             self.mapped.len - self.mapped.place.payload.end
         }
     };
 }
 
-/// A memory map of an NPY file, whose elements are viewed where they are.
+/// A read-only memory map of an NPY file, whose elements are viewed in place.
 ///
-/// Opening a file takes the time of its header, whatever its size; what is looked at is read by the system then, and shared with other processes
-/// that map it. [`view`](ArrayMmap::view) gives an `ArrayView`. [`open_slab`](ArrayMmap::open_slab) maps some rows only, and
-/// [`advise`](ArrayMmap::advise) tells the system what is going to be looked at.
+/// Opening reads only the header, regardless of the size of the file. Pages are loaded when they are
+/// accessed, and shared with other processes that map the file. [`view`](ArrayMmap::view) returns an
+/// `ArrayView`. [`open_slab`](ArrayMmap::open_slab) maps only some rows, and [`advise`](ArrayMmap::advise)
+/// tells the operating system how the elements will be accessed.
 ///
-/// The elements have to be of the type, in this machine's byte order and aligned, as NumPy's files are: a mismatch is an error, and the file can
-/// be read then. Bools and other types for which not all bytes are valid are checked when the file is opened.
+/// The elements must have the requested type, be in native byte order and be aligned, as in the files that
+/// NumPy writes. Otherwise opening fails with a [mismatch](crate::Error::is_mismatch), and the file can be
+/// read instead. Elements with invalid bit patterns, such as `bool`, are all checked when the file is opened.
 ///
 /// # Safety
 ///
-/// Opening is `unsafe`: as long as the map lives, no other process may shorten the file or change its elements. Appending rows is allowed.
+/// Opening is `unsafe`: while the map exists, nothing in this process or another may shorten the file or
+/// change its elements. Appending rows is allowed.
 ///
 /// # Examples
 ///
@@ -205,16 +215,21 @@ macro_rules! description {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
-/// A memory map of an NPY file for changing it in place, or for changing a private copy of it.
+/// A memory map of an NPY file, for changing the file in place or a private copy of it.
 ///
-/// [`create`](ArrayMmapMut::create) makes a file of zeros and maps it, [`open`](ArrayMmapMut::open) maps an existing one, and
-/// [`open_cow`](ArrayMmapMut::open_cow) maps a private copy, whose changes stay in memory. [`view_mut`](ArrayMmapMut::view_mut) gives an
-/// `ArrayViewMut`. Changes reach other processes at once, and the disk when the system writes them:
-/// [`flush`](ArrayMmapMut::flush) waits for that.
+/// [`create`](ArrayMmapMut::create) creates a file of zeros and maps it, [`open`](ArrayMmapMut::open) maps an
+/// existing file, and [`open_cow`](ArrayMmapMut::open_cow) maps a private copy, whose changes stay in memory.
+/// [`view_mut`](ArrayMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file at
+/// once. The system writes them to the disk later; [`flush`](ArrayMmapMut::flush) waits for that.
+///
+/// A map that writes to the file locks it: programs that use this library can neither append to the file nor
+/// replace it. Other mutable maps and [`NpyFile::write_slice`](crate::NpyFile::write_slice) are not kept out.
 ///
 /// # Safety
 ///
-/// As of [`NpyMmap`]. While a file is mapped for writing, it is locked against other writers that use this library.
+/// Opening is `unsafe`: while the map exists, nothing else in this process or another may access the file's
+/// elements or shorten the file. A private copy only requires that the file does not change, as for
+/// [`NpyMmap`].
 ///
 /// # Examples
 ///
@@ -234,13 +249,20 @@ pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
 /// ```
 pub type NpyMmapMut<A, D> = ArrayMmapMut<A, D, Npy>;
 
-/// A map of an RA file for reading. Its data must not be packed.
+/// A read-only memory map of an RA file, whose data must not be packed. See [`NpyMmap`].
 pub type RaMmap<A, D> = ArrayMmap<A, D, Ra>;
-/// A map of an RA file for changing it in place, or for changing a private copy of it. A file that is made is in Fortran order:
-/// `(3, 4).f()`.
+/// A memory map of an RA file, for changing the file in place or a private copy of it.
+///
+/// See [`NpyMmapMut`]. New files are in Fortran order, so [`create`](ArrayMmapMut::create) takes a shape such
+/// as `(3, 4).f()`.
 pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
 
-/// A map of a file for reading: [`NpyMmap`] and [`RaMmap`](crate::ra::RaMmap) are its names. Opening it takes no time, whatever the size; what is touched is loaded.
+/// A read-only memory map of an array: see [`NpyMmap`] and [`RaMmap`](crate::ra::RaMmap).
+///
+/// Opening reads only the header, and all elements if their type has invalid bit patterns. Pages are loaded
+/// when they are accessed.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr2, Ix2};
@@ -248,7 +270,7 @@ pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// ndarray_io::write_npy(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
-/// // SAFETY: nobody changes the file as long as the map is there.
+/// // SAFETY: nothing changes the file while it is mapped.
 /// let map = unsafe { NpyMmap::<f64, Ix2>::open(&path)? };
 /// assert_eq!(map.view().row(1).sum(), 7.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -264,29 +286,36 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
-    /// As long as the map is there, nobody may change the file's elements or cut the file, in this process or another:
-    /// views would change under safe code, and what lies beyond the end of a cut file faults (SIGBUS). Replacing the
-    /// file as [`write_npy`](crate::write_npy) does is harmless: the map keeps the old one.
+    /// While the map exists, nothing in this process or another may change the file's elements or truncate
+    /// the file. Views would change under safe code, and accessing pages after the end of a truncated file
+    /// raises SIGBUS. Replacing the file as [`write_npy`](crate::write_npy) does is harmless: the map keeps
+    /// the old one.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
     }
 
-    /// Maps a file for reading, with options: of them, the limits have an effect.
+    /// Maps a file for reading, with options.
+    ///
+    /// The limits apply, and `ignore_ra_flags` to RA files.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
@@ -296,13 +325,14 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         let map = || {
             let file = File::open(path)?;
             let map = || -> Result<Self> {
-                // SAFETY: the caller promises that the file does not change.
+                // SAFETY: the caller guarantees that the file does not change.
                 let map = unsafe { Mmap::map(&file)? };
                 let mapped = Mapped::check(&map, options)?;
                 Ok(Self { map, mapped })
             };
             match map() {
-                // Another process may have been writing the header, or may have finished since the file was mapped.
+                // Another process may have been writing the header, or may have finished an append since the
+                // file was mapped: try again while it cannot write the header.
                 Err(error) if error.is_format() => change::with_header_lock(&file, change::Mode::Shared, map),
                 Ok(found) if !F::HAS_TRAILING && found.trailing_len() > 0 => {
                     change::with_header_lock(&file, change::Mode::Shared, map)
@@ -313,26 +343,30 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Maps a part of a file for reading: these indices of the axis that varies slowest (the first, in Fortran order the
-    /// last). The rest of the file may be anybody's.
+    /// Maps a part of a file for reading: a range of the axis that varies slowest.
+    ///
+    /// This is the first axis, or in Fortran order the last. Other processes may change the rest of the file.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the range is out of bounds.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`], but of these elements alone; and the file must not be cut.
+    /// As for [`ArrayMmap::open`], but only the mapped elements must not change. The file must not be
+    /// truncated.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
             let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
-            // SAFETY: the caller promises that these bytes do not change.
+            // SAFETY: the caller guarantees that these bytes do not change.
             let map = unsafe { MmapOptions::new().offset(mapped.start).len(mapped.len).map(&file)? };
             mapped.check_slab(&map)?;
             Ok(Self { map, mapped })
@@ -340,11 +374,11 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// The array. This costs nothing.
+    /// Returns a view of the array, in constant time.
     pub fn view(&self) -> ArrayView<'_, A, D> {
         let first = self.mapped.first(self.map.as_ptr());
-        // SAFETY: when the map was opened it was checked that the elements of this shape lie there, aligned and valid,
-        // and whoever opened it promised that the file does not change. The view borrows the map.
+        // SAFETY: opening has checked that the map contains elements of this shape, aligned and valid, and
+        // its caller has guaranteed that the file does not change. The view borrows the map.
         unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
     }
 
@@ -352,7 +386,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 }
 
 impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
-    /// The version of the format.
+    /// Returns the version of the format.
     pub fn version(&self) -> Version {
         self.mapped.place.found.version
     }

@@ -1,4 +1,4 @@
-//! Files by their paths. Errors name the file.
+//! Reading and writing files by path. Errors name the file.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -14,14 +14,16 @@ use crate::options::{RaOptions, ReadOptions, Trailing, WriteOptions};
 use crate::ra_format::MAGIC;
 use crate::transfer::Source;
 
-/// Reads an NPY file. Bytes behind the array are an error.
+/// Reads an array from an NPY file.
+///
+/// Bytes after the array are an error, unless another process is appending them with this library.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
-/// the progress callback.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if the file is malformed, truncated or longer than its array.
+/// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 ///
 /// # Examples
 ///
@@ -42,14 +44,16 @@ where
     read_npy_with(path, &ReadOptions::new())
 }
 
-/// Reads an NPY file with options.
+/// Reads an array from an NPY file, with options. See [`read_npy`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
-/// the progress callback.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or if it is longer than
+///   its array and the options do not allow trailing bytes.
+/// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///
@@ -71,28 +75,36 @@ where
     let path = path.as_ref();
     let read = || {
         let mut file = File::open(path)?;
+        // The file has just been opened, so its position is known to be 0 and need not be queried.
         let mut source = Source::of_opened(&mut file);
         io::read_file::<Npy, _>(&mut source, options)
     };
     read().map_err(|error| error.at_path(path))
 }
 
-/// Writes an NPY file, with the bytes that `numpy.save` writes. A file that is there is replaced whole or not at all.
+/// Writes an array to an NPY file, replacing an existing file atomically.
 ///
-/// The array is written to a new file beside the old one, which then takes its place: if the process dies or the disk
-/// is full, the old file is as it was; who has the old file open or mapped keeps it; and an array that views the file
-/// can be written back to it. Symbolic links are followed; permissions, owner and (on Linux) extended attributes are
-/// kept. Where that is impossible (a file with several hard links, a directory that cannot be written) nothing happens,
-/// and the error names [`WriteOptions::in_place`]. What is no regular file, as a pipe or `/dev/stdout`, is written
-/// directly.
+/// The bytes are those that `numpy.save` writes.
+///
+/// The array is written to a temporary file in the same folder, which then replaces the old file. If the
+/// process dies or the disk is full, the old file is unchanged. Processes that have the old file open or
+/// mapped keep it, and an array that views the file can be written back to it. The file is not synced to the
+/// disk, so a loss of power may damage it: see [`WriteOptions::sync`].
+///
+/// Symbolic links are followed. Permissions, owner and (on Linux) extended attributes are preserved. Where
+/// that is impossible (a file with several hard links, a folder without write permission), the old file is
+/// left unchanged, and the [help](crate::Error::help) of the error suggests [`WriteOptions::in_place`]. If
+/// the path is not a regular file, such as a pipe or `/dev/stdout`, it is written directly.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
-/// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-/// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the
-/// existing file is locked or cannot be replaced.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+///   the elements.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
 ///
 /// # Examples
 ///
@@ -111,15 +123,18 @@ where
     write_npy_with(path, array, &WriteOptions::new())
 }
 
-/// Writes an NPY file with options. See [`write_npy`].
+/// Writes an array to an NPY file, with options. See [`write_npy`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
-/// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-/// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the
-/// existing file is locked or cannot be replaced.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+///   the elements.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
 ///
 /// # Examples
 ///
@@ -141,15 +156,19 @@ where
         .map_err(|error| error.at_path(path))
 }
 
-/// Writes an NPY file that must not be there yet. It appears when it is complete.
+/// Writes an array to a new NPY file, which must not exist yet.
+///
+/// The file appears under its name when it is complete.
 ///
 /// # Errors
 ///
-/// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists); [`Io`](crate::error::ErrorKind::Io) if the system fails;
-/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
-/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+/// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+///   the elements.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
 ///
 /// # Examples
 ///
@@ -170,15 +189,18 @@ where
     create_new_npy_with(path, array, &WriteOptions::new())
 }
 
-/// Writes an NPY file that must not be there yet, with options. See [`create_new_npy`].
+/// Writes an array to a new NPY file, with options. See [`create_new_npy`].
 ///
 /// # Errors
 ///
-/// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists); [`Io`](crate::error::ErrorKind::Io) if the system fails;
-/// [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
-/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+/// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+///   the elements.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///
@@ -201,16 +223,19 @@ where
         .map_err(|error| error.at_path(path))
 }
 
-/// Writes an NPY file full of zeros at the file's position, and cuts off what follows. Where the file system can, the
-/// file takes no room on the disk before it is filled.
+/// Writes an NPY file of zeros at the position of `file`, and truncates `file` after it.
 ///
-/// This is for arrays larger than memory. `NpyMmapMut::create` does the same by path, safely beside others that open the
-/// file, and maps it.
+/// This is for arrays larger than memory. On file systems with sparse files, no disk space is used until
+/// elements are written. `NpyMmapMut::create` creates such a file by path, atomically, and maps it.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is
-/// more than this machine can address; [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
+///   shape is too large or has too many axes.
+/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are Python objects.
 ///
 /// # Examples
 ///
@@ -232,12 +257,16 @@ where
     write_zeroed_npy_with::<A, D>(file, shape, &WriteOptions::new())
 }
 
-/// Writes an NPY file full of zeros, with options. See [`write_zeroed_npy`].
+/// Writes an NPY file of zeros, with options. See [`write_zeroed_npy`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is
-/// more than this machine can address; [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
+///   shape is too large or has too many axes.
+/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are Python objects.
 ///
 /// # Examples
 ///
@@ -258,14 +287,19 @@ where
     io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
 }
 
-/// Replaces any file atomically, as [`write_npy`] does with its own: `write` gets an empty file, which takes the place of an
-/// old one when it is complete. For formats that this library does not write.
+/// Replaces a file of any format atomically with what a callback writes.
+///
+/// By default, the callback writes to an empty temporary file, which replaces an existing file as with
+/// [`write_npy`] when the callback returns `Ok`. Use this for formats that this library does not write.
 ///
 /// # Errors
 ///
-/// Whatever `write` returns; the old file is then as it was, unless it is overwritten in place or is not a regular file.
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](crate::Error::is_conflict) if the existing file is locked or
-/// cannot be replaced.
+/// - Any error that `write` returns. The old file is then unchanged, unless it is overwritten in place or is
+///   not a regular file.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray_io::file::replace_file_with;
@@ -295,6 +329,7 @@ where
     let replaced = change::replace(path, options, |file| {
         write(file).map_err(|error| {
             failure = Some(error);
+            // Any error makes `replace` discard the new file. `failure` keeps the caller's own.
             ErrorKind::Cancelled.into()
         })
     });
@@ -304,14 +339,16 @@ where
     }
 }
 
-/// Reads an RA file. What stands behind its array is no error: [`RaReader::trailing`] gives it.
+/// Reads an array from an RA file.
+///
+/// Bytes after the array are ignored: [`RaReader::trailing`] returns them.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
-/// the progress callback.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 ///
 /// # Examples
 ///
@@ -332,14 +369,15 @@ where
     read_ra_with(path, &ReadOptions::new())
 }
 
-/// Reads an RA file with options. See [`read_ra`].
+/// Reads an array from an RA file, with options. See [`read_ra`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
-/// the progress callback.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
@@ -350,16 +388,20 @@ where
     read().map_err(|error| error.at_path(path))
 }
 
-/// Writes an RA file. A file that is there is replaced whole or not at all, as by [`write_npy`]; if something stands behind its
-/// array, nothing is lost by accident: see [`Trailing`].
+/// Writes an array to an RA file, replacing an existing file atomically. See [`write_npy`].
+///
+/// If bytes follow the array of the existing file, this is an error, so that they are not lost by accident:
+/// see [`Trailing`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
-/// file is locked or cannot be replaced.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
+///   represent the elements.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or if
+///   bytes follow its array.
 ///
 /// # Examples
 ///
@@ -379,15 +421,18 @@ where
     write_ra_with(path, array, &RaOptions::new())
 }
 
-/// Writes an RA file with options. See [`write_ra`].
+/// Writes an array to an RA file, with options. See [`write_ra`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
-/// file is locked or cannot be replaced.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
+///   represent the elements.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or if
+///   bytes that follow its array would be lost.
 pub fn write_ra_with<P, T>(path: P, array: &T, options: &RaOptions) -> Result<()>
 where
     P: AsRef<Path>,
@@ -397,6 +442,7 @@ where
     let write = options.element_options();
     let put = || match options.get_trailing() {
         Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),
+        // `Keep` and `Protect` read the old file under a lock that is held until it is replaced.
         Trailing::Keep => {
             let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);
             change::replace_after_look(path, &write, trailing_of, put)
@@ -409,7 +455,7 @@ where
     put().map_err(|error| error.at_path(path))
 }
 
-/// An error if something would be lost that follows the array of an RA file.
+/// Returns an error if bytes after the array of an RA file would be lost.
 pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     match trailing_of(old)?.len() {
         0 => Ok(Vec::new()),
@@ -420,8 +466,9 @@ pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     }
 }
 
-/// What follows the array of an old file, if it is an RA file. One that is, and cannot be understood, may have something to
-/// lose.
+/// Returns the bytes after the array of an old RA file; none if the file has another format.
+///
+/// An RA file that cannot be understood is an error, because such bytes might be lost.
 fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     let mut old = old.map_err(|error| unread(&error))?;
     let metadata = old.metadata()?;
@@ -443,12 +490,13 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     }
     let mut read = || {
         let mut reader = RaReader::new(&mut old)?;
-        // Some writers leave the unpacked size in the header of packed data: the data are what is left, then, and nobody
-        // knows where they end.
+        // Some writers store the unpacked size in the header of packed data. The data is then the rest of the
+        // file, and its end is unknown.
         let size = reader.ra_header().size;
         let is_unpacked = reader.payload_len() == Some(size);
         if reader.flags() & 2 != 0 && (size > metadata.len() || is_unpacked) {
-            let reason = "its data are packed, and its header says a size that the file does not have".into();
+            let reason =
+                "its data is compressed, and its header declares a size that the file does not have".into();
             return Err(ErrorKind::BadPacking { reason }.into());
         }
         reader.trailing()
@@ -456,18 +504,21 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     read().map_err(|error: crate::Error| unread(&error))
 }
 
-/// An old file that cannot be looked at is not replaced by accident.
+/// Returns the error for an old file that cannot be read, and is therefore not replaced.
 fn unread(error: &dyn std::fmt::Display) -> crate::Error {
-    let reason = format!("what follows its array cannot be read ({error}) and would be lost");
+    let reason = format!("the bytes after its array cannot be read ({error}) and would be lost");
     Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing)
 }
 
-/// The header of an RA file as YAML, as the page of the format shows it, ending in one newline.
+/// Returns the header of an RA file as YAML, as in the documentation of the format.
+///
+/// The text ends with one newline.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Telling a caller how far something long is; who can break it off.
+//! Progress callbacks, which can cancel an operation.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{ErrorKind, Result};
 
-/// A caller who wants to be told.
+/// A caller's progress callback.
 #[derive(Clone)]
 pub(crate) struct Progress(Arc<Call>);
 
-/// Gets the bytes done and those in all.
+/// Receives the number of bytes done and the total.
 type Call = dyn Fn(u64, u64) -> ControlFlow<()> + Send + Sync;
 
 impl Progress {
@@ -25,7 +25,7 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// How far one transfer is, on however many threads.
+/// The progress of one transfer, shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct ProgressCounter {
     progress: Progress,
@@ -38,7 +38,9 @@ impl ProgressCounter {
         Self { progress, done: Mutex::new(0), all }
     }
 
-    /// More bytes are done. The caller is told by one thread at a time, so that the numbers only grow.
+    /// Adds to the bytes done and invokes the callback.
+    ///
+    /// It is invoked under the lock, by one thread at a time, so that the numbers never decrease.
     pub(crate) fn add(&self, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -49,7 +51,7 @@ impl ProgressCounter {
     }
 }
 
-/// The error for a caller who breaks off.
+/// Converts the callback's answer into an error if it cancels.
 pub(crate) fn go_on(answer: ControlFlow<()>) -> Result<()> {
     match answer {
         ControlFlow::Continue(()) => Ok(()),

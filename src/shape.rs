@@ -1,8 +1,8 @@
-//! Shapes and orders. This is the only place that multiplies dimensions, and it never does so unchecked.
+//! Shapes and memory orders. Dimensions are multiplied only here, and always with overflow checks.
 
 use std::fmt;
 
-/// How the elements of an array follow one another in a file.
+/// The memory order of an array's elements in a file.
 ///
 /// ```
 /// use ndarray_io::header::Order;
@@ -32,13 +32,13 @@ pub enum Order {
 pub struct Shape(Vec<usize>);
 
 impl Shape {
-    /// Whether the elements are in the same places in either order: at most one axis is longer than 1.
+    /// Returns whether both orders are the same: the array is empty or at most one axis is longer than 1.
     #[cfg(feature = "object")]
     pub(crate) fn is_any_order(&self) -> bool {
         self.dims().contains(&0) || self.dims().iter().filter(|length| **length > 1).count() < 2
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     ///
     /// ```
     /// assert_eq!(ndarray_io::header::Shape::from([3, 4]).dims(), [3, 4]);
@@ -47,7 +47,7 @@ impl Shape {
         &self.0
     }
 
-    /// How many axes there are.
+    /// Returns the number of axes.
     ///
     /// ```
     /// assert_eq!(ndarray_io::header::Shape::from([3, 4]).ndim(), 2);
@@ -56,21 +56,25 @@ impl Shape {
         self.0.len()
     }
 
-    /// How many elements there are. `None` if the product of the axes that are not empty passes `isize::MAX`, which is
-    /// ndarray's own rule: it holds for empty arrays too.
+    /// Returns the number of elements, or `None` if it overflows.
+    ///
+    /// It overflows if the product of the non-zero axes exceeds `i64::MAX`, even if another axis is zero;
+    /// `ndarray` has the same rule with `isize::MAX`.
     ///
     /// ```
     /// use ndarray_io::header::Shape;
     /// assert_eq!(Shape::from([]).len(), Some(1)); // no axis: one element
     /// assert_eq!(Shape::from([0, usize::MAX]).len(), None);
     /// ```
-    #[expect(clippy::len_without_is_empty, reason = "an emptiness that may overflow helps nobody")]
+    #[expect(clippy::len_without_is_empty, reason = "emptiness would need the same check of overflow")]
     pub fn len(&self) -> Option<u64> {
         self.byte_len(1)
     }
 
-    /// How many bytes the elements take, each of `item_size` bytes; `None` as for [`Shape::len`], with each axis that
-    /// is not empty counted and an item of no bytes counted as one.
+    /// Returns the size of the elements in bytes, or `None` if it overflows.
+    ///
+    /// The overflow rule is that of [`Shape::len`], applied to the size in bytes; items of size 0 count as 1
+    /// byte.
     ///
     /// ```
     /// assert_eq!(ndarray_io::header::Shape::from([3, 0]).byte_len(8), Some(0));
@@ -82,7 +86,7 @@ impl Shape {
 }
 
 impl Shape {
-    /// How many bytes as many elements would take, axes of length 0 left out: both `ndarray` and a file's size have to hold it.
+    /// Returns the size in bytes without axes of length 0; `ndarray` and a file's length must represent it.
     fn bound(&self, item_size: usize) -> Option<u64> {
         let mut lengths = self.0.iter().filter(|length| **length > 0);
         let bound =
@@ -90,12 +94,12 @@ impl Shape {
         bound.filter(|&bound| i64::try_from(bound).is_ok())
     }
 
-    /// Whether an array of this shape can be in this machine's memory.
+    /// Returns whether an array of this shape can be addressed in memory.
     pub(crate) fn fits_memory(&self, item_size: usize) -> bool {
         self.bound(item_size).is_some_and(|bound| isize::try_from(bound).is_ok())
     }
 
-    /// How far apart the neighbours of each axis are, counted in elements, for a shape whose elements can be counted.
+    /// Returns the stride of each axis in elements, for a shape whose number of elements does not overflow.
     pub(crate) fn strides(&self, order: Order) -> Vec<u64> {
         let mut strides = vec![1u64; self.ndim()];
         let axes: Vec<usize> = match order {
@@ -129,7 +133,7 @@ impl From<Vec<usize>> for Shape {
     }
 }
 
-/// As the Python tuple that stands in a header.
+/// Formats the shape as the Python tuple in a header.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;

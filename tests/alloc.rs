@@ -1,6 +1,6 @@
-//! The rule of growth, measured with an allocator that counts: the peak of memory while an array is read.
+//! Peak memory while arrays are read, written and converted, measured with a counting allocator.
 //!
-//! One thread, so that nobody else's memory is counted: the tests are one function.
+//! The tests are one function, so that no other test allocates at the same time.
 #![allow(unsafe_code)] // an allocator is unsafe by its trait
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -39,23 +39,23 @@ fn count(size: usize) {
     ALL.fetch_add(size, Ordering::Relaxed);
 }
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -65,7 +65,7 @@ static ALLOCATOR: Counting = Counting;
 
 const MIB: usize = 1 << 20;
 
-/// The peak of memory above what there was, and the largest single allocation.
+/// Returns the peak of memory above the initial value, the largest single allocation, and the result.
 fn measured<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -74,7 +74,7 @@ fn measured<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
     (PEAK.load(Ordering::Relaxed) - before, LARGEST.load(Ordering::Relaxed), made)
 }
 
-/// A stream of zeros behind a header, cut after so many bytes.
+/// A stream of a header and zeros, truncated after `left` bytes of them.
 struct Stream {
     head: Vec<u8>,
     left: usize,
@@ -117,7 +117,7 @@ fn long_header(descr: &str, shape: &str) -> Vec<u8> {
 
 #[test]
 fn memory_is_in_proportion() {
-    // A whole array: its size, 1/64 of it, and a little.
+    // An entire array takes its size, 1/64 of it, and 8 MiB.
     for (descr, item) in [("<f8", 8), (">f8", 8)] {
         for mib in [3, 70] {
             let bytes = mib * MIB;
@@ -138,21 +138,21 @@ fn memory_is_in_proportion() {
             let mut array = Array1::<f64>::zeros(bytes / item);
             let (peak, _, ()) = measured(|| array.read_npy_into(&file).unwrap());
             assert!(peak <= MIB, "reading {mib} MiB into an array took {peak} bytes");
-            // Strided writes have blocks under way, and no copy of the array.
+            // Strided writes buffer a few blocks and do not copy the array.
             let (peak, _, ()) = measured(|| array.slice(ndarray::s![..;-1]).write_npy(io::sink()).unwrap());
             assert!(peak <= 12 * MIB, "writing {mib} MiB took {peak} bytes");
         }
     }
 
-    // Converted: the array of the new type and a block.
+    // A conversion takes the array of the new type and a block.
     let stream = Stream { head: head("<i2", "(5000000,)"), left: 10_000_000 };
     let options = ReadOptions::new().casting(Casting::Safe);
     let (peak, _, array) = measured(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
     assert!(peak <= 40_000_000 / 64 * 65 + 8 * MIB, "converting took {peak} bytes");
     drop(array);
 
-    // What a header promises and the source does not keep.
-    // Elsewhere than on 64 bits a header of the larger ones alone is an error.
+    // The header declares far more data than the source has. Where usize has 32 bits, the larger shapes are
+    // already errors of the header.
     let elements = ["(268435456,)", "(68719476736,)", "(1000000, 1000000)"];
     for elements in &elements[..if usize::BITS == 64 { 3 } else { 1 }] {
         for (left, most) in [(0, 2 * MIB), (MIB + 1, 70 * MIB), (3 * MIB, 200 * MIB)] {
@@ -173,7 +173,8 @@ fn memory_is_in_proportion() {
         assert!(read.is_err() && largest <= MIB, "{largest} bytes at once for a part that is not there");
     }
 
-    // Headers of 1 MiB: what is refused is refused before it is taken apart, and fields are read one after another.
+    // Headers of 1 MiB: invalid ones are refused before they are parsed into values, and fields are parsed
+    // one at a time.
     let many = |item: &str| item.repeat((1 << 20) / item.len() - 8);
     let refused = [many("1,"), many("[],"), many("((1),"), format!("{}{}", "[".repeat(120), many("[],"))];
     let headers = refused.iter().flat_map(|items| {
@@ -193,7 +194,8 @@ fn memory_is_in_proportion() {
         measured(|| ndarray_io::NpyReader::new(&long_header(&format!("[{fields}]"), "()")[..]).map(drop));
     assert!(read.is_ok() && peak <= 40 * MIB, "60,000 fields took {peak} bytes");
 
-    // What would keep a parser busy that copies what is left with each step: all that is ever allocated is in proportion.
+    // Headers on which a parser that copies the rest at each step would be quadratic: the sum of all
+    // allocations is proportional to the header's length.
     for (descr, _) in headers::long_descrs() {
         let header = long_header(&descr, "(0,)");
         ALL.store(0, Ordering::Relaxed);
@@ -202,7 +204,7 @@ fn memory_is_in_proportion() {
         assert!(all <= 1000 * header.len() + MIB, "{descr:.20}… allocated {all} bytes");
     }
 
-    // A header of 4 GiB that is not there.
+    // A header that declares a length of 4 GiB and is truncated.
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
     let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
@@ -218,7 +220,7 @@ fn memory_is_in_proportion() {
     archives_take_little();
 }
 
-/// What is read, written or turned round in pieces takes memory for a few pieces, whatever the size of the file.
+/// Reading, writing and transposing in pieces takes memory for a few pieces, for any file size.
 fn parts_take_little() {
     use ndarray::{Array2, Ix2};
     use ndarray_io::convert::{Conversion, convert_npy};
@@ -244,7 +246,7 @@ fn parts_take_little() {
             sum += chunk.sum();
             ControlFlow::Continue(())
         };
-        file.chunks::<f64, Ix2>(0, 128).unwrap().for_each_ahead(each).unwrap(); // of 1 MiB
+        file.chunks::<f64, Ix2>(0, 128).unwrap().for_each_ahead(each).unwrap(); // chunks of 1 MiB
     });
     assert!(sum == f64::from(17 << 20) && peak <= 4 * MIB, "going through 136 MiB took {peak} bytes");
     let (peak, _, slice) = measured(|| file.slice::<f64, _>(ndarray::s![.., 0..8]).unwrap());
@@ -254,7 +256,7 @@ fn parts_take_little() {
     assert!(peak <= 40 * MIB, "turning 136 MiB round took {peak} bytes");
 }
 
-/// A conversion takes the memory that it is given and a little, whichever axis is the long one, and whatever becomes of it.
+/// A conversion stays close to its memory budget, whichever axis is the long one and for any operation.
 fn conversions_take_their_budget() {
     use ndarray::{Array, IxDyn};
     use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
@@ -300,7 +302,7 @@ fn conversions_take_their_budget() {
             check("stacking", shape, &|| stack_npy(&[&path, &path], &other, axis, conversion()));
         }
     }
-    // Every permutation of the axes: what a Fortran array of each shape becomes in C order.
+    // Every permutation of the axes: a Fortran-order array of each shape is converted to C order.
     let lengths = [3, 17, 50, 201];
     for number in 0..24 {
         let mut left = lengths.to_vec();
@@ -322,7 +324,7 @@ fn conversions_take_their_budget() {
     }
 }
 
-/// Objects take at most 256 bytes for each byte of their pickle, and as little more as a few pages, however their parts are shared.
+/// Objects take at most 256 bytes per byte of their pickle plus 4 MiB, even if their parts are shared.
 #[cfg(feature = "object")]
 fn objects_take_memory_in_proportion() {
     use ndarray_io::object::Object;
@@ -346,8 +348,8 @@ fn objects_take_memory_in_proportion() {
     }
 }
 
-/// Pickles at random take at most 256 bytes for each of theirs, and neither do they make more work than that: what is allocated in
-/// all, freed since or not, is bounded as well. As many as NDARRAY_IO_PICKLES says, 300 if it is not set.
+/// For random pickles, both peak memory and the sum of all allocations are proportional to the pickle's
+/// length. NDARRAY_IO_PICKLES sets the number of pickles, by default 300.
 #[cfg(feature = "object")]
 fn pickles_take_memory_and_work_in_proportion() {
     use std::hash::{DefaultHasher, Hash, Hasher};
@@ -403,7 +405,7 @@ fn pickles_take_memory_and_work_in_proportion() {
     );
 }
 
-/// What is cast, sliced or taken out of records takes its result and a block.
+/// Casting and slicing take memory for the result and a block.
 fn casts_take_their_result() {
     use ndarray_io::DynArray;
     use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -418,7 +420,7 @@ fn casts_take_their_result() {
     assert!(typed.len() == 4 * MIB && peak <= 32 * MIB + 2 * MIB, "casting to a type took {peak} bytes");
 }
 
-/// An archive takes memory for its arrays and a few blocks; a bomb takes none for what it claims.
+/// An archive takes memory for its arrays and a few blocks; a bomb allocates nothing for its declared size.
 #[cfg(feature = "npz")]
 fn archives_take_little() {
     use ndarray_io::npz::{Compression, NpzOptions};
@@ -443,7 +445,8 @@ fn archives_take_little() {
     assert!(read.len() == 4 << 20 && peak <= 42 * MIB, "inflating 32 MiB took {peak} bytes");
     drop(read);
 
-    // Block by block, on two threads: the result and a few blocks. Of a part, some blocks and the part.
+    // Decompressed block by block on two threads: reading takes the result and a few blocks, slicing the part
+    // and some blocks.
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut npz = NpzWriter::new_with_options(file.as_file(), &deflated);
     npz.add_array("a", &Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64)).unwrap();
@@ -458,7 +461,7 @@ fn archives_take_little() {
     });
     assert!(part.len() == 2000 && peak <= 6 * MIB, "a part of 16 MiB took {peak} bytes");
 
-    // A member of zeros that goes on behind its array: no more is inflated than the array and a byte.
+    // A member of zeros that exceeds the payload limit is refused before memory is allocated for it.
     let mut npz = NpzWriter::new_compressed(Cursor::new(Vec::new()));
     npz.add_array("zeros", &Array1::<u8>::zeros(200 << 20)).unwrap();
     let bytes = npz.finish().unwrap();

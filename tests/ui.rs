@@ -1,21 +1,21 @@
-//! What the compiler says to users of the derive: each file of `tests/ui` is compiled, and its errors are compared with the
-//! `.stderr` file beside it; a file without one has to compile. With NDARRAY_IO_UPDATE set, the `.stderr`
-//! files are written anew, to be looked at.
+//! The compiler errors that users of the derive see: each file of `tests/ui` is compiled, and its errors are
+//! compared with the `.stderr` file next to it; a file without one must compile. With NDARRAY_IO_UPDATE set,
+//! the `.stderr` files are rewritten, for review.
 //!
-//! The files are compiled against the library that this test itself is linked with, so nothing is built twice.
+//! The files are linked against the same library as this test, so nothing is built twice.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The files of the library and of `ndarray`, as cargo names them. They have been built already: cargo only looks them up.
+/// The library files of this crate and of `ndarray`. They are already built: cargo only looks up their paths.
 fn libraries() -> [PathBuf; 2] {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--quiet", "--no-run", "--test", "ui", "--message-format", "json"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
-    // The features that make a difference to which dependencies are built.
+    // The features that affect which dependencies are built.
     for (feature, is_on) in [("cli", cfg!(feature = "cli")), ("full", cfg!(feature = "full"))] {
         if is_on {
             cargo.args(["--features", feature]);
@@ -37,7 +37,7 @@ fn libraries() -> [PathBuf; 2] {
     ["ndarray_io", "ndarray"].map(file_of)
 }
 
-/// The errors of a file, a line each. What else a compiler prints differs from version to version.
+/// The errors of a file, one a line. Other compiler output differs between versions.
 fn compile(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> String {
     let deps = library.parent().unwrap();
     let deps = if deps.ends_with("deps") { deps.to_owned() } else { deps.join("deps") };

@@ -1,17 +1,17 @@
-//! `#[derive(Element)]`: newtypes of elements, and enums whose variants are numbers.
+//! `#[derive(Element)]` for newtypes of elements and for enums whose variants are numbers.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, Path, Result, Type, parse_quote};
 
-/// The types that an enum's `repr` may name, all of which NumPy has.
+/// The types allowed in an enum's `repr`: the integers that NumPy has.
 const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let library = library(&input.attrs)?;
     if let Some(lifetime) = input.generics.lifetimes().next() {
-        let message = "an element owns what it is made of: what is read lives longer than the file's bytes";
+        let message = "an element cannot have a lifetime parameter: it must own its data";
         return Err(Error::new(lifetime.span(), message));
     }
     match &input.data {
@@ -24,13 +24,13 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
 }
 
-/// Where the library is.
+/// Returns the path of the library.
 fn library(attributes: &[Attribute]) -> Result<Path> {
     let mut library = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("element")) {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("crate") {
-                return Err(meta.error("an element has the attribute `crate` only"));
+                return Err(meta.error("unknown attribute, expected `crate`"));
             }
             library = Some(meta.value()?.call(Path::parse_mod_style)?);
             Ok(())
@@ -39,12 +39,13 @@ fn library(attributes: &[Attribute]) -> Result<Path> {
     Ok(library.unwrap_or_else(|| parse_quote!(::ndarray_io)))
 }
 
-/// The words in `#[repr(…)]`.
+/// Returns the identifiers in `#[repr(…)]`.
 fn reprs(attributes: &[Attribute]) -> Result<Vec<Ident>> {
     let mut found = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
         attribute.parse_nested_meta(|meta| {
             found.extend(meta.path.get_ident().cloned());
+            // The argument of `align(8)` or `packed(2)` must be consumed, or parsing fails.
             if meta.input.peek(syn::token::Paren) {
                 let content;
                 syn::parenthesized!(content in meta.input);
@@ -63,21 +64,21 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     };
     let mut stored = fields.iter().filter(|field| !is_marker(&field.ty));
     let (Some(field), None) = (stored.next(), stored.next()) else {
-        let message =
-            "a newtype has one field, besides any `PhantomData`; a struct of several derives `Record`";
+        let message = "a newtype has one field, apart from `PhantomData`; derive `Record` for several fields";
         return Err(Error::new(input.ident.span(), message));
     };
     if !reprs(&input.attrs)?.iter().any(|repr| repr == "transparent") {
         let message = "a newtype needs `#[repr(transparent)]`, so that it is laid out as what it wraps";
         return Err(Error::new(input.ident.span(), message));
     }
-    // That a field is called so does not make it one: the compiler has to say so.
+    // `is_marker` sees only the name. The generated code lets the compiler check that it is `PhantomData`.
     let markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
     let markers: Vec<_> = markers.map(|(member, _)| member).collect();
     let (ident, type_) = (&input.ident, &field.ty);
     let private = quote!(#library::__private);
     let is_concrete = input.generics.params.is_empty();
-    // Of a type without parameters the compiler looks at bounds at once: the one of `Inner` is enough to say that it fails.
+    // For a type without parameters, the compiler checks bounds at once. The bound of `Inner` suffices for
+    // that error.
     let with = |bound: TokenStream, is_static: bool| {
         let mut generics = input.generics.clone();
         let clause = generics.make_where_clause();
@@ -115,7 +116,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     let changes = with(quote!(ViewMutField), false);
     let (mut_implemented, mut_arguments, mut_clause) = changes.split_for_impl();
     Ok(quote! { const _: () = {
-        // SAFETY: `repr(transparent)` is there, and the field is the only one that may have a size.
+        // SAFETY: the type is `repr(transparent)`, and no other field can have a size.
         #[automatically_derived]
         unsafe impl #implemented #private::Newtype for #ident #arguments #clause {
             type Inner = #inner;
@@ -130,7 +131,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         #[automatically_derived]
         impl #view_implemented #library::ViewElement for #ident #view_arguments #view_clause {}
 
-        // SAFETY: it is the field, of which the bound says so.
+        // SAFETY: the type has the layout of its field, which the bound requires to be mutably viewable.
         #[automatically_derived]
         unsafe impl #mut_implemented #library::ViewMutElement for #ident #mut_arguments #mut_clause {
             const IS_FULL: () = <#private::Of<'static, #type_> as #private::ViewMutField>::IS_FULL;
@@ -141,24 +142,22 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
 fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<TokenStream> {
     let ident = &input.ident;
     if let Some(variant) = data.variants.iter().find(|variant| !matches!(variant.fields, Fields::Unit)) {
-        let message =
-            "an element is an enum without fields: NumPy has a number for it, and nothing for fields";
+        let message = "an enum that is an element cannot have fields: NumPy stores only its number";
         return Err(Error::new(variant.span(), message));
     }
     if data.variants.is_empty() {
         return Err(Error::new(ident.span(), "an enum without variants has no values"));
     }
     let reprs = reprs(&input.attrs)?;
-    // `align` would give it padding.
+    // Other representations are refused: `align` would add padding.
     if let Some(other) =
         reprs.iter().find(|repr| *repr != "C" && !NUMBERS.iter().any(|number| repr == number))
     {
-        let message =
-            "an enum needs an integer that NumPy has as its `repr`, such as `#[repr(u8)]`, and no other";
+        let message = "an enum needs an integer `repr` that NumPy has, such as `#[repr(u8)]`, and no other";
         return Err(Error::new(other.span(), message));
     }
     let Some(number) = reprs.iter().find(|repr| NUMBERS.iter().any(|number| repr == number)) else {
-        let message = "an enum needs an integer that NumPy has as its `repr`, such as `#[repr(u8)]`";
+        let message = "an enum needs an integer `repr` that NumPy has, such as `#[repr(u8)]`";
         let at = reprs.first().map_or(ident.span(), Ident::span);
         return Err(Error::new(at, message));
     };
@@ -203,13 +202,13 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         #[automatically_derived]
         impl #library::ViewElement for #ident {}
 
-        // SAFETY: it is a number, which has no padding.
+        // SAFETY: the type has the layout of an integer, which has no padding.
         #[automatically_derived]
         unsafe impl #library::ViewMutElement for #ident {}
     }; })
 }
 
-/// What the methods of the traits call.
+/// The bodies of the generated trait methods.
 struct Calls {
     axes: TokenStream,
     accept: TokenStream,

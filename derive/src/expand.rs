@@ -1,5 +1,7 @@
-//! The code that a derive stands for. It names everything by its full path, and the library's part in it is the only one
-//! that knows what follows.
+//! Generates the code of `#[derive(Record)]`.
+//!
+//! The code uses full paths only, so that it does not depend on imports. It describes the struct; the library
+//! does everything else.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -21,10 +23,11 @@ pub(crate) fn expand(parsed: &Struct) -> TokenStream {
     quote! { #record_type #elements #views #checks }
 }
 
-/// The generics with a bound for each field's type.
+/// Returns the generics, with a bound for the type of each field.
 ///
-/// Of a type without parameters, the compiler would report a bound that does not hold in each place that it stands in. With a
-/// lifetime that means nothing it is not looked at before somebody uses the record, so that the only report is that of [`checks`].
+/// For a struct without parameters, the compiler would report an unmet bound at each place where it is
+/// written. Adding an unused lifetime (`for<'of>`) defers the check to the first use of the record, so that
+/// only [`checks`] reports the error.
 fn bounded(parsed: &Struct) -> syn::Generics {
     let mut generics = parsed.generics.clone();
     let is_concrete = generics.params.is_empty();
@@ -37,7 +40,7 @@ fn bounded(parsed: &Struct) -> syn::Generics {
             .predicates
             .push(parse_quote_spanned!(type_.span() => #lifetime #type_: #library::__private::#bound));
     }
-    // As with serde, what is made by `Default` has to have it.
+    // As in serde, types whose values come from `Default` must implement it.
     if !is_concrete {
         let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(Make::Default)));
         let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, Make::Default));
@@ -61,7 +64,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
     let locals: Vec<_> =
         (0..fields.len()).map(|index| format_ident!("column_{index}", span = Span::mixed_site())).collect();
-    // Names that the path of a `default` cannot mean.
+    // Hygienic names, so that a path given as `default` cannot refer to them.
     let hidden = |name: &str| syn::Ident::new(name, Span::mixed_site());
     let [from, records, record, count, out] = ["columns", "records", "record", "count", "out"].map(hidden);
     let (source, each) = (hidden("fields"), hidden("each"));
@@ -99,7 +102,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
             (ident, quote!(#make()))
         })
         .unzip();
-    // What is not in the file is made, and never taken for bytes of the file.
+    // Skipped fields are never read from the file's bytes, so records cannot be copied in bulk.
     let (skip_read, skip_written) = match skipped.is_empty() {
         true => (None, None),
         false => (
@@ -107,7 +110,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
             Some(quote!(<#private::FieldsWritten<'_>>::skip(fields);)),
         ),
     };
-    // There is no reference to a field that may be misaligned: it is copied.
+    // A reference to a misaligned field is not allowed, so fields of packed structs are copied first.
     let values: Vec<_> = fields
         .iter()
         .map(|Field { ident, type_, .. }| match is_packed {
@@ -123,7 +126,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 false => quote!(#private::check_field::<Self, #type_>(#index, #value, options)?;),
             }
         });
-    // Without a struct's layout for the memory to follow, fields are packed in the file.
+    // Without `repr(C)`, the layout in memory is unspecified, so the fields are packed in the file.
     let (pack, align) = match (layout.is_ordered, layout.pack, layout.align) {
         (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
         (false, ..) => (1, 1),
@@ -133,7 +136,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
         let checks = checks(parsed);
         quote! { const { #checks }; }
     });
-    // These are named where nobody sees them, so that the types of fields may be private.
+    // Public types within an unnamed constant: no user can name them, and the types of fields can be private.
     let (columns_type, slots_type) = (quote!(__NdarrayIoColumns), quote!(__NdarrayIoSlots));
     let marker = quote!(#private::core::marker::PhantomData);
 
@@ -143,7 +146,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
         #[doc(hidden)]
         pub struct #slots_type #implemented (#(#private::Slot<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
 
-        // SAFETY: each field is there once, with its type and its offset.
+        // SAFETY: each field is given exactly once, with its type and its offset.
         #[automatically_derived]
         unsafe impl #implemented #private::RecordType for #ident #arguments #clause {
             const SPEC: &'static #private::RecordSpec =
@@ -203,7 +206,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
     }; }
 }
 
-/// The function that makes a value which is not in the file.
+/// Returns the function that creates a value that is not in the file.
 fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     match make {
         Make::Default => {
@@ -213,8 +216,10 @@ fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     }
 }
 
-/// Columns side by side, and the pattern that takes one row of them apart. Zipped vectors know their length, so that no
-/// element is asked whether it is the last; and as a tree they are no deeper than the compiler likes.
+/// Zips columns, and returns the iterator with the pattern that destructures one of its rows.
+///
+/// Zipped vectors know their length, so that no end is checked for each element. The zips form a tree: as a
+/// chain, a struct of 130 fields would exceed the compiler's recursion limit.
 fn side_by_side(
     columns: &[syn::Ident],
     count: &syn::Ident,
@@ -239,7 +244,7 @@ fn option<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> Token
     }
 }
 
-/// A path that stands where an error should point at: the compiler shows the place of a macro's first word.
+/// Sets the span of a path, so that errors point there: the compiler reports that of a macro's first token.
 fn at(path: &TokenStream, span: Span) -> TokenStream {
     let moved = path.clone().into_iter().map(|mut token| {
         token.set_span(span);
@@ -248,7 +253,7 @@ fn at(path: &TokenStream, span: Span) -> TokenStream {
     moved.collect()
 }
 
-/// What has to hold of the types, as code for the compiler to run.
+/// Returns assertions on the types of the fields, which the compiler evaluates.
 fn checks(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, size, generics, .. } = parsed;
     let (_, arguments, _) = generics.split_for_impl();
@@ -260,7 +265,7 @@ fn checks(parsed: &Struct) -> TokenStream {
             quote_spanned! { offset.span() =>
                 #private::core::assert!(
                     !<#private::RecordSpec>::overlaps(#spec, #index),
-                    "the fields before this one reach beyond its offset"
+                    "the field overlaps the fields before it"
                 );
             }
         });
@@ -287,7 +292,7 @@ fn checks(parsed: &Struct) -> TokenStream {
                 quote_spanned! { len.span() =>
                     #private::core::assert!(
                         #takes_len,
-                        "`len` is the width of a String or Vec<u8>; this type has its own size"
+                        "`len` applies only to String and Vec<u8>"
                     );
                 }
             }
@@ -297,7 +302,7 @@ fn checks(parsed: &Struct) -> TokenStream {
     let of_size = size.as_ref().map(|size| {
         let private = at(&private, size.span());
         quote_spanned! { size.span() =>
-            #private::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields take more than this size");
+            #private::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields are larger than `size`");
         }
     });
     quote!(#(#of_fields)* #of_size)
@@ -338,7 +343,7 @@ fn elements(parsed: &Struct) -> TokenStream {
     }
 }
 
-/// The traits for views, of structs whose fields lie in the order of the struct.
+/// Returns the view traits, for structs whose fields are laid out in the order of their declaration.
 fn views(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, skipped, layout, .. } = parsed;
     if !layout.is_ordered || !skipped.is_empty() {
@@ -366,8 +371,8 @@ fn views(parsed: &Struct) -> TokenStream {
     let is_full = quote_spanned! { ident.span() =>
         #here::core::assert!(
             #private::fills::<Self>(&[#(#private::core::mem::size_of::<#types>()),*]),
-            "the struct has padding, so that it cannot be viewed mutably: changing it in place would write bytes into the \
-             file that nobody has set; read it into an array, or give it #[repr(C, packed)] or a field for each byte of \
+            "the struct has padding, so it cannot be viewed mutably: changing it in place would write uninitialized bytes to the \
+             file; read it into an array, or give it #[repr(C, packed)] or a field for each byte of \
              the padding"
         );
     };

@@ -1,5 +1,7 @@
-//! `#[derive(Record)]` and `#[derive(Element)]` for `ndarray-io`: of a record, [`parse`] reads the struct and its attributes,
-//! and [`expand`] says in code what they are; [`element`] does both. What follows from it is the library's business.
+//! `#[derive(Record)]` and `#[derive(Element)]` for `ndarray-io`.
+//!
+//! For a record, [`parse`] reads the struct and its attributes, and [`expand`] generates code that describes
+//! them; [`element`] does both for an element. Everything else is up to the library.
 
 mod element;
 mod expand;
@@ -7,10 +9,12 @@ mod parse;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct an element: NumPy's record.
+/// Makes a struct an element: a NumPy record.
 ///
-/// The fields are named, and each is of a type that is an element itself, an array `[T; N]` of what can be a field
-/// (NumPy's subarray), or a struct that derives `Record`.
+/// The fields must be named. The type of a field is an element, a struct that derives `Record`, or an array
+/// `[T; N]` of field types (NumPy's subarray).
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -32,40 +36,47 @@ use proc_macro::TokenStream;
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// # The layout of the file
+/// # The layout in the file
 ///
 /// - By default, the fields follow one another in the order of the struct, without padding.
-/// - With `#[repr(C)]` they lie as in memory, which is what NumPy does with `align=True`.
-/// - With `#[repr(C, packed)]` they lie as in memory, without padding.
+/// - With `#[repr(C)]`, they are laid out as in memory, as NumPy does with `align=True`.
+/// - With `#[repr(C, packed)]`, they are laid out as in memory, without padding.
 ///
-/// On reading, the fields are found by their names, whatever their order, offsets and byte order in the file. A field
-/// that is missing in the file is an error, and so is one that the struct has not, unless
-/// `ReadOptions::ignore_extra_fields` passes over it.
+/// When reading, fields are matched by name. Their order, offsets and byte order in the file may differ from
+/// those of the struct.
 ///
-/// Where the file's layout is that of the struct in memory, records move in bulk, at the speed of plain numbers; and with
-/// `#[repr(C)]` or `#[repr(C, packed)]` they can be viewed and mapped. One with padding cannot be viewed mutably.
+/// If the layout in the file is that of the struct in memory, records are copied in bulk, as fast as plain
+/// numbers. With `#[repr(C)]` or `#[repr(C, packed)]` they can also be viewed and mapped. A struct with
+/// padding cannot be viewed mutably.
+///
+/// # Errors
+///
+/// Reading fails with `ErrorKind::MissingField` if the file lacks a field of the struct (see `default`
+/// below), and with `ErrorKind::ExtraField` if it has more fields, unless `ReadOptions::ignore_extra_fields`
+/// is set.
 ///
 /// # Attributes
 ///
-/// Of the struct:
-/// - `#[record(size = 32)]`: the size of a record in the file, if it is larger than its fields.
-/// - `#[record(rename_all = "camelCase")]`: how the names of the fields are spelled in the file. As in serde, there are
-///   `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` and
-///   `SCREAMING-KEBAB-CASE`.
-/// - `#[record(crate = path::to::ndarray_io)]`: where the library is, if not at `::ndarray_io`.
+/// On the struct:
+/// - `#[record(size = 32)]`: the size of a record in the file, in bytes, if larger than its fields.
+/// - `#[record(rename_all = "camelCase")]`: the case of the field names in the file. As in serde, the choices
+///   are `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`,
+///   `kebab-case` and `SCREAMING-KEBAB-CASE`.
+/// - `#[record(crate = path::to::ndarray_io)]`: the path of the library, if not `::ndarray_io`.
 ///
-/// Of a field:
-/// - `#[record(rename = "…")]`: its name in the file. It may be any text.
-/// - `#[record(alias = "…")]`: another name that it may have in a file that is read. It may be given several times.
-/// - `#[record(default)]`, `#[record(default = "path")]`: if the file lacks the field, it is what `Default::default` or
-///   the function gives.
-/// - `#[record(skip)]`: it is not in the file, and is what `Default::default`, or the function of `default`, gives on
-///   reading. A struct with such a field cannot be viewed.
-/// - `#[record(flatten)]`: its type is a struct that derives `Record`, and the fields of that are fields of this record.
-/// - `#[record(title = "…")]`: NumPy's second name for it, which is written and not looked at on reading.
-/// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. On writing, a longer one
-///   is an error.
-/// - `#[record(offset = 8)]`: where in the file's record it begins.
+/// On a field:
+/// - `#[record(rename = "…")]`: the name of the field in the file. It can be any non-empty text.
+/// - `#[record(alias = "…")]`: another name that is accepted when reading. Can be given several times.
+/// - `#[record(default)]`, `#[record(default = "path")]`: if the file lacks the field, its value is that of
+///   `Default::default` or of the function.
+/// - `#[record(skip)]`: the field is not in the file. When reading, its value is that of `Default::default`,
+///   or of the function of `default`. A struct with such a field cannot be viewed.
+/// - `#[record(flatten)]`: the field's type derives `Record`, and its fields become fields of this record.
+/// - `#[record(title = "…")]`: the NumPy title, a second name for the field. It is written, and ignored when
+///   reading.
+/// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. Writing a
+///   longer value fails with `ErrorKind::TextTooLong`.
+/// - `#[record(offset = 8)]`: the offset of the field in the file's record, in bytes.
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
@@ -73,15 +84,21 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Makes a newtype or an enum an element, which it is in the file already: nothing is copied or converted to read, write or view it.
+/// Makes a newtype or an enum an element, stored as the value that it wraps or its number.
 ///
-/// - A struct with `#[repr(transparent)]` around one element (`f64`, `String`, `[f32; 3]`, a struct that derives `Record`, …) is in
-///   a file what that element is. It may have type parameters, and fields of the type `PhantomData` besides.
-/// - An enum without fields and with an integer as its `#[repr(…)]`, from `u8` to `i64`, is in a file the number of its variant.
-///   On reading and viewing, a number that no variant has is an error. Files full of zeros (`write_zeroed_npy`,
-///   `NpyMmapMut::create`) are a compile error if no variant has the number 0.
+/// The type itself costs no copy or conversion when it is read, written or viewed.
 ///
-/// Such types can be fields of records as well.
+/// - A struct with `#[repr(transparent)]` around one element (`f64`, `String`, `[f32; 3]`, a struct that
+///   derives `Record`, …) is stored as that element. It can have type parameters and additional `PhantomData`
+///   fields.
+/// - An enum without fields and with an integer from `u8` to `i64` as its `#[repr(…)]` is stored as the
+///   number of its variant. Reading or viewing a number without a variant fails with `ErrorKind::NoVariant`.
+///   Creating files full of zeros (`write_zeroed_npy`, `NpyMmapMut::create`) is a compile error if no variant
+///   has the number 0.
+///
+/// Such types can also be fields of records.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -109,7 +126,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// `#[element(crate = path::to::ndarray_io)]` says where the library is, if not at `::ndarray_io`.
+/// `#[element(crate = path::to::ndarray_io)]` sets the path of the library, if not `::ndarray_io`.
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

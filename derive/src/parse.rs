@@ -1,4 +1,4 @@
-//! A struct and its attributes. Every error points at what it speaks of.
+//! Parses a struct and its attributes. Every error points at the code that it is about.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -8,17 +8,17 @@ use syn::{
     Result, Type,
 };
 
-/// What was derived for.
+/// The struct that the derive is applied to.
 pub(crate) struct Struct {
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
-    /// Where the library is.
+    /// The path of the library.
     pub(crate) library: Path,
     pub(crate) layout: Layout,
     pub(crate) size: Option<Expr>,
     /// The fields that are in the file.
     pub(crate) fields: Vec<Field>,
-    /// Those that are not.
+    /// The fields that are not in the file.
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Field {
     pub(crate) len: Option<Expr>,
     pub(crate) offset: Option<Expr>,
     pub(crate) default: Option<Make>,
-    /// The fields of its type are fields of the record itself.
+    /// Whether the fields of its type become fields of the record itself.
     pub(crate) is_flat: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Skipped {
     pub(crate) make: Make,
 }
 
-/// What makes a value that is not in the file.
+/// The source of a value that is not in the file.
 pub(crate) enum Make {
     /// `Default::default`.
     Default,
@@ -49,10 +49,10 @@ pub(crate) enum Make {
     Call(ExprPath),
 }
 
-/// What `#[repr(…)]` says.
+/// The contents of `#[repr(…)]`.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Layout {
-    /// The order of the fields in memory is that of the struct.
+    /// Whether the fields are laid out in memory in the order of the struct.
     pub(crate) is_ordered: bool,
     pub(crate) pack: Option<usize>,
     pub(crate) align: Option<usize>,
@@ -64,12 +64,13 @@ impl Struct {
             Data::Struct(data) => match data.fields {
                 Fields::Named(fields) => fields.named,
                 Fields::Unnamed(_) | Fields::Unit => {
-                    let message = "a record has named fields: NumPy finds them by their names; a struct around one element derives `Element`";
+                    let message =
+                        "a record must have named fields; for a struct around one element, derive `Element`";
                     return Err(Error::new(input.ident.span(), message));
                 }
             },
             Data::Enum(data) => {
-                let message = "an enum is not a record: one without fields derives `Element`";
+                let message = "an enum is not a record; for an enum without fields, derive `Element`";
                 return Err(Error::new(data.enum_token.span, message));
             }
             Data::Union(data) => {
@@ -78,7 +79,7 @@ impl Struct {
             }
         };
         if let Some(lifetime) = input.generics.lifetimes().next() {
-            let message = "a record owns its fields: what is read lives longer than the file's bytes";
+            let message = "a record cannot have a lifetime parameter: it must own its fields";
             return Err(Error::new(lifetime.span(), message));
         }
         let OfStruct { library, size, case } = OfStruct::of(&input.attrs)?;
@@ -103,7 +104,7 @@ impl Struct {
     }
 }
 
-/// What the attributes of a struct say.
+/// The attributes of a struct.
 struct OfStruct {
     library: Path,
     size: Option<Expr>,
@@ -123,7 +124,7 @@ impl OfStruct {
                 } else if meta.path.is_ident("rename_all") {
                     once(&mut case, at, || Case::of(&meta.value()?.parse()?))
                 } else {
-                    Err(meta.error("of a struct there are `crate`, `size` and `rename_all`"))
+                    Err(meta.error("unknown attribute of a struct, expected `crate`, `size` or `rename_all`"))
                 }
             })?;
         }
@@ -131,7 +132,7 @@ impl OfStruct {
     }
 }
 
-/// What the attributes of a field say.
+/// The attributes of a field.
 #[derive(Default)]
 struct OfField {
     rename: Option<LitStr>,
@@ -169,7 +170,7 @@ impl OfField {
                     once(&mut of.flatten, at, || Ok(at))
                 } else {
                     Err(meta.error(
-                        "of a field there are `rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` and `flatten`",
+                        "unknown attribute of a field, expected `rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` or `flatten`",
                     ))
                 }
             })?;
@@ -177,7 +178,7 @@ impl OfField {
         Ok(of)
     }
 
-    /// Whether anything is said that only a field of its own name has.
+    /// Returns whether an attribute is present that only a field with a name of its own can have.
     fn is_named(&self) -> bool {
         self.rename.is_some() || !self.aliases.is_empty() || self.title.is_some() || self.len.is_some()
     }
@@ -195,7 +196,7 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
         if of.is_named() || of.offset.is_some() || of.flatten.is_some() {
             return Err(Error::new(
                 skip,
-                "a field that is skipped is not in the file: it has a `default` at most",
+                "a skipped field is not in the file: only `default` is allowed with `skip`",
             ));
         }
         return Ok(Either::Skipped(Box::new(Skipped {
@@ -207,7 +208,7 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
     if let Some(flatten) = of.flatten.filter(|_| of.is_named() || of.default.is_some()) {
         return Err(Error::new(
             flatten,
-            "a field that is flattened has no name of its own: it has an `offset` at most",
+            "a flattened field has no name: only `offset` is allowed with `flatten`",
         ));
     }
     let own = ident.unraw().to_string();
@@ -215,7 +216,10 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
     let at = of.rename.as_ref().map_or(ident.span(), LitStr::span);
     let name = of.rename.map_or(own, |rename| rename.value());
     if name.is_empty() {
-        return Err(Error::new(at, "a field needs a name: NumPy takes one without for padding"));
+        return Err(Error::new(
+            at,
+            "the name of a field cannot be empty: NumPy treats fields without a name as padding",
+        ));
     }
     let OfField { aliases, title, len, offset, default, .. } = of;
     let (type_, is_flat) = (field.ty, of.flatten.is_some());
@@ -223,7 +227,7 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
 }
 
 impl Make {
-    /// `default`, or `default = "path"` or `default = path` as of serde.
+    /// Parses `default`, `default = "path"` or `default = path`, as in serde.
     fn of(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<Self> {
         if !meta.input.peek(syn::Token![=]) {
             return Ok(Self::Default);
@@ -236,7 +240,7 @@ impl Make {
     }
 }
 
-/// How the names of fields are spelled in the file, as of serde.
+/// The case of the field names in the file, as in serde.
 #[derive(Clone, Copy)]
 enum Case {
     Lower,
@@ -261,14 +265,14 @@ impl Case {
             "kebab-case" => Self::Kebab,
             "SCREAMING-KEBAB-CASE" => Self::ScreamingKebab,
             _ => {
-                let message = "there are lowercase, UPPERCASE, PascalCase, camelCase, snake_case, SCREAMING_SNAKE_CASE, \
+                let message = "unknown case, expected lowercase, UPPERCASE, PascalCase, camelCase, snake_case, SCREAMING_SNAKE_CASE, \
                                kebab-case and SCREAMING-KEBAB-CASE";
                 return Err(Error::new(name.span(), message));
             }
         })
     }
 
-    /// The name of a field, which Rust spells in snake case.
+    /// Converts the name of a field from Rust's snake case.
     fn apply(self, name: &str) -> String {
         let pascal = || {
             let mut words = String::new();
@@ -299,28 +303,28 @@ impl Case {
     }
 }
 
-/// Takes a value, which must not be there yet.
+/// Sets an attribute's value; fails if it has been set before.
 fn once<T>(slot: &mut Option<T>, at: Span, value: impl FnOnce() -> Result<T>) -> Result<()> {
     match slot.replace(value()?) {
         None => Ok(()),
-        Some(_) => Err(Error::new(at, "this stands here twice")),
+        Some(_) => Err(Error::new(at, "duplicate attribute")),
     }
 }
 
-/// NumPy has names and titles in one table, so that none may be there twice.
+/// Checks that names, titles and aliases are unique: NumPy keeps names and titles in one table.
 fn check_names(fields: &[Field]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     for field in fields.iter().filter(|field| !field.is_flat) {
         if !seen.insert(field.name.clone()) {
-            let message = format!("another field is named `{}` already", field.name);
+            let message = format!("duplicate field name `{}`", field.name);
             return Err(Error::new(field.ident.span(), message));
         }
         if let Some(title) = field.title.as_ref().filter(|title| !seen.insert(title.value())) {
-            let message = format!("another field has the name or title `{}` already", title.value());
+            let message = format!("duplicate name or title `{}`", title.value());
             return Err(Error::new(title.span(), message));
         }
         if let Some(alias) = field.aliases.iter().find(|alias| !seen.insert(alias.value())) {
-            let message = format!("another field has the name, alias or title `{}` already", alias.value());
+            let message = format!("duplicate name, alias or title `{}`", alias.value());
             return Err(Error::new(alias.span(), message));
         }
     }
@@ -332,7 +336,7 @@ impl Layout {
         let mut layout = Self::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
             attribute.parse_nested_meta(|meta| {
-                // What is wrong with it, the compiler says itself.
+                // Invalid representations are ignored here: the compiler reports them itself.
                 if meta.path.is_ident("C") || meta.path.is_ident("transparent") {
                     layout.is_ordered = true;
                 } else if meta.path.is_ident("packed") {

@@ -1,4 +1,5 @@
-//! Any bytes as a file of each format: an array or an error, in memory and by position.
+//! Arbitrary bytes as a file of each format give arrays or errors; archives are read in memory and from a
+//! file.
 #![no_main]
 
 use std::io::{Cursor, Write};

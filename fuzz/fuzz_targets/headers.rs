@@ -1,4 +1,4 @@
-//! The direct path and the general one on any text: what the direct one accepts, the general one understands in the same way.
+//! For any text that the direct path accepts, the general path gives the same result.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {

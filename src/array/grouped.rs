@@ -1,4 +1,4 @@
-//! Payloads of elements that are arrays themselves.
+//! Payloads of elements that are themselves arrays.
 
 use ndarray::Dimension;
 
@@ -9,7 +9,9 @@ use crate::io::Payload;
 use crate::options::ReadOptions;
 use crate::transfer::{self, Source};
 
-/// The header as elements of the type see it: an error if the array has other axes than theirs.
+/// Returns the header with the inner axes of the element type moved into the dtype.
+///
+/// Fails if the array does not have these axes.
 pub(crate) fn grouped<'h, A: ReadableElement, D: Dimension>(
     header: &'h Header,
     options: &ReadOptions,
@@ -19,8 +21,10 @@ pub(crate) fn grouped<'h, A: ReadableElement, D: Dimension>(
     header.grouped(&inner, D::NDIM, options.is_innermost_first())
 }
 
-/// Calls with the payload as elements of the type see it. If their parts are apart in the file, it is put into C order in
-/// memory first, which takes its size twice.
+/// Invokes the callback with the payload, whose header has the inner axes moved into the dtype.
+///
+/// If the parts of an element are not contiguous in the file (Fortran order), the payload is first transposed
+/// to C order in memory, which takes twice its size.
 pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     payload: Payload<'_, '_>,
     read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
@@ -30,6 +34,7 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     if !is_scattered {
         return read(Payload { source, header: &elements, options });
     }
+    // A pickle has no fixed item size, so that its parts cannot be transposed.
     if header.payload_len().is_none() {
         return Err(ErrorKind::Objects { found: header.dtype().clone() }.into());
     }
@@ -39,7 +44,8 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     let lens: Vec<usize> = header.shape().iter().rev().copied().collect();
     let order: Vec<usize> = (0..lens.len()).rev().collect();
     transfer::turn(&bytes, &lens, &order, header.dtype().item_size(), turned);
+    // Freed before decoding, so that at most two copies exist at a time.
     drop(bytes);
-    let options = options.without_progress(); // which `read_bytes` has told
+    let options = options.without_progress(); // already reported by `read_bytes`
     read(Payload { source: &mut Source::of(&mut &turned[..]), header: &elements, options: &options })
 }

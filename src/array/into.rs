@@ -1,4 +1,4 @@
-//! Reading into arrays that are there.
+//! Reading into existing arrays.
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source, Target};
 
-/// Reading NPY files into arrays and views that are there already, so that a loop allocates once.
+/// Reads NPY files into existing arrays and views, so that a loop allocates only once.
 ///
 /// ```
 /// use ndarray::{arr2, s, Array2};
@@ -28,18 +28,22 @@ use crate::transfer::{self, Source, Target};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ReadNpyIntoExt: Sealed {
-    /// Reads exactly one array, which has to have the shape of this one, whatever the strides of either.
+    /// Reads exactly one array of the same shape; the strides of both may differ.
     ///
-    /// After an error in the elements themselves (a cut file, a bad bool) some of them may have been replaced.
+    /// What follows the array is left in the reader.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback. After an error in the elements themselves, some of
-    /// those in the array may have been replaced.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or an element is
+    ///   invalid.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the file has a different shape.
+    /// - Another [mismatch](crate::Error::is_mismatch) if its elements have a different type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    ///
+    /// After an error while the elements are read, such as truncation, some of them may have been
+    /// overwritten.
     fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
         self.read_npy_into_with(reader, &ReadOptions::new())
     }
@@ -48,12 +52,7 @@ pub trait ReadNpyIntoExt: Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if its shape is another; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback. After an error in the elements themselves, some of
-    /// those in the array may have been replaced.
+    /// As for [`read_npy_into`](Self::read_npy_into).
     ///
     /// # Examples
     ///
@@ -75,6 +74,7 @@ impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header::<io::Npy>(&mut source, options.get_limits())?;
         let result = read_into(self, Payload { source: &mut source, header: &found.header, options });
+        // After an error as well, so that the position of a file is where reading stopped.
         source.settle()?;
         result
     }
@@ -97,13 +97,13 @@ fn read_items<A: ReadableElement, D: Dimension>(
         return Err(ErrorKind::ShapeMismatch { found: header.the_shape().clone(), wanted: shape }.into());
     }
     let how = A::accept(header.dtype(), options)?;
-    // In Fortran order, the elements follow one another as those of the reversed axes in C order.
+    // Fortran order is C order with the axes reversed.
     let mut view = array.view_mut();
     if header.order() == Order::Fortran {
         view = view.reversed_axes();
     }
     let target = if view.is_standard_layout() {
-        let items = view.into_slice().expect("what has the standard layout is a slice"); // ndarray's own rule
+        let items = view.into_slice().expect("an array in standard layout is a slice"); // guaranteed by ndarray
         Target::Contiguous(items)
     } else {
         Target::Strided(view.into_iter())

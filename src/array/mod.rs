@@ -1,5 +1,7 @@
-//! The traits on ndarray's arrays. Each body is header → rank → gate → transfer → shape, and rank and dtype are
-//! settled before any payload is touched.
+//! The extension traits on ndarray's arrays.
+//!
+//! Each of them handles the header, the number of axes, the dtype, the payload and the shape, in this order.
+//! So a wrong number of axes or dtype is reported before any of the payload is read.
 
 mod grouped;
 mod into;
@@ -27,7 +29,9 @@ pub use write::WriteNpyExt;
 use crate::error::{ErrorKind, Result};
 use crate::shape::Shape;
 
-/// The shape as a dimension of ndarray's: an error if the type has another number of axes, or this machine's memory no room.
+/// Converts a shape to a dimension of ndarray.
+///
+/// Fails if the number of axes differs, or if the array is larger than this machine can address.
 pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     if !shape.fits_memory(1) {
         let what = format!("an array of shape {shape} in this machine's memory");
@@ -35,13 +39,13 @@ pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     }
     let dim = D::from_dimension(&shape.dims().into_dimension());
     dim.ok_or_else(|| {
-        // Only a fixed number of axes can be the wrong one.
+        // Only a dimension with a fixed number of axes can mismatch.
         let wanted = D::NDIM.unwrap_or_default();
         ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
     })
 }
 
-/// The lengths of axes as a shape.
+/// Converts a dimension of ndarray to a shape.
 fn shape_of<D: Dimension>(dim: &D) -> Shape {
     Shape::from(dim.slice())
 }
@@ -55,7 +59,7 @@ pub(crate) use write::{Format, SinkRef, store_npy};
 mod private {
     use ndarray::Dimension;
 
-    /// Keeps the traits of this library to its own types, so that methods can be added to them.
+    /// Seals the traits of this crate, so that adding methods to them is not a breaking change.
     pub trait Sealed {}
 
     impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}

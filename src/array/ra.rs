@@ -1,4 +1,4 @@
-//! The traits for RA files, in the shape of those for NPY.
+//! The traits for RA files, parallel to those for NPY.
 
 use std::io::{Read, Write};
 
@@ -15,10 +15,11 @@ use crate::options::{RaOptions, ReadOptions, Trailing};
 use crate::ra_format::RaHeader;
 use crate::transfer::Sink;
 
-/// Reading arrays from RA files.
+/// Reads arrays from RA files.
 ///
-/// It is there for the same arrays as [`ReadNpyExt`](crate::ReadNpyExt). The first axis of an RA file varies fastest, so that
-/// the array has Fortran strides; nothing is transposed. (`reversed_axes` of it is in C order.)
+/// The trait is implemented for the same arrays as [`ReadNpyExt`](crate::ReadNpyExt). The first axis of an RA
+/// file varies fastest, so that the array gets Fortran strides; nothing is transposed. (Its `reversed_axes`
+/// are in C order.)
 ///
 /// ```
 /// use ndarray::{arr2, Array2};
@@ -31,17 +32,22 @@ use crate::transfer::Sink;
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// Elements of a composite type (0) are read as any struct that derives [`Record`](macro@crate::Record) and is of their size:
-/// the file says no more of them, so that **nothing but the size is checked**. [`Void`](crate::Void) takes them as raw bytes.
+/// Elements of a composite type (0) can be read as any struct that derives [`Record`](macro@crate::Record)
+/// and has their size. The file does not describe them further, so that **only the size is checked**.
+/// [`Void`](crate::Void) reads them as raw bytes.
 pub trait ReadRaExt: FromPayload + Sealed {
-    /// Reads one array. What stands behind it is left in the reader: [`RaReader::trailing`] gives it.
+    /// Reads one array, and leaves what follows it in the reader.
+    ///
+    /// To read the trailing bytes, use an [`RaReader`] and its [`trailing`](RaReader::trailing).
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
     fn read_ra<R: Read>(reader: R) -> Result<Self> {
         Self::read_ra_with(reader, &ReadOptions::new())
     }
@@ -50,20 +56,20 @@ pub trait ReadRaExt: FromPayload + Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// As for [`read_ra`](Self::read_ra).
     fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
         RaReader::new_with(reader, options)?.read()
     }
 }
 
-/// Writing arrays as RA files.
+/// Writes arrays as RA files.
 ///
-/// It is there for every array and view, and for [`DynArray`](crate::DynArray). The shape is that of the array; the elements of
-/// an array in C order are turned round on the way, unless [`RaOptions::reversed`] says otherwise. Integers, floats, complex
-/// numbers, raw bytes and structs can be written; `bool` on request ([`RaOptions::eltype_5`]); text and times cannot.
+/// The trait is implemented for every array and view, and for [`DynArray`](crate::DynArray). The file has the
+/// shape of the array; the elements of an array in C order are transposed while they are written, unless
+/// [`RaOptions::reversed`] is set.
+///
+/// RA holds integers, floats, complex numbers, raw bytes and structs, and `bool` with
+/// [`RaOptions::eltype_5`]; it cannot represent text and times.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -79,38 +85,40 @@ pub trait WriteRaExt: WriteArray {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
+    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
+    ///   represent the elements.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())
     }
 
-    /// Writes the array with options and flushes the writer.
+    /// Writes the array with options, and flushes the writer.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// As for [`write_ra`](Self::write_ra); [`BadOption`](crate::error::ErrorKind::BadOption) also for
+    /// [`Trailing::Keep`], since a writer has no trailing bytes to keep, and if the options ask for a sync
+    /// and the writer is neither a `File` nor a `BufWriter<File>`.
     fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
         let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
             Trailing::Write(bytes) => &bytes[..],
             Trailing::Keep => {
-                let reason = "a writer has no existing file whose trailing bytes it could keep".into();
+                let reason = "a writer has no trailing bytes to keep".into();
                 return Err(ErrorKind::BadOption { reason }.into());
             }
         };
+        // Checked first, so that a writer that cannot be synced receives nothing.
         change::check_syncs(&mut writer, &options.element_options())?;
         store_ra(self, &mut writer, trailing, options)?;
         change::sync_writer(&mut writer, &options.element_options())
     }
 }
 
-/// Viewing the bytes of an RA file as an array, without copying them.
+/// Views the bytes of an RA file as an array, without copying them.
 ///
 /// ```
 /// use ndarray::{arr1, ArrayView1};
@@ -122,28 +130,28 @@ pub trait WriteRaExt: WriteArray {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewRaExt<'a>: Sized + Sealed {
-    /// Views a whole file. Packed data are an error; what stands behind the array is passed over.
+    /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
-    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or an element is
+    ///   invalid.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
+    ///   in the other byte order, misaligned, compressed, or have a different layout in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_ra(bytes: &'a [u8]) -> Result<Self> {
         Self::view_ra_with(bytes, &ReadOptions::new())
     }
 
-    /// Views a whole file, with options.
+    /// Views an entire file, with options.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
-    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// As for [`view_ra`](Self::view_ra).
     fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-/// Viewing the bytes of an RA file as an array that can be changed in place.
+/// Views the bytes of an RA file as a mutable array, to change it in place.
 ///
 /// ```
 /// use ndarray::{arr1, Array1, ArrayViewMut1};
@@ -156,24 +164,24 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewMutRaExt<'a>: Sized + Sealed {
-    /// Views a whole file. Packed data are an error; what stands behind the array is passed over.
+    /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
-    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or an element is
+    ///   invalid.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
+    ///   in the other byte order, misaligned, compressed, or have a different layout in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_ra_with(bytes, &ReadOptions::new())
     }
 
-    /// Views a whole file, with options.
+    /// Views an entire file, with options.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated; a [mismatch](crate::Error::is_mismatch)
-    /// if its elements or axes are not those of the type, or if they cannot be viewed: they are in the other byte order, misaligned,
-    /// packed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// As for [`view_mut_ra`](Self::view_mut_ra).
     fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 
@@ -193,7 +201,7 @@ impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, 
     }
 }
 
-/// Writes an array as an RA file, and what stands behind it, and flushes.
+/// Writes an array as an RA file, followed by the trailing bytes, and flushes the writer.
 pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
     array: &T,
     mut writer: W,
@@ -222,7 +230,7 @@ fn store_packed<T: WriteArray + ?Sized>(
 
     use crate::codec::lz4;
 
-    /// Takes all of the elements' bytes, and packs them without another copy if they come in one piece.
+    /// Collects the encoded elements; if they arrive in a single write, compresses them without a copy.
     struct Packer<'a> {
         bytes: Vec<u8>,
         wanted: &'a Cell<usize>,
@@ -245,11 +253,13 @@ fn store_packed<T: WriteArray + ?Sized>(
     }
 
     let mut found = None;
+    // `format` is called before any element is written, and sets this to the size of the payload.
     let wanted = Cell::new(usize::MAX);
     let mut packer = Packer { bytes: Vec::new(), wanted: &wanted, packed: None };
     let mut format = |header: &Header, _: &_| {
         wanted.set(header.in_memory()?.1);
         found = Some(describe(header)?);
+        // The header contains the compressed size, so that it is written below, after the compression.
         Ok(Vec::new())
     };
     array.store(SinkRef::new(Sink::of(&mut packer)), options, &mut Format::new(&mut format))?;
@@ -257,7 +267,7 @@ fn store_packed<T: WriteArray + ?Sized>(
         Some(packed) => packed,
         None => lz4::pack(&packer.bytes)?,
     };
-    let mut found = found.expect("every array is stored behind a header");
+    let mut found = found.expect("the header is encoded before the elements");
     found.flags |= crate::ra_format::PACKED;
     found.size = packed.len() as u64;
     sink.write(&found.to_bytes())?;
@@ -271,5 +281,5 @@ fn store_packed<T: WriteArray + ?Sized>(
     _: &crate::options::WriteOptions,
     _: impl Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
-    unreachable!("the option is there only with the feature")
+    unreachable!("the option exists only with the feature `lz4`")
 }

@@ -1,4 +1,4 @@
-//! Arrays out of readers.
+//! Reading arrays from readers.
 
 use std::io::Read;
 
@@ -13,11 +13,11 @@ use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer;
 
-/// Reading arrays from NPY files.
+/// Reads arrays from NPY files.
 ///
-/// It is there for every owned array: `Array`, `ArcArray`, `CowArray`, of a fixed number of axes or any; and for
-/// [`DynArray`](crate::DynArray), which takes whatever there is. An array in Fortran order comes out with Fortran strides;
-/// nothing is transposed.
+/// The trait is implemented for every owned array (`Array`, `ArcArray`, `CowArray`) with a fixed or dynamic
+/// number of axes, and for [`DynArray`](crate::DynArray), which holds any dtype. An array in Fortran order
+/// gets Fortran strides; nothing is transposed.
 ///
 /// ```
 /// use std::fs::File;
@@ -31,18 +31,21 @@ use crate::transfer;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A file that is opened by its path is better read by [`read_npy`](crate::read_npy), whose errors name it.
+/// To read a file by its path, prefer [`read_npy`](crate::read_npy), whose errors include the path.
 pub trait ReadNpyExt: FromPayload + Sealed {
-    /// Reads exactly one array; what follows it is left in the reader.
+    /// Reads exactly one array, and leaves what follows it in the reader.
     ///
-    /// A `File` is read by position and on several threads; do not wrap it in a `BufReader`, which only slows it down.
+    /// A `File` is read at explicit positions and by several threads; do not wrap it in a `BufReader`, which
+    /// would only slow it down.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
     fn read_npy<R: Read>(reader: R) -> Result<Self> {
         Self::read_npy_with(reader, &ReadOptions::new())
     }
@@ -51,10 +54,7 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// As for [`read_npy`](Self::read_npy).
     ///
     /// # Examples
     ///
@@ -99,8 +99,9 @@ where
             let how = A::accept(header.dtype(), options)?;
             let items = transfer::read(source, header, how, options)?;
             let shape = dim.set_f(header.order() == Order::Fortran);
-            // Transfer gives as many items as the header has, and the header has checked ndarray's rule for shapes.
-            Ok(Self::from_shape_vec(shape, items).expect("a checked shape with just its items"))
+            // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's
+            // limits for shapes.
+            Ok(Self::from_shape_vec(shape, items).expect("a checked shape with exactly its number of items"))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Views of arrays that lie in memory as a file has them.
+//! Views of arrays in the bytes of a file.
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -13,7 +13,7 @@ use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
 
-/// Viewing the bytes of an NPY file as an array, without copying them.
+/// Views the bytes of an NPY file as an array, without copying them.
 ///
 /// ```
 /// use ndarray::{arr1, ArrayView1};
@@ -25,29 +25,33 @@ use crate::transfer::{self, Source};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// The elements have to be in this machine's byte order and aligned; the error says what to do where they are not. To
-/// view a file, map it with `NpyMmap`, which owns the mapping, or with a crate of your choice.
+/// The elements must be in this machine's byte order and aligned. To view a file, map it with `NpyMmap`,
+/// which owns the mapping, or with another crate.
 pub trait ViewNpyExt<'a>: Sized + Sealed {
-    /// Views a whole file. Bytes behind the array are an error.
+    /// Views an entire file; bytes after the array are an error.
+    ///
+    /// The time does not depend on the number of elements unless values of the type can be invalid, as for
+    /// `bool`: then every element is checked.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - A [format error](crate::Error::is_format) if the file is malformed, truncated, or longer than its
+    ///   array, or if an element is invalid.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
+    ///   in the other byte order, misaligned, or have a different layout in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_npy(bytes: &'a [u8]) -> Result<Self> {
         Self::view_npy_with(bytes, &ReadOptions::new())
     }
 
-    /// Views a whole file, with options. (Those that would convert elements have no effect.)
+    /// Views an entire file, with options.
+    ///
+    /// A view never converts elements, so that [`ReadOptions::casting`] has no effect.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// As for [`view_npy`](Self::view_npy), except that bytes after the array are accepted with
+    /// [`ReadOptions::allow_trailing`].
     ///
     /// # Examples
     ///
@@ -64,7 +68,7 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-/// Viewing the bytes of an NPY file as an array that can be changed in place.
+/// Views the bytes of an NPY file as a mutable array, to change it in place.
 ///
 /// ```
 /// use ndarray::{arr1, Array1, ArrayViewMut1};
@@ -77,26 +81,27 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewMutNpyExt<'a>: Sized + Sealed {
-    /// Views a whole file. Bytes behind the array are an error.
+    /// Views an entire file; bytes after the array are an error.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - A [format error](crate::Error::is_format) if the file is malformed, truncated, or longer than its
+    ///   array, or if an element is invalid.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
+    ///   in the other byte order, misaligned, or have a different layout in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_npy_with(bytes, &ReadOptions::new())
     }
 
-    /// Views a whole file, with options. (Those that would convert elements have no effect.)
+    /// Views an entire file, with options.
+    ///
+    /// A view never converts elements, so that [`ReadOptions::casting`] has no effect.
     ///
     /// # Errors
     ///
-    /// An error of the [format](crate::Error::is_format) if the file is malformed, truncated, or longer than its array; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// As for [`view_mut_npy`](Self::view_mut_npy), except that bytes after the array are accepted with
+    /// [`ReadOptions::allow_trailing`].
     ///
     /// # Examples
     ///
@@ -125,34 +130,34 @@ impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a,
     }
 }
 
-/// Views a file of a format.
+/// Views the bytes of a file of any format.
 pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
     bytes: &'a [u8],
     options: &ReadOptions,
 ) -> Result<ArrayView<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
     let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
-    // `locate` has counted the items, and the header has checked ndarray's rule for shapes.
+    // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
     Ok(ArrayView::from_shape(place.dim.set_f(place.is_fortran), items)
-        .expect("a checked shape with just its items"))
+        .expect("a checked shape with exactly its number of items"))
 }
 
-/// The same for changing it.
+/// Views the bytes of a file of any format mutably.
 pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
     bytes: &'a mut [u8],
     options: &ReadOptions,
 ) -> Result<ArrayViewMut<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
     let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.len())?;
-    // As above.
+    // As in `view`.
     Ok(ArrayViewMut::from_shape(place.dim.set_f(place.is_fortran), items)
-        .expect("a checked shape with just its items"))
+        .expect("a checked shape with exactly its number of items"))
 }
 
-/// Where in a file's bytes an array lies that can be viewed.
+/// The position and the type of an array that can be viewed in the bytes of a file.
 #[derive(Debug)]
 pub(crate) struct Place<A, D, F: ArrayFormat> {
-    #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "maps tell of it"))]
+    #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only maps use it"))]
     pub(crate) found: F::Found,
     pub(crate) header: Header,
     pub(crate) dim: D,
@@ -167,7 +172,7 @@ impl<A, D, F: ArrayFormat> Place<A, D, F> {
     }
 }
 
-/// Checks all of a file that can be checked without looking at the elements.
+/// Checks everything about a file that does not depend on the values of its elements.
 pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     bytes: &[u8],
     options: &ReadOptions,
@@ -177,10 +182,12 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
     let header = F::header(&found);
     F::check_plain(&found, options)?;
+    // As for reading, the number of axes and the dtype are checked before the payload.
     let (elements, dim, plain) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);
+    // Other formats allow trailing bytes, so that there is nothing to check.
     if !F::HAS_TRAILING {
         io::check_end(&mut source, header, options)?;
     }
@@ -188,13 +195,14 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     Ok(Place { dim, is_fortran, payload: start..start + length, plain, header: elements, found })
 }
 
-/// The header and shape to view an array with as elements of the type, if it can be viewed as these.
+/// Returns the header, the shape and the type's token for viewing an array, or fails if it cannot be viewed.
 pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(Header, D, Bitwise<A>)> {
     let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
     if is_scattered {
+        // The parts of an element are not contiguous in the file, so that a view would need a copy.
         return Err(ErrorKind::NotViewable { found: elements.dtype().clone() }.into());
     }
     let dim = dimension(elements.the_shape())?;

@@ -1,4 +1,6 @@
-//! A type of the tests whose payload is one unit, as a pickle is: the third way to move, which no public type takes yet.
+//! A test element whose payload is a single unit, like a pickle.
+//!
+//! It exercises `ReadPlan::Opaque` and `WritePlan::Opaque`.
 
 use ndarray::{ArrayD, arr2};
 
@@ -9,10 +11,11 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A word; a payload is all of them, one a line, and a full stop.
+/// A word. A payload is all words, one per line, followed by a full stop.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Word(String);
 
+/// Encodes and decodes payloads of [`Word`]s.
 struct Lines;
 
 impl ReadableElement for Word {

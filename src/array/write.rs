@@ -1,4 +1,4 @@
-//! Arrays into writers.
+//! Writing arrays to writers.
 
 use std::io::Write;
 
@@ -14,10 +14,10 @@ use crate::options::WriteOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
-/// Writing arrays as NPY files.
+/// Writes arrays as NPY files.
 ///
-/// It is there for every array and view, whatever its strides, and for [`DynArray`](crate::DynArray). The bytes are those
-/// that `numpy.save` writes.
+/// The trait is implemented for every array and view with any strides, and for [`DynArray`](crate::DynArray).
+/// The bytes are those that `numpy.save` writes.
 ///
 /// ```
 /// use std::fs::File;
@@ -29,28 +29,33 @@ use crate::transfer::{self, Items, Sink};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// To a path, write with [`write_npy`](crate::write_npy), which replaces a file whole or not at all.
+/// To write to a path, prefer [`write_npy`](crate::write_npy), which replaces the file atomically.
 pub trait WriteNpyExt: WriteArray {
     /// Writes the array and flushes the writer.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
-    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-    /// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
+    ///   represent the elements.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    ///
+    /// After an error, the writer may have received part of the file.
     fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
         self.write_npy_with(writer, &WriteOptions::new())
     }
 
-    /// Writes the array with options and flushes the writer.
+    /// Writes the array with options, and flushes the writer.
+    ///
+    /// With [`WriteOptions::sync`], the writer must be a `File` or a `BufWriter<File>`.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the
-    /// format or the options cannot hold the elements; [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the
-    /// call; [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// As for [`write_npy`](Self::write_npy); [`BadOption`](crate::error::ErrorKind::BadOption) if the writer
+    /// cannot be synced.
     ///
     /// # Examples
     ///
@@ -64,17 +69,17 @@ pub trait WriteNpyExt: WriteArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
+        // Checked first, so that a writer that cannot be synced receives nothing.
         change::check_syncs(&mut writer, options)?;
         store_npy(self, &mut writer, options)?;
         change::sync_writer(&mut writer, options)
     }
 }
 
-/// What can be written in any format: every array and view whose elements are
-/// [`WritableElement`](crate::WritableElement)s, and [`DynArray`](crate::DynArray). Formats share it, so that each array's
-/// way out is written once.
+/// An array that can be written in any format.
 ///
-/// It can be made into an object, so that arrays of several types stand in one list:
+/// The trait is implemented for every array and view of [`WritableElement`](crate::WritableElement)s, and for
+/// [`DynArray`](crate::DynArray). It is dyn-compatible, so that one list can hold arrays of several types:
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -85,26 +90,26 @@ pub trait WriteNpyExt: WriteArray {
 /// # assert_eq!(arrays.len(), 2);
 /// ```
 pub trait WriteArray: Sealed {
-    /// About how many bytes it takes in a file.
+    /// Returns the approximate size in a file, in bytes.
     #[doc(hidden)]
     fn byte_len(&self) -> usize;
 
-    /// How many bytes the elements take in a file, if that can be known before.
+    /// Returns the size of the elements in a file, in bytes, if it is known before they are written.
     #[doc(hidden)]
     fn payload_len(&self, options: &WriteOptions) -> Option<u64>;
 
-    /// Whether it can be stored twice, with the same bytes.
+    /// Returns whether storing the array twice writes the same bytes.
     #[doc(hidden)]
     fn is_repeatable(&self) -> bool {
         true
     }
 
-    /// Writes the header that `format` makes, and the elements.
+    /// Writes the header, as encoded by `format`, and the elements.
     #[doc(hidden)]
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()>;
 }
 
-/// How a format makes a header's bytes.
+/// A format's encoding of a header.
 #[doc(hidden)]
 pub struct Format<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);
 
@@ -113,13 +118,13 @@ impl<'a> Format<'a> {
         Self(make)
     }
 
-    /// The bytes of a header.
+    /// Encodes a header.
     pub(crate) fn make(&mut self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
         self.0(header, options)
     }
 }
 
-/// A sink for signatures: a type that users can neither name nor make.
+/// A sink in public signatures: a type that users can neither name nor create.
 #[doc(hidden)]
 pub struct SinkRef<'a>(Sink<'a>);
 
@@ -133,7 +138,7 @@ impl<'a> SinkRef<'a> {
     }
 }
 
-/// Writes an array as an NPY file, and flushes.
+/// Writes an array as an NPY file, and flushes the writer.
 pub(crate) fn store_npy<T: WriteArray + ?Sized, W: Write>(
     array: &T,
     mut writer: W,
@@ -142,7 +147,7 @@ pub(crate) fn store_npy<T: WriteArray + ?Sized, W: Write>(
     store_npy_into(array, Sink::of(&mut writer), options)
 }
 
-/// The same into any sink.
+/// Writes an array as an NPY file into any sink.
 pub(crate) fn store_npy_into<T: WriteArray + ?Sized>(
     array: &T,
     sink: Sink<'_>,
@@ -184,10 +189,11 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         options: &WriteOptions,
         format: &mut Format<'_>,
     ) -> Result<()> {
-        let is_array = const { A::FILE_LAYOUT.is_array() }; // whose parts stay together in C order
+        let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
         let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
-        // In Fortran order, the elements follow one another as those of the reversed axes in C order.
+        // Fortran order is C order with the axes reversed.
         let view = if order == Order::Fortran { self.t() } else { self.view() };
+        // For texts, this goes through all elements to find the longest.
         let dtype = A::dtype_for(&mut view.iter(), options)?;
         let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
         let emit = A::emit(header.dtype());

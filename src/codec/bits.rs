@@ -1,7 +1,9 @@
-//! Arrays of bits in words of 64, the least significant bit first.
+//! Bit arrays in 64-bit words, least significant bit first.
 
-/// Unpacks as many bits as `into` has room for, each as a byte 0 or 1. `words` are little-endian unless said otherwise, and
-/// there are enough of them.
+/// Unpacks one bit per byte of `into`, as 0 or 1.
+///
+/// `words` are big-endian if `is_big` is set, otherwise little-endian. They must have at least as many bits
+/// as `into` has bytes.
 pub(crate) fn unpack(words: &[u8], is_big: bool, into: &mut [u8]) {
     for (word, bits) in words.as_chunks::<8>().0.iter().zip(into.chunks_mut(64)) {
         let word = if is_big { u64::from_be_bytes(*word) } else { u64::from_le_bytes(*word) };

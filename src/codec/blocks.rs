@@ -1,21 +1,22 @@
-//! The blocks of a compressed member, each of which can be unpacked alone: how long they are, and what they contain.
+//! The block index of a compressed member: the length and checksum of each independent block.
 //!
-//! An archive that we write has this index as an extra field of the member's record in the directory. `docs/format.md` describes it.
+//! Archives that this library writes have it as an extra field in the central directory. See
+//! `docs/block-index.md`.
 
 use super::Sum;
 
-/// How many bytes a block has before it is compressed: all but the last.
+/// The uncompressed size of each block but the last, in bytes.
 pub(crate) const STEP: usize = 1 << 20;
-/// With this many, the field and those for large members fit into the 65,535 bytes that a record has for them.
+/// The most blocks in a field. With them and the Zip64 field, the extra fields stay within 65,535 bytes.
 const MOST: usize = 8120;
 const VERSION: u8 = 1;
-/// What the field has before the blocks.
+/// The size of the field before the entries of the blocks.
 const HEAD: usize = 22;
 
-/// Where the blocks of a compressed stream begin, and their checksums.
+/// The positions and checksums of the blocks of a compressed stream.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockIndex {
-    /// How many bytes each block has before it is compressed. The last may be shorter.
+    /// The uncompressed size of each block, in bytes. The last may be shorter.
     step: u64,
     blocks: Vec<Block>,
     sum: Sum,
@@ -23,7 +24,7 @@ pub(crate) struct BlockIndex {
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// Where the block begins in the compressed stream, and how long it is there.
+    /// The offset of the block in the compressed stream, and its length there.
     at: u64,
     packed: u64,
     sum: Sum,
@@ -36,18 +37,18 @@ impl Default for BlockIndex {
 }
 
 impl BlockIndex {
-    /// Adds the next block, with its length in the stream. All blocks but the last have [`STEP`] bytes.
+    /// Adds the next block, with its compressed length. All blocks but the last have [`STEP`] bytes.
     pub(crate) fn push(&mut self, packed: u64, sum: Sum) {
         self.sum.append(&sum);
         let at = self.packed();
         self.add(Block { at, packed, sum });
-        // A full index goes on with blocks of twice the length, so that it fits at any size of the member.
+        // When the index is full, pairs of blocks become one, so that it fits for members of any size.
         if self.blocks.len() > MOST {
             self.widen();
         }
     }
 
-    /// Doubles the step.
+    /// Doubles the step, by merging pairs of blocks.
     fn widen(&mut self) {
         self.step *= 2;
         for block in std::mem::take(&mut self.blocks) {
@@ -55,7 +56,7 @@ impl BlockIndex {
         }
     }
 
-    /// Adds a block, or makes the last one longer if it has less than the step.
+    /// Adds a block, or merges it into the last one if that is shorter than the step.
     fn add(&mut self, block: Block) {
         match self.blocks.last_mut() {
             Some(last) if last.sum.len() < self.step => {
@@ -66,20 +67,21 @@ impl BlockIndex {
         }
     }
 
-    /// The index of a member that is a single block.
+    /// Returns the index of a member that is a single block.
     #[cfg(feature = "libdeflate")]
     pub(crate) fn of_one(crc: u32, size: u64, packed: u64) -> Self {
         let sum = Sum::of(crc, size);
         let block = Block { at: 0, packed, sum: sum.clone() };
+        // The step is at least the size, so that every offset is in the first block.
         Self { step: size.max(1).next_power_of_two(), blocks: vec![block], sum }
     }
 
-    /// The checksum and length of everything.
+    /// Returns the checksum and length of the entire content.
     pub(crate) fn sum(&self) -> &Sum {
         &self.sum
     }
 
-    /// How long the compressed blocks are together.
+    /// Returns the total compressed length.
     pub(crate) fn packed(&self) -> u64 {
         self.blocks.last().map_or(0, |last| last.at + last.packed)
     }
@@ -88,13 +90,13 @@ impl BlockIndex {
         self.blocks.len()
     }
 
-    /// The bytes of a block in the compressed stream.
+    /// Returns the range of a block in the compressed stream.
     pub(crate) fn packed_range(&self, index: usize) -> std::ops::Range<u64> {
         let block = &self.blocks[index];
         block.at..block.at + block.packed
     }
 
-    /// How many bytes a block unpacks to, and their checksum.
+    /// Returns the uncompressed length of a block, and its checksum.
     pub(crate) fn content(&self, index: usize) -> &Sum {
         &self.blocks[index].sum
     }
@@ -103,9 +105,12 @@ impl BlockIndex {
         self.step
     }
 
-    /// The content of the extra field; `None` if there is only one block, or one that is longer than the field can say.
+    /// Encodes the extra field.
+    ///
+    /// Returns `None` for fewer than two blocks, or if a compressed block has 4 GiB or more.
     pub(crate) fn to_field(&self) -> Option<Vec<u8>> {
         if self.blocks.len() < 2 {
+            // A single block has to be decompressed from the beginning anyway.
             return None;
         }
         let mut field = vec![VERSION, self.step.ilog2() as u8];
@@ -119,11 +124,12 @@ impl BlockIndex {
         Some(field)
     }
 
-    /// The index that a field holds, if it is one of the member with this checksum, and these lengths unpacked and packed. Another
-    /// program that replaces a member and keeps its fields makes an index of what is no longer there.
+    /// Decodes an extra field. Returns `None` unless it matches the member's checksum and both its lengths.
     ///
-    /// One byte of the stream unpacks to `ratio` bytes at most: a block that would have to be more is refused, so that room for a
-    /// block is in proportion to the archive.
+    /// If another program replaces a member and keeps its fields, the index is stale.
+    ///
+    /// `ratio` is the highest possible compression ratio. Blocks that would exceed it are rejected, so that
+    /// the memory for a block is proportional to the size of the archive.
     pub(crate) fn of_field(field: &[u8], crc: u32, size: u64, packed: u64, ratio: u64) -> Option<Self> {
         let (head, mut rest) = field.split_at_checked(HEAD)?;
         let mut stated = vec![VERSION, *head.get(1)?];
@@ -132,6 +138,7 @@ impl BlockIndex {
         stated.extend(packed.to_le_bytes());
         let step = 1u64.checked_shl(head[1].into()).filter(|step| *step >= STEP as u64)?;
         let count = size.div_ceil(step);
+        // Only the smallest sufficient step is accepted: a larger one would need larger buffers.
         let is_least = step == STEP as u64 || size.div_ceil(step / 2) > MOST as u64;
         let fits_memory = isize::try_from(step).is_ok();
         if head != stated || count < 2 || !is_least || !fits_memory || rest.len() as u64 != count * 8 {
@@ -151,6 +158,7 @@ impl BlockIndex {
             at += u64::from(packed);
             rest = more;
         }
+        // The checksums of the blocks must combine to that of the member.
         (index.sum.get() == crc && at == packed).then_some(index)
     }
 }
@@ -186,7 +194,7 @@ mod tests {
         assert!(is_refused(&field, crc ^ 1, size, packed));
         assert!(is_refused(&field, crc, size + 1, packed));
         assert!(is_refused(&field, crc, size, packed - 1));
-        assert!(BlockIndex::of_field(&field, crc, size, packed, 6).is_none()); // it would be more than it can be
+        assert!(BlockIndex::of_field(&field, crc, size, packed, 6).is_none()); // exceeds the compression ratio
         for length in 0..field.len() {
             assert!(is_refused(&field[..length], crc, size, packed));
         }
@@ -213,7 +221,7 @@ mod tests {
         assert_eq!(found.content(found.len() - 1).len(), STEP as u64);
         assert_eq!(found.packed_range(1), 8000..16_000);
 
-        // Longer blocks than needed are refused.
+        // A step that is larger than needed is rejected.
         let mut longer = index.clone();
         longer.widen();
         let field = longer.to_field().unwrap();

@@ -1,10 +1,10 @@
-//! CRC-32 of bytes that come in order, and of bytes that come in any order.
+//! CRC-32 of bytes that arrive in order or in any order.
 
 use std::sync::{Mutex, PoisonError};
 
 use crc32fast::Hasher;
 
-/// The checksum of bytes that come one after another.
+/// The CRC-32 and length of a sequence of bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sum {
     hasher: Hasher,
@@ -17,12 +17,12 @@ impl Sum {
         self.len += bytes.len() as u64;
     }
 
-    /// The sum of bytes that are not here, of which this is known.
+    /// Creates a sum from the known checksum and length of bytes that are not available.
     pub(crate) fn of(crc: u32, len: u64) -> Self {
         Self { hasher: Hasher::new_with_initial_len(crc, len), len }
     }
 
-    /// Adds the bytes that another sum is of.
+    /// Appends the bytes of another sum, without reading them.
     pub(crate) fn append(&mut self, next: &Self) {
         self.hasher.combine(&next.hasher);
         self.len += next.len;
@@ -32,24 +32,25 @@ impl Sum {
         self.hasher.clone().finalize()
     }
 
-    /// How many bytes it is of.
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 }
 
-/// The checksum of bytes that come in pieces, from several threads.
+/// The CRC-32 of bytes that arrive in pieces, in any order and from several threads.
 #[derive(Default)]
 pub(crate) struct Pieces(Mutex<Vec<(u64, Sum)>>);
 
 impl Pieces {
-    /// Adds the bytes that stand at this place.
+    /// Adds bytes at an offset.
     pub(crate) fn add(&self, at: u64, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A thread goes on with the piece that it has begun; the lock is not held while it does.
+        // Extend the piece that ends here, which this thread usually wrote. Hash without the lock, so that
+        // threads run in parallel.
         let mut pieces = lock();
         let own = pieces.iter().position(|(start, sum)| start + sum.len() == at);
         let (start, mut sum) = own.map_or_else(|| (at, Sum::default()), |index| pieces.swap_remove(index));
@@ -58,8 +59,10 @@ impl Pieces {
         lock().push((start, sum));
     }
 
-    /// The checksum of the first `len` bytes. Those that have not come are read now: `missing` gets their place and what
-    /// to call with them, piece by piece in their order.
+    /// Returns the checksum of the first `len` bytes.
+    ///
+    /// For each range that was not added, `missing` is invoked with the range and a callback, to which it
+    /// must pass all of the range's bytes in order.
     pub(crate) fn finish<E>(
         self,
         len: u64,
@@ -71,7 +74,7 @@ impl Pieces {
         for (start, sum) in pieces {
             let end = start + sum.len();
             if start < all.len() || end > len {
-                continue; // read twice: its bytes are read again below, if they are still missing
+                continue; // overlaps: read again below if still missing
             }
             if start > all.len() {
                 missing(all.len()..start, &mut |bytes| all.add(bytes))?;

@@ -1,8 +1,12 @@
-//! Integers of variable length, seven bits a byte, the least significant first; signed ones folded onto unsigned ones
-//! ("zigzag"), as the RA format's program in Julia writes them.
+//! LEB128: variable-length integers with seven bits per byte, least significant first.
+//!
+//! Signed integers are mapped to unsigned ones ("zigzag"), as in RA files written by the format's Julia
+//! implementation.
 
-/// Unpacks just as many integers of `size` bytes as `into` has room for, which are written in the given byte order; `false`
-/// if the bytes are not just these integers.
+/// Decodes exactly the integers that fill `into`, `size` bytes each.
+///
+/// They are written in big-endian order if `is_big` is set, otherwise in little-endian order. Returns `false`
+/// if `packed` is malformed, too short or too long, or if a number does not fit.
 pub(crate) fn unpack(packed: &[u8], size: usize, is_signed: bool, is_big: bool, into: &mut [u8]) -> bool {
     let mut rest = packed;
     for slot in into.chunks_exact_mut(size) {
@@ -19,7 +23,7 @@ pub(crate) fn unpack(packed: &[u8], size: usize, is_signed: bool, is_big: bool, 
     rest.is_empty()
 }
 
-/// The next number, which has at most so many bits.
+/// Decodes the next integer. Returns `None` if it has more than `bits` bits.
 fn next(rest: &mut &[u8], bits: u32) -> Option<u64> {
     let mut number = 0u64;
     for shift in (0..bits).step_by(7) {
@@ -41,7 +45,7 @@ fn next(rest: &mut &[u8], bits: u32) -> Option<u64> {
 mod tests {
     use super::unpack;
 
-    /// The examples of the LEB128 article of Wikipedia, and of the zigzag encoding in the documentation of Protocol Buffers.
+    /// The examples of Wikipedia (LEB128) and of the Protocol Buffers documentation (zigzag).
     #[test]
     fn known_numbers() {
         let mut one = [0; 4];

@@ -1,4 +1,6 @@
-//! Deflate by the C library `libdeflate`, which unpacks what is whole in memory, about one and a half times as fast.
+//! Deflate decompression with the C library `libdeflate`.
+//!
+//! It needs the entire stream in memory, and is about one and a half times as fast as a streaming decoder.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -8,24 +10,24 @@ use libdeflate_sys::{
     libdeflate_free_decompressor, libdeflate_result_LIBDEFLATE_SUCCESS,
 };
 
-/// The library's state.
+/// The decompressor state of the library.
 struct Decompressor(NonNull<libdeflate_decompressor>);
 
 impl Drop for Decompressor {
     fn drop(&mut self) {
-        // SAFETY: it was made by the library, and is freed once.
+        // SAFETY: the library allocated it, and it is freed only here.
         unsafe { libdeflate_free_decompressor(self.0.as_ptr()) }
     }
 }
 
-/// Whether a stream unpacks to all of `into` and nothing follows it.
+/// Decompresses a stream, and returns whether it fills `into` exactly and nothing follows it.
 pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
-    // SAFETY: it takes no arguments, and returns null if there is no memory.
+    // SAFETY: the function takes no arguments, and returns null if memory is exhausted.
     let Some(made) = NonNull::new(unsafe { libdeflate_alloc_decompressor() }) else { return false };
     let decompressor = Decompressor(made);
     let (mut taken, mut made) = (0, 0);
-    // SAFETY: the state is the library's own and used by this call alone. It reads within `stream` and writes within `into`, whose
-    // lengths it is given, and puts two numbers into variables that outlive the call.
+    // SAFETY: the state is valid and used by this call alone. The library reads within `stream` and writes
+    // within `into`, whose lengths it is given, and stores two numbers in variables that outlive the call.
     let result = unsafe {
         libdeflate_deflate_decompress_ex(
             decompressor.0.as_ptr(),
@@ -37,5 +39,6 @@ pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
             &mut made,
         )
     };
+    // Success alone does not mean that all of the stream was consumed.
     result == libdeflate_result_LIBDEFLATE_SUCCESS && (taken, made) == (stream.len(), into.len())
 }

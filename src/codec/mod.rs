@@ -1,4 +1,4 @@
-//! Codecs, from slices to slices.
+//! Compression, checksums and bit-level codecs. They work on slices and do no I/O.
 
 pub(crate) mod bits;
 #[cfg(feature = "npz")]

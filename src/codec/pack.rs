@@ -1,4 +1,6 @@
-//! Compressing in blocks that are made at the same time and unpacked alone. One after another they are an ordinary stream.
+//! Compression in independent blocks, which concatenated are an ordinary stream.
+//!
+//! The blocks can be compressed in parallel, and decompressed one at a time.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -6,7 +8,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::zstd_blocks::ZstdPacker;
 use crate::error::Result;
 
-/// How a stream is compressed.
+/// A compression method and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     /// Deflate, with a level from 0 to 9.
@@ -21,14 +23,14 @@ impl std::fmt::Debug for Packer {
     }
 }
 
-/// Which of a stream's blocks it is.
+/// The position of a block in its stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
 }
 
-/// Makes blocks. It can be used again, which saves setting it up.
+/// A block compressor. Reusing it saves the setup.
 pub(crate) enum Packer {
     Deflate(Compress),
     #[cfg(feature = "zstd")]
@@ -44,7 +46,7 @@ impl Packer {
         }
     }
 
-    /// Appends a block, which refers to no other.
+    /// Appends a compressed block, which refers to no other block.
     pub(crate) fn block(&mut self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Deflate(compress) => deflate(compress, bytes, turn.is_last, out),
@@ -54,12 +56,14 @@ impl Packer {
     }
 }
 
-/// A block that is not the last ends with an empty one at a whole byte, so that another block can follow.
+/// Compresses a block with Deflate.
+///
+/// All blocks but the last end with a flush to a byte boundary, so that another can follow.
 fn deflate(compress: &mut Compress, bytes: &[u8], is_last: bool, out: &mut Vec<u8>) -> Result<()> {
     let broken = |what: &dyn std::fmt::Display| std::io::Error::other(format!("deflate failed: {what}"));
     compress.reset();
-    // Room for the longest that it can become, nine bits for each byte: a flush that is called again adds an empty block, so that the
-    // bytes would depend on how much room there was.
+    // Reserve the worst case, nine bits per byte, so that one call suffices: a repeated flush adds an empty
+    // block, and the output would depend on the capacity of the buffer.
     out.reserve(bytes.len() + bytes.len() / 8 + 1024);
     let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
     let status = compress.compress_vec(bytes, out, flush).map_err(|error| broken(&error))?;
@@ -67,5 +71,5 @@ fn deflate(compress: &mut Compress, bytes: &[u8], is_last: bool, out: &mut Vec<u
         true => status == Status::StreamEnd,
         false => compress.total_in() as usize == bytes.len() && out.len() < out.capacity(),
     };
-    if is_done { Ok(()) } else { Err(broken(&"it needs more room than there can be").into()) }
+    if is_done { Ok(()) } else { Err(broken(&"the output exceeds its largest possible size").into()) }
 }

@@ -1,4 +1,4 @@
-//! Unpacking streams, piece by piece.
+//! Streaming decompression.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -7,23 +7,23 @@ use super::pack::Turn;
 use super::zstd_blocks;
 use crate::error::{ErrorKind, Result};
 
-/// What a step of unpacking did.
+/// The result of one decompression step.
 pub(crate) struct Unpacked {
     pub(crate) taken: usize,
     pub(crate) made: usize,
     pub(crate) end: End,
 }
 
-/// What has ended with the bytes that were taken.
+/// What ended with the bytes that were consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Nothing,
-    /// A frame, which another one may follow.
+    /// A frame, which another frame may follow.
     Frame,
     Stream,
 }
 
-/// Unpacks a stream.
+/// A streaming decompressor.
 pub(crate) enum Unpacker {
     Deflate(Decompress),
     #[cfg(feature = "zstd")]
@@ -40,7 +40,7 @@ impl Unpacker {
         Ok(Self::Zstd(Box::new(zstd::stream::raw::Decoder::new()?)))
     }
 
-    /// Unpacks what it can of `packed` into `into`.
+    /// Decompresses as much of `packed` as fits into `into`.
     pub(crate) fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> Result<Unpacked> {
         match self {
             Self::Deflate(stream) => {
@@ -65,13 +65,16 @@ impl Unpacker {
         }
     }
 
-    /// Unpacks a block of a stream that is made so that it can be unpacked alone. Returns whether the block unpacks to just these
-    /// bytes, and ends where another can follow.
+    /// Decompresses a block that refers to no other block of its stream.
+    ///
+    /// Returns whether the block decompresses to exactly the length of `into`, and ends where another block
+    /// can follow.
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
-        const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // with which each but the last ends
+        const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // ends every block but the last
         if matches!(self, Self::Deflate(_)) && !turn.is_last && !packed.ends_with(&FLUSH) {
             return false;
         }
+        // `libdeflate` decodes only complete streams, so a block that is not the last gets an end.
         #[cfg(feature = "libdeflate")]
         if matches!(self, Self::Deflate(_)) {
             return match turn.is_last {
@@ -82,18 +85,19 @@ impl Unpacker {
         self.block_as_stream(packed, turn, into)
     }
 
-    /// The same by what unpacks streams.
+    /// Does the same as [`Unpacker::block`] with the streaming decoder.
     fn block_as_stream(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
         let (head, tail) = self.frame();
         let head = if turn.is_first { &[] } else { head };
         let tail = if turn.is_last { &[] } else { tail };
+        // What is left over from a failed block must not reach this one.
         if self.restart().is_err() {
             return false;
         }
         let (mut made, mut end) = (0, End::Nothing);
         for mut packed in [head, packed, tail] {
             while !packed.is_empty() {
-                // One byte more than there should be shows that there are more.
+                // A spare byte detects content that is longer than `into`.
                 let mut more = [0];
                 let room = if made < into.len() { &mut into[made..] } else { &mut more[..] };
                 match self.unpack(packed, room) {
@@ -108,7 +112,7 @@ impl Unpacker {
         made == into.len() && end != End::Nothing
     }
 
-    /// Begins anew.
+    /// Resets the decoder for a new stream.
     fn restart(&mut self) -> Result<()> {
         match self {
             Self::Deflate(stream) => stream.reset(false),
@@ -118,10 +122,10 @@ impl Unpacker {
         Ok(())
     }
 
-    /// What makes a stream of some blocks out of the middle of one: what comes before them, and after.
+    /// Returns the bytes that make a complete stream of a block: a prefix and a suffix.
     fn frame(&self) -> (&'static [u8], &'static [u8]) {
         match self {
-            Self::Deflate(_) => (&[], &[1, 0, 0, 0xFF, 0xFF]), // an empty stored block, the last
+            Self::Deflate(_) => (&[], &[1, 0, 0, 0xFF, 0xFF]), // an empty, stored, last block
             #[cfg(feature = "zstd")]
             Self::Zstd(_) => (&zstd_blocks::HEAD, &zstd_blocks::TAIL),
         }
@@ -154,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Contents of several kinds: noise, numbers that repeat with gaps, zeros, text.
+    /// Returns several kinds of content: noise, repeating numbers with gaps, few values, zeros, text.
     fn contents(len: usize) -> Vec<Vec<u8>> {
         let mut state = 1u64;
         let mut random = || {
@@ -186,7 +190,8 @@ mod tests {
                     for (turn, block, packed) in blocks.iter().rev() {
                         let mut into = vec![0; block.len()];
                         assert!(is_right(packed, *turn, &mut into) && into == *block, "{packing:?}");
-                        // Neither more nor less, and nothing that does not end where the block does.
+                        // Exactly this length: a buffer that is shorter or longer, a truncated block and
+                        // trailing bytes all fail.
                         assert!(!is_right(packed, *turn, &mut into[1..]), "{packing:?}");
                         assert!(!is_right(packed, *turn, &mut vec![0; block.len() + 1]), "{packing:?}");
                         for cut in [1, 2, 3, 4, packed.len() / 2] {

@@ -1,11 +1,14 @@
-//! The size of the dictionaries that an XZ stream asks for, found without unpacking it: how much memory its reader takes.
+//! Determines the dictionary sizes of an XZ stream, which decide how much memory its decoder needs.
 
 use crate::error::Result;
 
-/// The largest dictionary of a stream's blocks, in bytes. `fill` fills a buffer with what is at a place, as far as there is
-/// something. Of a stream that is malformed, the largest up to there: its reader finds out what is wrong.
+/// Returns the largest dictionary size of a stream's blocks, in bytes, without decompressing it.
 ///
-/// The blocks are walked chunk by chunk, as a reader does, and not by the index at the end, which could be a lie.
+/// `fill` fills a buffer from an offset, and returns fewer bytes only at the end. For a malformed stream the
+/// result covers the blocks before the error, which the decoder will report.
+///
+/// The blocks are visited chunk by chunk, as a decoder does. The index at the end of the stream is not
+/// trusted.
 pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<usize>) -> Result<u64> {
     let mut walk = Walk { fill, window: Vec::new(), start: 0, at: 0 };
     let mut largest = 0;
@@ -13,22 +16,22 @@ pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<
     Ok(largest)
 }
 
-/// How much is read at a time: a chunk of 64 KiB takes one call, and small ones share it.
+/// The size of a read, which several small chunks share. Larger chunks are skipped and cost one read each.
 const WINDOW: usize = 4096;
-/// The length of the checksum of a block, by its kind.
+/// The length of a block's checksum, by its type.
 const CHECKS: [u64; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
 const LZMA2: u64 = 0x21;
 
 struct Walk<'a> {
     fill: &'a mut dyn FnMut(u64, &mut [u8]) -> Result<usize>,
     window: Vec<u8>,
-    /// Where the window begins.
+    /// The offset of the window in the stream.
     start: u64,
     at: u64,
 }
 
 impl Walk<'_> {
-    /// The next bytes, as many as are asked for; `None` if the stream ends before.
+    /// Returns the next `count` bytes, or `None` if the stream ends before.
     fn take(&mut self, count: usize) -> Result<Option<&[u8]>> {
         let have = |walk: &Self| {
             let from = usize::try_from(walk.at.checked_sub(walk.start)?).ok()?;
@@ -50,12 +53,12 @@ impl Walk<'_> {
         Ok(self.take(1)?.map(|bytes| bytes[0]))
     }
 
-    /// `None` at what is malformed.
+    /// Visits all blocks. Returns `None` where the stream ends or is malformed.
     fn blocks(&mut self, largest: &mut u64) -> Result<Option<()>> {
         let Some(head) = self.take(12)? else { return Ok(None) };
         let check = CHECKS[usize::from(head[7] & 15)];
         loop {
-            let Some(size @ 1..) = self.byte()? else { return Ok(None) }; // 0 is the index: there are no more blocks
+            let Some(size @ 1..) = self.byte()? else { return Ok(None) }; // 0 starts the index: no more blocks
             let Some(head) = self.take(usize::from(size) * 4 + 3)? else { return Ok(None) };
             let Some(dictionary) = dictionary(head) else { return Ok(None) };
             *largest = dictionary.max(*largest);
@@ -63,6 +66,7 @@ impl Walk<'_> {
             if self.chunks()?.is_none() {
                 return Ok(None);
             }
+            // Blocks are padded to a multiple of four bytes. The checksum follows.
             self.at = start + (self.at - start).next_multiple_of(4) + check;
         }
     }
@@ -85,12 +89,12 @@ impl Walk<'_> {
     }
 }
 
-/// The dictionary of a block, by its header behind the length.
+/// Returns the dictionary size from a block header, without its length byte.
 fn dictionary(mut head: &[u8]) -> Option<u64> {
     let flags = *head.split_off_first()?;
     for bit in [0x40, 0x80] {
         if flags & bit != 0 {
-            number(&mut head)?; // a size, packed or not
+            number(&mut head)?; // the compressed or uncompressed size
         }
     }
     let mut largest = None;
@@ -100,6 +104,8 @@ fn dictionary(mut head: &[u8]) -> Option<u64> {
         if filter == LZMA2 {
             let bits = properties.first()? & 0x3F;
             largest = Some(match bits {
+                // The encoding of the XZ specification: two bits of mantissa, then an exponent. 40 means 4
+                // GiB - 1.
                 0..40 => u64::from(2 | bits & 1) << (bits / 2 + 11),
                 _ => u64::from(u32::MAX),
             });
@@ -108,9 +114,10 @@ fn dictionary(mut head: &[u8]) -> Option<u64> {
     largest
 }
 
-/// A number in groups of seven bits, the lowest first.
+/// Decodes a variable-length integer: seven bits per byte, least significant first.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
+    // The XZ format allows at most nine bytes, that is 63 bits.
     for group in 0..9 {
         let byte = *bytes.split_off_first()?;
         number |= u64::from(byte & 0x7F) << (7 * group);
@@ -125,7 +132,7 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::largest_dictionary;
 
-    /// A block with some chunks of as many bytes, and a dictionary of 2^bits or so.
+    /// Returns a block with chunks of these sizes, and the dictionary size code `bits`.
     fn block(bits: u8, chunks: &[usize]) -> Vec<u8> {
         let mut block = vec![2, 0, 0x21, 1, bits, 0, 0, 0, 0, 0, 0, 0];
         let start = block.len();
@@ -140,7 +147,7 @@ mod tests {
         }
         block.push(0);
         block.resize(start + (block.len() - start).next_multiple_of(4), 0);
-        block.extend([0; 8]); // a checksum of 64 bits
+        block.extend([0; 8]); // a 64-bit checksum
         block
     }
 
@@ -157,7 +164,7 @@ mod tests {
         largest_dictionary(&mut fill).unwrap()
     }
 
-    /// By the table of the format's specification: 0 is 4 KiB, 1 is 6 KiB, 39 is 3 GiB, 40 is 4 GiB less one byte.
+    /// The values of the table in the XZ specification: 0 is 4 KiB, 1 is 6 KiB, 39 is 3 GiB, 40 is 4 GiB - 1.
     #[test]
     fn every_block_is_looked_at() {
         for (bits, bytes) in [(0, 4096), (1, 6144), (2, 8192), (39, 3 << 30), (40, (4 << 30) - 1)] {
@@ -167,6 +174,6 @@ mod tests {
         }
         assert_eq!(largest(&[]), 0);
         let cut = block(5, &[100]);
-        assert_eq!(largest(&[cut[..40].to_vec()]), 24 << 10); // the largest up to where it is cut
+        assert_eq!(largest(&[cut[..40].to_vec()]), 24 << 10); // the largest before the truncation
     }
 }

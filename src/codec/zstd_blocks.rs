@@ -1,4 +1,4 @@
-//! Parts of one frame of Zstandard, each of which can be unpacked alone.
+//! Independently decompressible parts of one Zstandard frame.
 
 use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
@@ -6,16 +6,19 @@ use super::blocks::STEP;
 use super::pack::Turn;
 use crate::error::Result;
 
-/// What a frame begins with whose blocks refer at most 1 MiB back: the magic, no length, no checksum, the window.
+/// The header of a frame with a window of 1 MiB, and without content size or checksum.
 pub(super) const HEAD: [u8; 6] = [0x28, 0xB5, 0x2F, 0xFD, 0, (STEP.ilog2() as u8 - 10) << 3];
-/// An empty block, which ends a frame.
+/// An empty last block, which ends a frame.
 pub(super) const TAIL: [u8; 3] = [1, 0, 0];
 
-/// Makes parts of one frame. Parts and not frames, because Python reads only the first frame of a member.
+/// Compresses the parts of one frame.
 ///
-/// A block of Zstandard may refer to tables and offsets of those before it. What the library compresses on a thread of its own
-/// refers to nothing, unless it is the first of a frame, since nothing else is known there: so each part is made as the second,
-/// after a first of one byte that is thrown away. With one part alone, it is an ordinary frame.
+/// They are not separate frames, because Python reads only the first frame of a member.
+///
+/// A Zstandard block may refer to tables and offsets of earlier blocks. When the library compresses a job on
+/// a worker thread, nothing earlier is known, so that a job other than the first refers to nothing. Each part
+/// is therefore compressed as the second job of a frame, after a first job of one byte whose output is
+/// discarded. A single part becomes an ordinary frame.
 pub(crate) struct ZstdPacker {
     level: i32,
     parts: Option<Encoder<'static>>,
@@ -42,8 +45,10 @@ impl ZstdPacker {
             none => none.insert(parts(self.level)?),
         };
         encoder.reinit()?;
+        // The first job, whose output is discarded.
         run(encoder, &[0], &mut Vec::new(), |encoder, out| encoder.flush(out))?;
         if turn.is_first {
+            // The encoder's own frame header went with the first job.
             out.extend_from_slice(&HEAD);
         }
         run(encoder, bytes, out, |encoder, out| encoder.flush(out))?;
@@ -55,13 +60,13 @@ impl ZstdPacker {
 }
 
 fn parts(level: i32) -> Result<Encoder<'static>> {
-    /// The least that there is: no part refers to the one before it.
+    /// The smallest overlap: no job refers to the previous one.
     const NOTHING: u32 = 1;
     let mut encoder = Encoder::new(level)?;
     encoder.set_parameter(CParameter::NbWorkers(1))?;
     encoder.set_parameter(CParameter::OverlapSizeLog(NOTHING))?;
     encoder.set_parameter(CParameter::WindowLog(STEP.ilog2()))?;
-    encoder.set_parameter(CParameter::JobSize(2 * STEP as u32))?; // a part is not cut
+    encoder.set_parameter(CParameter::JobSize(2 * STEP as u32))?; // larger than a part, so that no part is split
     Ok(encoder)
 }
 

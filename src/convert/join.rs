@@ -1,4 +1,4 @@
-//! Arrays that become one: where in it each of them goes.
+//! Joins arrays into one: computes the header of the result and where each input goes.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -18,38 +18,38 @@ use crate::shape::Order;
 use crate::transfer::tiles::{Axis, Move, Plan, Side, Work, Writes, move_all, move_in_order};
 use crate::transfer::{Anywhere, Sink, os};
 
-/// How arrays follow one another in the one that they become.
+/// How the inputs are arranged in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Along {
-    /// Along an axis that they have.
+    /// Concatenated along an existing axis.
     Axis(usize),
-    /// Along one that they get.
+    /// Stacked along a new axis.
     NewAxis(usize),
-    /// There is but one.
+    /// A single input.
     Alone,
-    /// There is but one, of which only these indices are taken: along the axis, from the first, so many.
+    /// A part of a single input: `len` indices of `axis`, starting at `first`.
     #[cfg_attr(not(feature = "object"), allow(dead_code))]
     Piece { axis: usize, first: usize, len: usize },
 }
 
-/// The arrays that become one.
+/// The arrays to be joined.
 #[derive(Default)]
 pub(super) struct Inputs {
     headers: Vec<Header>,
     sources: Vec<Box<dyn Input>>,
-    /// Of the files, what they are, and how many bytes follow their arrays.
+    /// The identity of each file, and the number of bytes after its array.
     files: Vec<(Option<FileId>, Option<u64>)>,
 }
 
-/// Is given the bytes of an array.
+/// A callback that receives the bytes of an array.
 type Call<'a> = dyn FnMut(Anywhere<'_>) -> Result<()> + 'a;
 
-/// Where the bytes of an array are.
+/// The source of the bytes of an array.
 trait Input: Sync {
-    /// Calls with the bytes.
+    /// Invokes the callback with the bytes.
     fn with(&self, call: &mut Call<'_>) -> Result<()>;
 
-    /// An error with the name of the file.
+    /// Adds the file name to an error.
     fn named(&self, error: Error) -> Error;
 }
 
@@ -63,7 +63,7 @@ impl<F: ArrayFormat> Input for ArrayFile<F> {
     }
 }
 
-/// A file that is opened again when it is its turn, because a process may not have so many open at once.
+/// A file that is reopened when it is needed, because a process may have only a limited number of open files.
 struct Closed {
     path: PathBuf,
     header: Header,
@@ -74,7 +74,7 @@ impl Input for Closed {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
         let file = NpyFile::open_with(&self.path, &self.options)?;
         if *file.header() != self.header {
-            let reason = "the file holds another array than when the work began".into();
+            let reason = "the file contains another array than when the operation began".into();
             return Err(self.named(ErrorKind::ArrayChanged { reason }.into()));
         }
         file.check_complete()?;
@@ -97,9 +97,9 @@ impl Input for DynArray {
 }
 
 impl Inputs {
-    /// NPY files.
+    /// Opens NPY files.
     pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
-        /// So many files stay open, of the 256 or more that a process may have.
+        /// Files beyond this number are closed and reopened later: a process may have as few as 256 open.
         const OPEN: usize = 64;
         let mut inputs = Self::default();
         for path in paths {
@@ -135,7 +135,8 @@ impl Inputs {
         Self { headers, sources, files: Vec::new() }
     }
 
-    /// An error if one of the files is the target and has rows that an append has left uncounted: they would be lost with it.
+    /// Returns an error if an input is also the target and has uncommitted rows after its array, which would
+    /// be lost.
     pub(super) fn refuse_uncounted_rows(&self, target: &File) -> Result<()> {
         let target = id_of(target)?;
         for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
@@ -147,10 +148,10 @@ impl Inputs {
         Ok(())
     }
 
-    /// The header of all arrays together.
+    /// Checks that the inputs fit together, and returns the header of the result.
     pub(super) fn header(&self, along: Along, conversion: &Conversion<'_>) -> Result<Header> {
         let Some(first) = self.headers.first() else {
-            return Err(ErrorKind::BadOption { reason: "there is no file to make one of".into() }.into());
+            return Err(ErrorKind::BadOption { reason: "there are no input files".into() }.into());
         };
         let dtype = conversion.target(first.dtype());
         let mut dims = first.shape().to_vec();
@@ -164,10 +165,10 @@ impl Inputs {
             }
         };
         for (header, source) in self.headers.iter().zip(&self.sources) {
-            // Whether there are elements or not.
+            // Checked even for empty arrays, so that the result does not depend on their lengths.
             change(header.dtype(), &conversion.target(header.dtype()), conversion.casting())
                 .map_err(|error| source.named(error))?;
-            // Elements that take no bytes in their file may be more than there is room for.
+            // The header may declare any number of elements that take no bytes; here they would get some.
             if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
                 limits::check(LimitKind::EmptyItems, header.len(), Limits::EMPTY_ITEMS as u64)
                     .map_err(|error| source.named(error))?;
@@ -175,7 +176,7 @@ impl Inputs {
         }
         let has_axis = matches!(along, Along::Axis(_) | Along::NewAxis(_));
         if has_axis && axis >= dims.len() + usize::from(is_new) {
-            let reason = format!("arrays of shape {} have no axis {axis} to stand along", first.the_shape());
+            let reason = format!("axis {axis} is out of range for arrays of shape {}", first.the_shape());
             return Err(ErrorKind::BadOption { reason }.into());
         }
         for (header, source) in self.headers.iter().zip(&self.sources).skip(1) {
@@ -193,7 +194,7 @@ impl Inputs {
             }
             if !is_new {
                 dims[axis] = dims[axis].checked_add(others[axis]).ok_or_else(|| {
-                    Error::from(ErrorKind::Overflow { what: "the length of all files together".into() })
+                    Error::from(ErrorKind::Overflow { what: "the total length of all files".into() })
                 })?;
             }
         }
@@ -203,7 +204,7 @@ impl Inputs {
         Header::new(dtype, conversion.order.unwrap_or(first.order()), dims.into())
     }
 
-    /// Writes all of them into a new file, behind its header.
+    /// Writes the header and all inputs into a new file.
     pub(super) fn write(
         &self,
         mut file: &File,
@@ -224,7 +225,7 @@ impl Inputs {
         } else if self.follow_one_another(along, header) {
             self.move_to(None, file, along, header, conversion, &mut told)?;
         } else {
-            // Parts of each array in turn, which only a file can take.
+            // The target is a stream, but the inputs interleave: build the payload in a temporary file first.
             let made = unnamed(&temporary_folder())?;
             self.move_to(Some(0), &made, along, header, conversion, &mut told)?;
             (&made).seek(SeekFrom::Start(0))?;
@@ -236,7 +237,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Whether the arrays stand one behind the other in the new file.
+    /// Whether the inputs are contiguous in the new file, one after another.
     fn follow_one_another(&self, along: Along, header: &Header) -> bool {
         let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return true };
         let slowest =
@@ -258,7 +259,8 @@ impl Inputs {
             return Ok(());
         }
         let threads = conversion.write.get_threads();
-        // In memory are a tile for each thread, and of what is written in order two more.
+        // Each thread holds one tile; writing in order keeps up to two more per thread waiting for their
+        // turn.
         let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
         let writes = if start.is_some() { Writes::Anywhere } else { Writes::InOrder };
         let item = target.dtype().item_size();
@@ -292,7 +294,7 @@ impl Inputs {
             let (work, memory) = match &change {
                 Change::Nothing => (Work::Nothing, memory),
                 Change::Swap(swap) => (Work::InPlace(swap), memory),
-                // Both blocks come to have room for the larger items.
+                // Both buffers grow to hold the larger of the two item sizes.
                 Change::Recode(recode) => (Work::Into(recode), memory / (2 * own.max(item)) * (own + item)),
             };
             let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);

@@ -1,5 +1,5 @@
-//! Files out of files, of any size, in memory that does not depend on it: another order, byte order or dtype, and several
-//! files as one.
+//! Converts, concatenates and stacks files of any size in bounded memory: to another order, byte order, dtype
+//! or format.
 
 mod join;
 
@@ -24,9 +24,9 @@ use crate::progress::go_on;
 use crate::ra_format as ra;
 use crate::shape::Order;
 
-/// What is changed when a file is converted or joined, and how.
+/// Options for converting and joining files.
 ///
-/// Unlike other options it is passed by value, since its progress callback may borrow and change what the caller has.
+/// Unlike other options it is passed by value, because its progress callback may borrow from the caller.
 ///
 /// ```
 /// use ndarray_io::convert::Conversion;
@@ -50,114 +50,118 @@ pub struct Conversion<'a> {
     memory: Option<usize>,
     drop_trailing: bool,
     progress: Option<Box<Progress<'a>>>,
-    /// What is told of one file is a part of this: so many bytes came before it, of so many.
+    /// Reports progress of one file as part of several: the bytes done before it, and the total.
     within: Option<(u64, u64)>,
     read: ReadOptions,
     write: WriteOptions,
 }
 
-/// Is told how many bytes are done, and of how many.
+/// A callback that receives the number of bytes done and the total.
 type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + Send + 'a;
 
 impl<'a> Conversion<'a> {
-    /// Changes nothing.
+    /// Creates options that change nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The order of the new file. By default that of the old one.
+    /// Sets the order of the new file (default: that of the input).
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// The byte order of the new file, in all of its elements. By default that of the old one.
+    /// Sets the byte order of all elements of the new file (default: that of the input).
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = Some(order);
         self
     }
 
-    /// Another dtype, as [`DynArray::cast_to`] makes it.
+    /// Sets the dtype of the new file, converted as by [`DynArray::cast_to`] (default: that of the input).
     #[must_use]
     pub fn dtype(mut self, dtype: DType, casting: Casting) -> Self {
         self.dtype = Some((dtype, casting));
         self
     }
 
-    /// About how many bytes are in memory at a time. By default 64 MiB.
+    /// Sets the approximate amount of memory to use for data, in bytes (default: 64 MiB, shared by all
+    /// threads).
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// Calls with the bytes done and those in all, again and again; if the call breaks off, the conversion is cancelled, and
-    /// the new file never appears.
+    /// Sets a callback for progress, which receives the bytes done and the total.
+    ///
+    /// If it returns [`ControlFlow::Break`], the conversion is cancelled and the output is not created or
+    /// replaced.
     #[must_use]
     pub fn progress(mut self, call: impl FnMut(u64, u64) -> ControlFlow<()> + Send + 'a) -> Self {
         self.progress = Some(Box::new(call));
         self
     }
 
-    /// Leaves away what stands behind the array of an RA file, for which NPY has no place. By default it is an error.
+    /// Drops bytes that follow the array of an RA file, which NPY cannot represent (default: an error).
     #[must_use]
     pub fn drop_trailing(mut self, drop: bool) -> Self {
         self.drop_trailing = drop;
         self
     }
 
-    /// Options for the files that are read: limits. (How many threads there are is said by the options for the new file.)
+    /// Sets the options for reading the inputs, such as limits. The number of threads comes from
+    /// [`write`](Self::write).
     #[must_use]
     pub fn read(mut self, options: ReadOptions) -> Self {
         self.read = options;
         self
     }
 
-    /// Options for the new file: its version, `sync`, threads.
+    /// Sets the options for the new file: version, `sync`, threads.
     #[must_use]
     pub fn write(mut self, options: WriteOptions) -> Self {
-        self.write = options.without_progress(); // which it has itself
+        self.write = options.without_progress(); // `Conversion` has its own callback
         self
     }
 
-    /// What [`order`](Self::order) has set.
+    /// Returns the value set by [`order`](Self::order).
     pub fn get_order(&self) -> Option<Order> {
         self.order
     }
 
-    /// What [`byte_order`](Self::byte_order) has set.
+    /// Returns the value set by [`byte_order`](Self::byte_order).
     pub fn get_byte_order(&self) -> Option<ByteOrder> {
         self.byte_order
     }
 
-    /// What [`dtype`](Self::dtype) has set.
+    /// Returns the values set by [`dtype`](Self::dtype).
     pub fn get_dtype(&self) -> Option<(&DType, Casting)> {
         self.dtype.as_ref().map(|(dtype, casting)| (dtype, *casting))
     }
 
-    /// What [`memory`](Self::memory) has set.
+    /// Returns the value set by [`memory`](Self::memory).
     pub fn get_memory(&self) -> Option<usize> {
         self.memory
     }
 
-    /// What [`drop_trailing`](Self::drop_trailing) has set.
+    /// Returns the value set by [`drop_trailing`](Self::drop_trailing).
     pub fn get_drop_trailing(&self) -> bool {
         self.drop_trailing
     }
 
-    /// What [`read`](Self::read) has set.
+    /// Returns the options set by [`read`](Self::read).
     pub fn get_read(&self) -> &ReadOptions {
         &self.read
     }
 
-    /// What [`write`](Self::write) has set.
+    /// Returns the options set by [`write`](Self::write).
     pub fn get_write(&self) -> &WriteOptions {
         &self.write
     }
 
-    /// How much is in memory at a time.
+    /// Returns the memory budget in bytes.
     fn most(&self) -> usize {
         self.memory.unwrap_or(64 << 20)
     }
@@ -192,18 +196,20 @@ impl std::fmt::Debug for Conversion<'_> {
     }
 }
 
-/// Makes an NPY file out of another one, of any size. The new file replaces an old one of its name whole or not at all; it
-/// may be the very file that is read.
+/// Converts an NPY file of any size to another NPY file.
+///
+/// An existing output is replaced atomically. Input and output may be the same file.
 ///
 /// # Errors
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
 /// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
 /// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
-/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
-/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
-/// an input.
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
+/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
+/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
+/// output is an input with rows left by an interrupted append;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -224,19 +230,25 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
     join_npy(&[from], to.as_ref(), Along::Alone, conversion)
 }
 
-/// Makes one NPY file out of several, one behind the other along an axis. They have to be of the same shape along the
-/// others, and of the same dtype, unless [`Conversion::dtype`] says which. The order is that of the first.
+/// Concatenates NPY files along an existing axis.
+///
+/// All other axes must have equal lengths. The dtypes must be equal after [`Conversion::dtype`] and
+/// [`Conversion::byte_order`] are applied. The order is that of the first file unless [`Conversion::order`]
+/// sets it.
 ///
 /// # Errors
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
 /// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
 /// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
-/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
-/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
-/// an input, if there is no file, or no such axis; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit;
-/// [`Overflow`](crate::error::ErrorKind::Overflow) if the whole is too large.
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
+/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
+/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
+/// output is an input with rows left by an interrupted append;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
+/// empty, or `axis` is out of range; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes
+/// do not fit; [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ;
+/// [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
 ///
 /// # Examples
 ///
@@ -260,19 +272,23 @@ where
     join_npy(from, to.as_ref(), Along::Axis(axis), conversion)
 }
 
-/// Makes one NPY file out of several of the same shape, one behind the other along a new axis, as `numpy.stack` does. Else it is
-/// as [`concatenate_npy`].
+/// Stacks NPY files of equal shape along a new axis, like `numpy.stack`.
+///
+/// Otherwise it works like [`concatenate_npy`].
 ///
 /// # Errors
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
 /// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
 /// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
-/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
-/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
-/// an input, if there is no file, or no such axis; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes do not fit;
-/// [`Overflow`](crate::error::ErrorKind::Overflow) if the whole is too large.
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
+/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
+/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
+/// output is an input with rows left by an interrupted append;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
+/// empty, or `axis` is out of range; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes
+/// do not fit; [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ;
+/// [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
 ///
 /// # Examples
 ///
@@ -312,19 +328,23 @@ fn join_npy<P: AsRef<Path>>(
     write_file(to, locked, inputs, along, (&header, &head), &mut conversion)
 }
 
-/// Makes an RA file out of an NPY file, of any size. The axes stay as they are, in RA's order; with
-/// [`order(Order::C)`](Conversion::order) the elements stay in the order of C, and the axes are reversed. What RA has no word
-/// for (text, times, bool, the names of fields) is an error.
+/// Converts an NPY file of any size to an RA file.
+///
+/// The axes are kept, and the elements are rearranged into RA's order. With
+/// [`order(Order::C)`](Conversion::order) the elements stay in C order, and the axes are reversed. Dtypes
+/// that RA cannot represent (text, times, bool, records with named fields) are an error.
 ///
 /// # Errors
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
 /// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted are Python objects, or are none of the other format's;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
-/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
-/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
-/// an input.
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, are Python objects, or have no
+/// equivalent in RA;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
+/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
+/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
+/// output is the input with rows left by an interrupted append;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -367,18 +387,21 @@ where
     change::replace_after_look(to, &options, path::refuse_trailing, write).map_err(|error| error.at_path(to))
 }
 
-/// Makes an NPY file out of an RA file, of any size; of one whose data are packed, all of them are in memory meanwhile. What
-/// stands behind the array is an error, unless [`Conversion::drop_trailing`] leaves it away.
+/// Converts an RA file of any size to an NPY file.
+///
+/// A compressed RA file is read into memory completely. Bytes that follow the array are an error unless
+/// [`Conversion::drop_trailing`] is set.
 ///
 /// # Errors
 ///
 /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
 /// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted are Python objects, or are none of the other format's;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an
-/// input changes meanwhile; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or has rows
-/// that an interrupted append has left; [`BadOption`](crate::error::ErrorKind::BadOption) if the output is overwritten in place and is
-/// an input.
+/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, or have no equivalent in NPY;
+/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
+/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the input changes during the conversion;
+/// [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array; a
+/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced;
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,
@@ -417,7 +440,7 @@ where
     write_file(to, locked, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
-/// Makes an NPY file of one that is open, and not the one that is made.
+/// Converts an open NPY file, which is not the output.
 #[cfg(feature = "object")]
 pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<'_>) -> Result<()> {
     let inputs = Inputs::of_file(from)?;
@@ -426,7 +449,7 @@ pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<
     write_file(to, None, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
-/// Makes one NPY file of several that are known to be alike but for order and byte order, which this header has.
+/// Concatenates NPY files that differ at most in order and byte order, with the order and dtype of `header`.
 #[cfg(feature = "object")]
 pub(crate) fn concatenate_as<P: AsRef<Path>>(
     from: &[P],
@@ -442,7 +465,7 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
     join_npy(from, to, Along::Axis(axis), conversion)
 }
 
-/// A file whose pieces along an axis become files of their own.
+/// A file to be split into files along an axis.
 #[cfg(feature = "object")]
 pub(crate) struct Pieces(Inputs);
 
@@ -452,12 +475,12 @@ impl Pieces {
         Inputs::of_file(file).map(Self)
     }
 
-    /// The header of all pieces together.
+    /// Returns the header of all pieces together.
     pub(crate) fn header(&self, conversion: &Conversion<'_>) -> Result<Header> {
         self.0.header(Along::Alone, conversion)
     }
 
-    /// Writes indices along an axis: from the first, so many.
+    /// Writes `len` indices of `axis`, starting at `first`.
     pub(crate) fn write(
         &self,
         to: &Path,
@@ -477,7 +500,7 @@ impl Pieces {
     }
 }
 
-/// Puts a new file in its place, of which the old one may have been read.
+/// Writes the new file and puts it in place; `locked` is the old one if it is also an input.
 fn write_file(
     to: &Path,
     locked: Option<Locked>,
@@ -487,7 +510,8 @@ fn write_file(
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
     let options = conversion.write.clone();
-    // The inputs are closed when they have been read.
+    // The closure owns the inputs, so they are closed before the rename: some systems do not replace an open
+    // file.
     let write = move |file: &File| {
         let inputs = inputs;
         inputs.write(file, along, heads, conversion)

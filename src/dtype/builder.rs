@@ -1,11 +1,11 @@
-//! Records that are put together by hand.
+//! Builds records field by field.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use super::{DType, Field, Kind, Record, Title};
 
-/// Puts the dtype of a record together, field by field.
+/// A builder for the dtype of a record.
 ///
 /// ```
 /// use ndarray_io::DType;
@@ -29,19 +29,19 @@ pub struct RecordBuilder {
     fault: Option<RecordError>,
 }
 
-/// Why fields make no record.
+/// The reason why fields do not form a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// A field has the name or title of another.
+    /// A field has the same name or title as another.
     NameTwice(String),
-    /// A field has no name, which NumPy takes for padding.
+    /// A field has an empty name, which NumPy takes for padding.
     NoName,
-    /// An offset or size is smaller than what the fields before it take.
+    /// An offset or size is less than the end of the preceding fields.
     Overlap {
         /// The offset or size.
         at: usize,
-        /// Where the fields before it end.
+        /// The end of the preceding fields.
         end: usize,
     },
     /// The record would have 2³¹ bytes or more.
@@ -64,13 +64,15 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl RecordBuilder {
-    /// A record without fields.
+    /// Creates a record without fields.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Aligns the fields that follow as a C compiler does, and pads the whole.
+    /// Aligns the fields that follow as a C compiler does.
+    ///
+    /// The record is padded to its largest alignment, unless [`size`](Self::size) sets its size.
     #[must_use]
     pub fn aligned(mut self) -> Self {
         self.align.get_or_insert(1);
@@ -83,35 +85,37 @@ impl RecordBuilder {
         self.push(name.into(), None, dtype)
     }
 
-    /// Appends a field that has a title, NumPy's second name.
+    /// Appends a field with a title, NumPy's second name.
     #[must_use]
     pub fn titled(self, name: impl Into<String>, title: impl Into<String>, dtype: DType) -> Self {
         self.push(name.into(), Some(title.into()), dtype)
     }
 
-    /// Appends a field at an offset, of which the bytes before it that no field has are padding.
+    /// Appends a field at an offset in bytes. The bytes between the preceding field and this one are padding.
     #[must_use]
     pub fn field_at(self, offset: usize, name: impl Into<String>, dtype: DType) -> Self {
         let mut there = self.pad_to(offset);
-        // The offset is the caller's; the whole is aligned for this field as well.
+        // The caller chose the offset, so this field is not aligned; it still counts for the alignment of the
+        // record.
         let align = there.align.take().map(|most| most.max(alignment(&dtype)));
         let mut there = there.push(name.into(), None, dtype);
         there.align = align;
         there
     }
 
-    /// Gives the record a size, of which the bytes at its end that no field has are padding.
+    /// Sets the size of the record in bytes. The bytes after the last field are padding.
     #[must_use]
     pub fn size(self, size: usize) -> Self {
         Self { is_sized: true, ..self.pad_to(size) }
     }
 
-    /// The dtype of the record.
+    /// Returns the dtype of the record.
     ///
     /// # Errors
     ///
-    /// The first [`RecordError`] that a field was.
+    /// The first [`RecordError`] that a call on the builder caused.
     pub fn build(mut self) -> Result<DType, RecordError> {
+        // A size that the caller has set takes precedence over alignment.
         if let Some(align) = self.align.filter(|_| !self.is_sized) {
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
@@ -129,6 +133,8 @@ impl RecordBuilder {
             self = self.pad(padding);
             self.align = Some(most.max(align));
         }
+        // NumPy keeps names and titles in one dictionary, so neither may repeat, nor may a title equal its
+        // name.
         let twice =
             [Some(&name), title.as_ref()].into_iter().flatten().find(|name| self.names.contains(*name));
         let twice = twice.or_else(|| title.as_ref().filter(|title| **title == name)).cloned();
@@ -166,8 +172,10 @@ impl RecordBuilder {
     }
 }
 
-/// What elements are aligned to in C, as of `numpy.dtype.alignment`. (NumPy knows of a record whether it was made with `align=True`. Here it
-/// was if its fields are aligned.)
+/// Returns the alignment of elements in C, as `numpy.dtype.alignment` does.
+///
+/// NumPy remembers whether a record was created with `align=True`. Here a record counts as such if its fields
+/// are aligned.
 fn alignment(dtype: &DType) -> usize {
     match dtype {
         DType::Scalar(scalar) => match scalar.kind() {

@@ -1,11 +1,15 @@
-//! Which conversions between dtypes are allowed.
+//! The casting rules for conversions between dtypes.
 
-/// Which conversions a read may do, by NumPy's rules (`numpy.can_cast`).
+/// The conversions that a read may perform, by NumPy's rules (`numpy.can_cast`).
 ///
-/// Numbers are converted as Rust's `as` does it: a float becomes an integer by cutting off what follows the point, saturates, and
-/// NaN becomes 0 (in NumPy what does not fit is what the machine makes of it). Everything but zero is true. Times become those of
-/// another unit, the earlier one if they fall between two; one that is too far away is an error. Numbers become text as NumPy
-/// spells them, and are read from it as Python reads them; text that does not fit its width is an error, and never cut.
+/// Conversions follow these rules:
+///
+/// - Numbers are converted as by Rust's `as`: floats are truncated to integers and saturate, and NaN becomes
+///   zero. (In NumPy the result of a value out of range depends on the machine.) Anything but zero is `true`.
+/// - Times are converted to another unit, rounded down; a time out of range is an error. Floats that are NaN
+///   or out of range become "not a time".
+/// - Numbers become text in NumPy's spelling, and text is parsed as a number as Python does. Text that does
+///   not fit its width is an error; it is never truncated.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -21,11 +25,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Casting {
-    /// Only conversions that keep every value (with NumPy's exception of 64-bit integers to `f64`), to text if it is wide enough for
-    /// every number of its type.
+    /// Only conversions that keep every value, with NumPy's exception of 64-bit integers to `f64`.
+    ///
+    /// Conversions to text are safe if the width suffices for every number of the type.
     Safe,
-    /// Also within a kind, and to a later one in the order bool, unsigned, signed, float, complex.
+    /// Also conversions within a kind or to a later one (bool, unsigned, signed, float, complex).
+    ///
+    /// This includes numbers to text of any width, and times to a coarser unit.
     SameKind,
-    /// Any conversion that there is: also numbers to bools, times to numbers, and text to numbers.
+    /// Any conversion that exists: also numbers to bools, times to numbers, and text to numbers.
     Unsafe,
 }

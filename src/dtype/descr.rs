@@ -1,4 +1,4 @@
-//! A dtype as the Python literal that NumPy puts into a header. It is what `Display` shows, too.
+//! Formats a dtype as the Python literal that NumPy writes to a header, for `Display` as well.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// As it stands within the brackets: `25s`.
+/// Formats the step as between the brackets: `25s`.
 impl fmt::Display for TimeStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
@@ -51,6 +51,7 @@ impl fmt::Display for Record {
             if index > 0 {
                 f.write_str(", ")?;
             }
+            // NumPy spells padding as a void field with an empty name.
             if field.offset() > end {
                 write!(f, "('', '|V{}'), ", field.offset() - end)?;
             }
@@ -79,12 +80,13 @@ impl fmt::Display for Field {
     }
 }
 
-/// A string as Python's `repr` writes it.
+/// Formats a string as Python's `repr` does.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
+        // As in `repr`, double quotes are used only if they save escaping.
         let quote = if self.0.contains('\'') && !self.0.contains('"') { '"' } else { '\'' };
         f.write_char(quote)?;
         for char in self.0.chars() {
@@ -106,8 +108,10 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Python's `str.isprintable`. The standard library's table for `Debug` is made from the same Unicode categories; it
-/// is reached through `str::escape_debug`, which escapes combining marks only at the beginning, hence the letter.
+/// Returns what Python's `str.isprintable` returns.
+///
+/// The standard library's table for `Debug` is based on the same Unicode categories. It is reached through
+/// `str::escape_debug`, which escapes combining marks only at the start, so a letter precedes the character.
 fn is_printable(char: char) -> bool {
     if char.is_ascii() {
         return !char.is_ascii_control();
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn strings_are_quoted_as_python_does() {
-        // Each pair was printed by Python 3.11's repr().
+        // The output of repr() in Python 3.11.
         let cases = [
             ("a b", "'a b'"),
             ("it's", "\"it's\""),

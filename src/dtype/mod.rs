@@ -1,8 +1,8 @@
-//! What one element of a file is: a scalar, a subarray, a record or a Python object.
+//! The dtype of a file's elements: a scalar, a subarray, a record or a Python object.
 //!
-//! This is plain data. Formats make it out of their headers, the gate compares it with what a Rust type can hold,
-//! and `Display` shows it as NumPy spells it in a header. Sizes never exceed NumPy's own limit of 2³¹ − 1 bytes an
-//! element, which the constructors check, so that sizes can be added and compared without care.
+//! Dtypes are plain data. Formats parse them from headers, `element` compares them with what a Rust type can
+//! hold, and `Display` shows them as NumPy spells them in a header. The constructors enforce NumPy's limit of
+//! 2³¹ − 1 bytes per element, so that sizes can be added and compared without further checks.
 
 mod builder;
 mod casting;
@@ -20,9 +20,9 @@ pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 /// NumPy's limit for the size of one element, in bytes.
 pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
 
-/// The type of an array's elements, as the file has them.
+/// The type of an array's elements in a file.
 ///
-/// It shows itself as NumPy writes it in a header:
+/// `Display` and `FromStr` use NumPy's spelling in a header:
 ///
 /// ```
 /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -35,19 +35,22 @@ pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DType {
-    /// A number, a bool, text, time or raw bytes.
+    /// A number, a bool, text, a time or raw bytes.
     Scalar(Scalar),
-    /// An array of fixed shape as one element (of a record, or alone).
+    /// An array of fixed shape as one element, in a record or on its own.
     Subarray(Box<Subarray>),
     /// Named fields at fixed offsets.
     Record(Record),
-    /// Python objects, stored as one pickle behind the header.
+    /// Python objects, stored as one pickle after the header.
     Object,
 }
 
 impl DType {
-    /// How many bytes one element takes. Of objects it is what NumPy counts on 64-bit machines, which says nothing of
-    /// the file: their payload is one unit ([`Header::payload_len`](crate::header::Header::payload_len) is `None`).
+    /// Returns the size of one element in bytes.
+    ///
+    /// For objects it is 8, the size of a pointer on 64-bit machines, which is unrelated to their size in the
+    /// file: their payload is one unit ([`Header::payload_len`](crate::header::Header::payload_len) is
+    /// `None`).
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -64,7 +67,7 @@ impl DType {
         }
     }
 
-    /// Whether the element is, or has anywhere within it, a Python object.
+    /// Returns whether the element is a Python object or contains one.
     ///
     /// ```
     /// # use ndarray_io::DType;
@@ -79,7 +82,9 @@ impl DType {
         }
     }
 
-    /// Whether there are bytes that no element has: of bools, and of text. `DynArray::check` looks for them.
+    /// Returns whether some bytes are invalid for the dtype, as for bools and text.
+    ///
+    /// `DynArray::check` finds them.
     ///
     /// ```
     /// # use ndarray_io::DType;
@@ -96,7 +101,7 @@ impl DType {
         }
     }
 
-    /// Whether the element is, or has anywhere within it, what NumPy has no dtype for: a complex number of 2 × 16 bits.
+    /// Returns whether the element is or contains a type that NumPy lacks: a complex number of 2 × 16 bits.
     pub(crate) fn is_foreign_to_numpy(&self) -> bool {
         match self {
             Self::Scalar(scalar) => (scalar.kind(), scalar.size()) == (Kind::Complex, 4),
@@ -106,7 +111,7 @@ impl DType {
         }
     }
 
-    /// The same type with everything in it in one byte order.
+    /// Returns the same dtype with everything in it in one byte order.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -123,7 +128,7 @@ impl DType {
         }
     }
 
-    /// The scalar, if this is one.
+    /// Returns the scalar, or `None` for any other dtype.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -138,7 +143,7 @@ impl DType {
         }
     }
 
-    /// The record, if this is one.
+    /// Returns the record, or `None` for any other dtype.
     ///
     /// ```
     /// # use ndarray_io::DType;

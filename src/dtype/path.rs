@@ -1,8 +1,8 @@
-//! Fields by their names, numbers and paths.
+//! Paths to fields of a record, by name or number.
 
 use std::fmt;
 
-/// Which field of a record.
+/// Selects a field of a record, or a field within fields.
 ///
 /// ```
 /// use ndarray_io::DynArray;
@@ -12,7 +12,7 @@ use std::fmt;
 /// # use ndarray_io::ReadNpyExt;
 /// let points = DynArray::read_npy(&file[..])?; // of dtype [('at', [('x', '|u1'), ('y', '|u1')])]
 /// assert_eq!(points.field("at.y")?.bytes(), [2, 4]);
-/// assert_eq!(points.field(["at", "y"])?.bytes(), [2, 4]); // where a name has a dot itself
+/// assert_eq!(points.field(["at", "y"])?.bytes(), [2, 4]); // for names that contain a dot
 /// assert_eq!(points.field(0)?.field(1)?.bytes(), [2, 4]);
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
@@ -21,10 +21,12 @@ use std::fmt;
 pub enum FieldPath<'a> {
     /// The number of a field, counted from 0.
     Index(usize),
-    /// The name or title of a field, or those of fields within fields with a dot between them. A field of
-    /// this very name is taken before one within another; since names may have dots, a text may else be several fields, which is an error.
+    /// The name or title of a field, or those of nested fields separated by dots.
+    ///
+    /// A field with exactly this name takes precedence over a nested one. Since names may contain dots, a
+    /// text may match several nested fields, which is an error.
     Text(&'a str),
-    /// The names or titles of fields, each within the one before it.
+    /// The names or titles of nested fields, from the outermost to the innermost.
     Names(Vec<&'a str>),
 }
 

@@ -1,4 +1,4 @@
-//! Records and subarrays: dtypes made of dtypes.
+//! Records and subarrays: dtypes that are composed of other dtypes.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ByteOrder, DType, MAX_ITEM_SIZE};
 use crate::shape::Shape;
 
-/// An array of fixed shape that is one element.
+/// An array of fixed shape as a single element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subarray {
     base: DType,
@@ -15,7 +15,9 @@ pub struct Subarray {
 }
 
 impl Subarray {
-    /// `shape` elements of `base`; `None` if that passes NumPy's limit for the size of an element.
+    /// Creates a subarray of `shape` elements of `base`.
+    ///
+    /// Returns `None` if it would exceed NumPy's limit of 2³¹ − 1 bytes for the size of an element.
     ///
     /// ```
     /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Subarray};
@@ -31,12 +33,12 @@ impl Subarray {
         Some(Self { base, shape, size })
     }
 
-    /// The type of each of its elements.
+    /// Returns the dtype of its elements.
     pub fn base(&self) -> &DType {
         &self.base
     }
 
-    /// Its shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &[usize] {
         self.shape.dims()
     }
@@ -45,7 +47,7 @@ impl Subarray {
         &self.shape
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -55,17 +57,17 @@ impl Subarray {
     }
 }
 
-/// A second name that NumPy lets a field have. It is nearly always text.
+/// The title of a field: an optional second name in NumPy, nearly always text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Title {
-    /// A text.
+    /// Text.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Int(i64),
 }
 
-/// One named field of a record.
+/// A named field of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     name: String,
@@ -75,28 +77,28 @@ pub struct Field {
 }
 
 impl Field {
-    /// The field's name.
+    /// Returns the field's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its title, if it has one.
+    /// Returns the field's title, if it has one.
     pub fn title(&self) -> Option<&Title> {
         self.title.as_ref()
     }
 
-    /// Where in the record it begins, in bytes.
+    /// Returns the offset of the field in the record, in bytes.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Its type.
+    /// Returns the dtype of the field.
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 }
 
-/// Fields one after another, possibly with unused bytes between and behind them.
+/// The dtype of a record: consecutive fields, possibly with padding between and after them.
 ///
 /// ```
 /// use ndarray_io::dtype::{ByteOrder, DType, Kind, Record, Scalar};
@@ -112,7 +114,7 @@ impl Field {
 /// assert_eq!(DType::from(record).to_string(), "[('flag', '|u1'), ('', '|V3'), ('value', '<f4')]");
 /// ```
 ///
-/// A copy shares the fields, so that a type of many fields costs nothing where many arrays have it.
+/// A clone shares the fields, so that cloning is cheap for any number of fields.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     fields: Arc<Vec<Field>>,
@@ -122,6 +124,7 @@ pub struct Record {
 
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
+        // Clones share their fields, so most comparisons need not visit them.
         let are_one = Arc::ptr_eq(&self.fields, &other.fields);
         self.size == other.size && self.within == other.within && (are_one || self.fields == other.fields)
     }
@@ -131,14 +134,15 @@ impl Eq for Record {}
 
 impl Hash for Record {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        // `within` follows from the fields.
         (&self.fields, self.size).hash(state);
     }
 }
 
-/// What is known of all that a type has in it, so that nobody has to look again.
+/// Properties of all dtypes within a record, computed once as fields are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Within {
-    /// How many fields, with those of fields.
+    /// The number of fields, including nested ones.
     fields: u64,
     has_object: bool,
     is_foreign_to_numpy: bool,
@@ -171,28 +175,32 @@ impl Within {
 }
 
 impl Record {
-    /// The fields in the order of the header. Padding is no field.
+    /// Returns the fields in the order of the header. Padding is not a field.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// The size in bytes, padding included.
+    /// Returns the size in bytes, including padding.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Appends a field. `None`, and nothing changed, if the record would pass NumPy's limit of 2³¹ − 1 bytes.
+    /// Appends a field.
     ///
-    /// That names are unique is for the caller to see to: a format knows where the repeated name stands.
+    /// Returns `None`, and leaves the record unchanged, if it would exceed NumPy's limit of 2³¹ − 1 bytes.
+    /// The caller has to ensure that names are unique: a format can report where the repeated name is.
     pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Option<()> {
         let offset = self.size;
+        // `pad` fails before anything has changed.
         self.pad(dtype.item_size())?;
         self.within.add(Within::of(&dtype));
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
         Some(())
     }
 
-    /// Appends unused bytes. `None`, and nothing changed, if the record would pass NumPy's limit.
+    /// Appends padding bytes.
+    ///
+    /// Returns `None`, and leaves the record unchanged, if it would exceed NumPy's limit of 2³¹ − 1 bytes.
     pub fn pad(&mut self, bytes: usize) -> Option<()> {
         self.size = self.size.checked_add(bytes).filter(|&size| size <= MAX_ITEM_SIZE)?;
         Some(())
@@ -203,6 +211,7 @@ impl Record {
             ByteOrder::Little => self.within.has_big,
             ByteOrder::Big => self.within.has_little,
         };
+        // Without anything to change, the fields stay shared instead of being cloned.
         if !has_other {
             return self.clone();
         }
@@ -223,7 +232,7 @@ impl Record {
         self.within.is_foreign_to_numpy
     }
 
-    /// How many fields there are, with those of fields: as many as it takes to go through all of them.
+    /// Returns the number of fields, including nested ones: the number of steps to visit all of them.
     #[cfg_attr(not(feature = "object"), allow(dead_code))]
     pub(crate) fn fields_within(&self) -> u64 {
         self.within.fields

@@ -1,8 +1,8 @@
-//! Scalars: one letter, a size, and where it matters a byte order or a unit of time.
+//! Scalars: a kind, a size and, where they apply, a byte order or a unit of time.
 
 use super::MAX_ITEM_SIZE;
 
-/// Which end of a number comes first in the file.
+/// The order of the bytes of a number in a file.
 ///
 /// ```
 /// use ndarray_io::dtype::ByteOrder;
@@ -17,11 +17,11 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order of the machine that this program runs on.
+    /// The byte order of the machine that this program runs on.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 
-/// What a scalar means.
+/// The kind of a scalar, without its size and byte order.
 ///
 /// ```
 /// use ndarray_io::dtype::Kind;
@@ -38,22 +38,24 @@ pub enum Kind {
     Uint,
     /// `f`: a floating-point number of 2, 4, 8 or 16 bytes.
     Float,
-    /// `c`: two floating-point numbers, the real part first. (Of 2 × 16 bits, RA files have them, and NPY has not.)
+    /// `c`: two floating-point numbers, the real part first.
+    ///
+    /// Those of 2 × 16 bits occur in RA files, but not in NPY files.
     Complex,
-    /// `S`: bytes of fixed length, filled up with NULs.
+    /// `S`: a byte string of fixed length, padded with NULs.
     Bytes,
-    /// `U`: text of fixed length in code points of four bytes, filled up with NULs.
+    /// `U`: text of fixed length in four-byte code points, padded with NULs.
     Text,
     /// `V`: raw bytes without a meaning.
     Void,
     /// `M`: a point in time, counted in steps since 1970.
     Datetime(TimeStep),
-    /// `m`: a length of time, counted in steps.
+    /// `m`: a duration, counted in steps.
     Timedelta(TimeStep),
 }
 
 impl Kind {
-    /// NumPy's letter for the kind.
+    /// Returns NumPy's letter for the kind.
     ///
     /// ```
     /// assert_eq!(ndarray_io::dtype::Kind::Uint.letter(), 'u');
@@ -73,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Whether the format knows this kind in this size.
+    /// Returns whether scalars of this kind may have this size in bytes.
     fn allows(self, size: usize) -> bool {
         match self {
             Self::Bool => size == 1,
@@ -95,36 +97,36 @@ impl Kind {
 pub enum TimeUnit {
     /// No unit: a bare count.
     Generic,
-    /// `Y`
+    /// Years (`Y`).
     Year,
-    /// `M`
+    /// Months (`M`).
     Month,
-    /// `W`
+    /// Weeks (`W`).
     Week,
-    /// `D`
+    /// Days (`D`).
     Day,
-    /// `h`
+    /// Hours (`h`).
     Hour,
-    /// `m`
+    /// Minutes (`m`).
     Minute,
-    /// `s`
+    /// Seconds (`s`).
     Second,
-    /// `ms`
+    /// Milliseconds (`ms`).
     Millisecond,
-    /// `us`
+    /// Microseconds (`us`).
     Microsecond,
-    /// `ns`
+    /// Nanoseconds (`ns`).
     Nanosecond,
-    /// `ps`
+    /// Picoseconds (`ps`).
     Picosecond,
-    /// `fs`
+    /// Femtoseconds (`fs`).
     Femtosecond,
-    /// `as`
+    /// Attoseconds (`as`).
     Attosecond,
 }
 
 impl TimeUnit {
-    /// Every unit, from none and the longest to the shortest.
+    /// All units: `Generic` first, then from the longest to the shortest.
     pub const ALL: [Self; 14] = [
         Self::Generic,
         Self::Year,
@@ -142,7 +144,7 @@ impl TimeUnit {
         Self::Attosecond,
     ];
 
-    /// NumPy's symbol for the unit (`"generic"` for none).
+    /// Returns NumPy's symbol for the unit (`"generic"` for none).
     ///
     /// ```
     /// assert_eq!(ndarray_io::dtype::TimeUnit::Microsecond.symbol(), "us");
@@ -167,7 +169,7 @@ impl TimeUnit {
     }
 }
 
-/// What one tick of a time means: so many of a unit, as `[25s]`.
+/// The meaning of one tick of a time: a multiple of a unit, such as `[25s]`.
 ///
 /// ```
 /// use ndarray_io::dtype::{TimeStep, TimeUnit};
@@ -176,7 +178,7 @@ impl TimeUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TimeStep {
-    /// How many units one tick is, from 1 to 2³¹ − 1.
+    /// The number of units in one tick, from 1 to 2³¹ − 1.
     pub count: u32,
     /// The unit.
     pub unit: TimeUnit,
@@ -186,7 +188,9 @@ impl TimeStep {
     /// A bare count without a unit.
     pub const GENERIC: Self = Self::new(1, TimeUnit::Generic);
 
-    /// So many of a unit.
+    /// Creates a step of `count` units.
+    ///
+    /// The count is not checked here; [`Scalar::new`] rejects one that is out of range.
     pub const fn new(count: u32, unit: TimeUnit) -> Self {
         Self { count, unit }
     }
@@ -209,8 +213,10 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// The scalar of this kind, size in bytes and order; `None` if NumPy has no such type. The order is dropped where
-    /// it means nothing.
+    /// Creates a scalar of this kind, size in bytes and byte order.
+    ///
+    /// Returns `None` if the kind does not have this size. The byte order is dropped where it has no meaning.
+    /// Complex numbers of 4 bytes are accepted, although NumPy has none: RA files may contain them.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -228,7 +234,7 @@ impl Scalar {
         Some(Self { kind, size: u32::try_from(size).ok()?, order: has_order.then_some(order) })
     }
 
-    /// What the scalar means.
+    /// Returns the kind of the scalar.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -238,7 +244,7 @@ impl Scalar {
         self.kind
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -248,7 +254,7 @@ impl Scalar {
         self.size as usize
     }
 
-    /// Its byte order; `None` for what has none (single bytes, `S`, `V`).
+    /// Returns the byte order; `None` if it has no meaning (single bytes, `S`, `V`).
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -259,7 +265,7 @@ impl Scalar {
         self.order
     }
 
-    /// The same scalar in another byte order.
+    /// Returns the same scalar in the given byte order, if it has one.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -270,7 +276,7 @@ impl Scalar {
         Self { order: self.order.map(|_| order), ..self }
     }
 
-    /// Whether its bytes stand in the other order than this machine's.
+    /// Returns whether the byte order differs from this machine's.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};

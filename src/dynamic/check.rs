@@ -1,17 +1,18 @@
-//! Whether the elements of a [`DynArray`] mean something.
+//! Validation of the elements of a [`DynArray`].
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Result};
 
 impl DynArray {
-    /// Looks at each element: bools are 0 or 1, and text is of Unicode's characters. A `DynArray` holds any bytes; what is read as a type
-    /// of Rust is checked when it is read.
+    /// Checks that every element is valid: bools are 0 or 1, and text consists of Unicode characters.
+    ///
+    /// A `DynArray` may hold any bytes; typed arrays are checked when they are read.
     ///
     /// # Errors
     ///
-    /// [`BadBool`](crate::error::ErrorKind::BadBool) and [`BadUnicode`](crate::error::ErrorKind::BadUnicode), with the number of the
-    /// element in the order of the file, and its field.
+    /// [`BadBool`](crate::error::ErrorKind::BadBool) or [`BadUnicode`](crate::error::ErrorKind::BadUnicode)
+    /// for the first invalid element, with its number in the order of the file and its field.
     ///
     /// # Examples
     ///
@@ -27,13 +28,14 @@ impl DynArray {
         self.check_from(0)
     }
 
-    /// The same of a part of an array, whose first element has this number: errors count from there.
+    /// Checks the elements of part of an array, whose first element has the number `first` in errors.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check).
+    /// As for [`check`](Self::check).
     pub fn check_from(&self, first: usize) -> Result<()> {
         let size = self.dtype().item_size();
+        // Elements without bytes are skipped, since `chunks_exact` panics for a length of 0.
         if self.dtype().has_object() || size == 0 || !self.dtype().has_invalid_bytes() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Arrays of records out of columns, and arrays of another shape.
+//! Building arrays of records from columns, and reshaping.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,10 @@ use crate::shape::{Order, Shape};
 use crate::transfer::Sink;
 
 impl DynArray {
-    /// An array of records whose fields are these arrays, in C order: what `field` takes apart.
+    /// Creates an array of records from one array per field, in C order.
     ///
-    /// The first axis of each column counts the records. What further axes it has are those of a subarray.
+    /// The inverse of [`DynArray::field`]. The first axis of each column is that of the records; further axes
+    /// become a subarray.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -29,8 +30,12 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShapeMismatch`] if the columns have different lengths, [`ErrorKind::Objects`] of Python objects, and
-    /// [`ErrorKind::BadOption`] if there is no column, one has no axis, or two have one name.
+    /// - [`ErrorKind::ShapeMismatch`] if the columns have different lengths.
+    /// - [`ErrorKind::Objects`] if a column has Python objects.
+    /// - [`ErrorKind::BadOption`] if there are no columns, a column has no axes, or a name is empty or
+    ///   repeated.
+    /// - [`ErrorKind::Overflow`] if a subarray or the array would be too large.
+    /// - [`ErrorKind::OutOfMemory`] if the array cannot be allocated.
     pub fn from_columns<'a, N: Into<String>>(
         columns: impl IntoIterator<Item = (N, &'a Self)>,
     ) -> Result<Self> {
@@ -42,9 +47,7 @@ impl DynArray {
             parts.push(column.in_c_order()?);
         }
         let Some(length) = length else {
-            return Err(
-                ErrorKind::BadOption { reason: "records without a column have no length".into() }.into()
-            );
+            return Err(ErrorKind::BadOption { reason: "at least one column is required".into() }.into());
         };
         let header = Header::new(builder.build()?, Order::C, [length].into())?;
         let mut data = Data::new(header.in_memory()?.1)?;
@@ -52,6 +55,7 @@ impl DynArray {
         let mut offset = 0;
         for part in &parts {
             let item = part.bytes().len().checked_div(length).unwrap_or_default();
+            // A field without bytes has nothing to copy, and `chunks_exact` panics for a length of 0.
             if item == 0 {
                 continue;
             }
@@ -63,7 +67,9 @@ impl DynArray {
         Ok(Self::of_data(header, data))
     }
 
-    /// The same elements in another shape, in C order, as `numpy.reshape` gives them.
+    /// Returns the same elements in another shape, in C order, as `numpy.reshape` does.
+    ///
+    /// The elements of an array in C order are not copied, unless they are Python objects.
     ///
     /// ```
     /// use ndarray::{arr1, arr2, Ix2};
@@ -76,8 +82,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shape has another number of elements;
-    /// [`Limit`](crate::error::ErrorKind::Limit) of more than 64 axes.
+    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shape has a different number of
+    /// elements; [`Limit`](crate::error::ErrorKind::Limit) if it has more than 64 axes.
     pub fn reshape(self, shape: impl Into<Shape>) -> Result<Self> {
         let wanted = shape.into();
         if wanted.len() != Some(self.len() as u64) {
@@ -98,15 +104,15 @@ impl DynArray {
         Ok(array)
     }
 
-    /// The dtype of a field that has these elements, of which the first axis counts the records.
+    /// Returns the dtype of a field with these elements; the first axis is that of the records.
+    ///
+    /// The first column sets `length`, the number of records, and the others must match it.
     fn as_field(&self, length: &mut Option<usize>) -> Result<DType> {
         if self.dtype().has_object() {
             return Err(ErrorKind::Objects { found: self.dtype().clone() }.into());
         }
         let Some((own, within)) = self.shape().split_first() else {
-            return Err(
-                ErrorKind::BadOption { reason: "a column without an axis has no length".into() }.into()
-            );
+            return Err(ErrorKind::BadOption { reason: "a column has no axes".into() }.into());
         };
         if *length.get_or_insert(*own) != *own {
             let mut wanted = self.shape().to_vec();
@@ -120,6 +126,7 @@ impl DynArray {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(within), self.dtype());
             Error::from(ErrorKind::Overflow { what })
         };
+        // The dtype of an array may itself be a subarray: its axes are the innermost ones.
         let (base, mut dims) = match self.dtype() {
             DType::Subarray(subarray) => (subarray.base().clone(), subarray.shape().to_vec()),
             other => (other.clone(), Vec::new()),
@@ -128,6 +135,7 @@ impl DynArray {
         Ok(Subarray::new(base, dims.into()).ok_or_else(too_large)?.into())
     }
 
+    /// Returns the array in C order, copied only if it is in another order.
     fn in_c_order(&self) -> Result<Cow<'_, Self>> {
         if self.order() == Order::C || self.ndim() < 2 {
             return Ok(Cow::Borrowed(self));

@@ -1,4 +1,4 @@
-//! Other arrays out of a [`DynArray`]: of elements of another type, or in the other byte order.
+//! Conversion of a [`DynArray`] to another element type or byte order.
 
 use ndarray::{Array, Dimension};
 
@@ -16,14 +16,16 @@ use crate::options::ReadOptions;
 use crate::transfer::tiles::{Work, recode_all};
 
 impl DynArray {
-    /// The elements converted to another type, by the rules of [`Casting`].
+    /// Converts the elements to a Rust type, by the rules of [`Casting`].
     ///
     /// # Errors
     ///
-    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rule does not allow the conversion,
-    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value has no counterpart,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit,
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes differs.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects and the type is
+    ///   not.
     ///
     /// # Examples
     ///
@@ -40,17 +42,19 @@ impl DynArray {
         self.to_array_with(&ReadOptions::new().casting(casting))
     }
 
-    /// The elements converted to a dtype that is known only when the program runs, by the rules of [`Casting`]: numbers and bools
-    /// to one another, text (`U`, `S`) to text of another width or kind, numbers to text and back as NumPy spells and reads them,
-    /// and times to other units. Text that does not fit is an error, and so are times that are too far away. Also into the other
-    /// byte order, which elements of every dtype can be.
+    /// Converts the elements to a dtype that is known only at run time, by the rules of [`Casting`].
+    ///
+    /// Numbers and bools convert to one another, text (`U`, `S`) to text of another width or kind, numbers to
+    /// text and back in NumPy's notation, and times to other units. Elements of every dtype convert to the
+    /// other byte order. Text that is too long and times that are out of range are errors.
     ///
     /// # Errors
     ///
-    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rule does not allow the conversion,
-    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value has no counterpart,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`Objects`](crate::error::ErrorKind::Objects) of
-    /// Python objects; an error of the [format](crate::Error::is_format) if an element is not valid.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
     ///
@@ -68,6 +72,7 @@ impl DynArray {
     pub fn cast_to(&self, dtype: &DType, casting: Casting) -> Result<Self> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
+            // Objects stay as they are: only the byte order in the dtype may differ.
             let native = |dtype: &DType| dtype.with_byte_order(ByteOrder::NATIVE);
             if native(self.dtype()) != native(dtype) {
                 return Err(mismatch(self.dtype(), dtype.clone(), false));

@@ -1,10 +1,12 @@
-//! Times of NumPy's as it shows them.
+//! Formatting of NumPy's dates, as NumPy does it.
 
 use std::fmt::Write;
 
 use crate::dtype::{TimeStep, TimeUnit};
 
-/// A time by its number of steps from the beginning of 1970, down to its unit: `2020-02-29T12:30`.
+/// Formats a date, given as a number of steps since 1970, down to its unit: `2020-02-29T12:30`.
+///
+/// The arithmetic is in `i128`, since `i64` ticks times the count of a step overflow 64 bits.
 pub(super) fn date(ticks: i128, step: TimeStep) -> String {
     let ticks = ticks * i128::from(step.count);
     let months = match step.unit {
@@ -12,6 +14,7 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
         TimeUnit::Month => Some(ticks),
         _ => None,
     };
+    // Years and months differ in length, so they are counted as months and never converted to days.
     if let Some(months) = months {
         let year = 1970 + months.div_euclid(12);
         return match step.unit {
@@ -19,7 +22,7 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
             _ => format!("{:04}-{:02}", year, months.rem_euclid(12) + 1),
         };
     }
-    // How many steps a day has, and the digits behind the seconds.
+    // The number of steps in a day, and the digits of the fraction of a second.
     let (per_day, digits) = match step.unit {
         TimeUnit::Week | TimeUnit::Day => (1, 0),
         TimeUnit::Hour => (24, 0),
@@ -37,13 +40,14 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
             (86_400 * 10i128.pow(digits), digits as usize)
         }
     };
+    // A week is the date of its first day.
     let ticks = if step.unit == TimeUnit::Week { ticks * 7 } else { ticks };
     let (day, within) = (ticks.div_euclid(per_day), ticks.rem_euclid(per_day));
     let (year, month, day) = civil(day);
     let mut shown = format!("{year:04}-{month:02}-{day:02}");
-    // There is room for all of a text.
+    // Writing to a String does not fail.
     let mut push =
-        |text: std::fmt::Arguments<'_>| shown.write_fmt(text).expect("a text takes all that it is given");
+        |text: std::fmt::Arguments<'_>| shown.write_fmt(text).expect("writing to a String does not fail");
     match step.unit {
         TimeUnit::Week | TimeUnit::Day => {}
         TimeUnit::Hour => push(format_args!("T{within:02}")),
@@ -60,14 +64,17 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
     shown
 }
 
-/// Year, month and day of a number of days from the beginning of 1970, by Howard Hinnant's algorithm.
+/// Converts days since 1970-01-01 to year, month and day of the proleptic Gregorian calendar.
+///
+/// The algorithm is Howard Hinnant's.
 fn civil(days: i128) -> (i128, i128, i128) {
-    let days = days + 719_468; // from the first of March of the year 0
-    let era = days.div_euclid(146_097); // of 400 years
+    // Years start in March here, so that the leap day is the last day of a year.
+    let days = days + 719_468; // days since 0000-03-01
+    let era = days.div_euclid(146_097); // the days of 400 years
     let day_of_era = days.rem_euclid(146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153; // from March
+    let month = (5 * day_of_year + 2) / 153; // 0 is March
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
     (era * 400 + year_of_era + i128::from(month <= 2), month, day)
@@ -78,7 +85,7 @@ mod tests {
     use super::date;
     use crate::dtype::{TimeStep, TimeUnit};
 
-    /// What `str(np.datetime64(ticks, unit))` of NumPy 2.4 says.
+    /// The expected texts are those of `str(np.datetime64(ticks, unit))` in NumPy 2.4.
     #[test]
     fn as_numpy_shows_them() {
         for (ticks, count, unit, shown) in [

@@ -1,4 +1,4 @@
-//! Fields of a [`DynArray`] of records: as arrays of their own, and as views into the records.
+//! Fields of a [`DynArray`] of records: copied into separate arrays, or viewed in place.
 
 use std::collections::HashSet;
 
@@ -16,15 +16,19 @@ use crate::shape::Order;
 use crate::transfer::tiles::pick_all;
 
 impl DynArray {
-    /// One field of an array of records, copied, by its name, title, number or path: see [`FieldPath`]. Where its type is known,
-    /// [`DynArray::field_view`] does without the copy.
+    /// Copies one field of an array of records.
     ///
-    /// A field that is itself an array becomes axes behind those of the records.
+    /// The field is given by its name, title, number or path: see [`FieldPath`]. The axes of a field that is
+    /// itself an array follow those of the records. If the type is known, [`DynArray::field_view`] avoids the
+    /// copy.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
-    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
+    ///   several.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the field would have more than 64 axes.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -45,9 +49,9 @@ impl DynArray {
         let header = column.header(self)?;
         let mut data = Data::new(header.in_memory()?.1)?;
         if data.len == 0 {
-            return Ok(Self::of_data(header, data)); // of no bytes there may be more elements than memory
+            return Ok(Self::of_data(header, data)); // without bytes, the number of elements is not bounded by memory
         }
-        // The records lie one behind the other, whatever their shape; within a field, its elements are in C order.
+        // Records are contiguous in any order of the array; within a field, the elements are in C order.
         let records = (self.len(), self.dtype().item_size());
         let inner = column.dims.iter().copied().zip(column.strides.iter().copied());
         let axes: Vec<(usize, usize)> = match self.order() {
@@ -59,18 +63,21 @@ impl DynArray {
         Ok(Self::of_data(header, data))
     }
 
-    /// One field of an array of records as a strided view, without copying it, in time that does not depend on the
-    /// number of records. (Bools are checked, each of them.)
+    /// Returns one field of an array of records as a strided view.
     ///
-    /// It is an error if the field is of another type, in the other byte order, or does not lie at multiples of its size
-    /// (NumPy's `align=True` sees to that for numbers); [`DynArray::field_cow`] copies it then.
+    /// Nothing is copied, and the time does not depend on the number of records unless values of the type can
+    /// be invalid: then every element is checked, as for `bool`. For a field that cannot be viewed,
+    /// [`DynArray::field_cow`] makes a copy.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
-    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
-    /// field is of another type or number of axes, in the other byte order, or misaligned; an error of the
-    /// [format](crate::Error::is_format) if an element is not valid.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
+    ///   several.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
+    /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
+    ///   the other byte order, is misaligned, or is repeated at a distance that is not a multiple of its
+    ///   size. (NumPy's `align=True` prevents the latter two for integers and floats.)
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
     ///
@@ -98,14 +105,19 @@ impl DynArray {
         cast::view_spread(&plain, self.bytes(), spread).map_err(|error| error.at_field(&path.to_string()))
     }
 
-    /// One field of an array of records as a strided view, for changing it. An error as for [`DynArray::field_view`].
+    /// Returns one field of an array of records as a mutable strided view.
+    ///
+    /// The counterpart of [`DynArray::field_view`].
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
-    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
-    /// field is of another type or number of axes, in the other byte order, or misaligned; an error of the
-    /// [format](crate::Error::is_format) if an element is not valid.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
+    ///   several.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
+    /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
+    ///   the other byte order, is misaligned, or is repeated at a distance that is not a multiple of its
+    ///   size.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
     ///
@@ -132,13 +144,17 @@ impl DynArray {
             .map_err(|error| error.at_field(&path.to_string()))
     }
 
-    /// One field of an array of records: a view where that is possible, else a copy.
+    /// Returns one field of an array of records as a view if possible, and otherwise as a copy.
+    ///
+    /// A field is copied if it is in the other byte order, misaligned, or laid out differently in memory.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could be several;
-    /// [`Objects`](crate::error::ErrorKind::Objects) if the records have Python objects; a [mismatch](crate::Error::is_mismatch) if the
-    /// field is of another type or number of axes; an error of the [format](crate::Error::is_format) if an element is not valid.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
+    ///   several.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
+    /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
     ///
@@ -168,7 +184,7 @@ impl DynArray {
     }
 }
 
-/// Whether the elements are those that were asked for, and only their place or byte order is in the way.
+/// Returns whether a copy would succeed where the view failed because of byte order, layout or alignment.
 fn needs_copy(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -176,14 +192,14 @@ fn needs_copy(error: &Error) -> bool {
     )
 }
 
-/// Where a field lies in each record.
+/// The position of a field within each record.
 struct Column<'a> {
     offset: usize,
-    /// What it consists of: never a subarray.
+    /// The dtype of its elements; never a subarray.
     dtype: &'a DType,
-    /// The axes of the subarrays that it is, or is within,
+    /// The lengths of the axes of all subarrays on the path to the elements,
     dims: Vec<usize>,
-    /// and how many bytes apart the neighbours along each are.
+    /// and the strides of these axes, in bytes.
     strides: Vec<usize>,
 }
 
@@ -215,14 +231,19 @@ impl<'a> Column<'a> {
         Err(ErrorKind::BadOption { reason }.into())
     }
 
-    /// The fields that a text names: one of this name or title, or one within another with a dot between their names. Since names may have
-    /// dots, there may be several; two are enough to know it. Where nothing has been found is not gone through again.
+    /// Collects the fields that a text can name.
+    ///
+    /// It names a field of this name or title, or otherwise a path of names joined by dots. Since names may
+    /// contain dots, a text can be ambiguous; the search stops at the second match. `in_vain` holds the
+    /// states that led to no match, so that the number of splits does not grow exponentially.
     fn find(&self, text: &str, found: &mut Vec<Self>, in_vain: &mut HashSet<(usize, usize)>) {
         let Some(record) = self.dtype.as_record() else { return };
+        // A field with exactly this name has priority over a path.
         if let Some(field) = named(self.dtype, text) {
             found.push(self.within(field));
             return;
         }
+        // The remaining text is a suffix of the path, so that its length identifies it.
         let (state, before) = ((record.fields().as_ptr().addr(), text.len()), found.len());
         if in_vain.contains(&state) {
             return;
@@ -248,7 +269,7 @@ impl<'a> Column<'a> {
         column
     }
 
-    /// Goes into a field, through the subarrays that it may be.
+    /// Moves to a field, through any levels of subarrays.
     fn enter(&mut self, dtype: &'a DType) {
         self.dtype = dtype;
         while let DType::Subarray(subarray) = self.dtype {
@@ -260,13 +281,13 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The header of the field as an array of its own.
+    /// Returns the header of the field as a separate array.
     fn header(&self, array: &DynArray) -> Result<Header> {
         let shape: Vec<usize> = array.shape().iter().chain(&self.dims).copied().collect();
         Header::new(self.dtype.clone(), array.order(), shape.into())
     }
 
-    /// Where in the array's bytes the field's elements are.
+    /// Returns the layout of the field's elements within the bytes of the array.
     fn spread<D: Dimension>(&self, array: &DynArray) -> Result<StridedLayout<D>> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
@@ -280,14 +301,17 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The field of a name, or of a title.
+/// Returns the field with a name or, if there is none, with a title.
 fn named<'d>(dtype: &'d DType, name: &str) -> Option<&'d Field> {
     let fields = dtype.as_record()?.fields();
     let is_titled = |field: &&Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
     fields.iter().find(|field| field.name() == name).or_else(|| fields.iter().find(is_titled))
 }
 
-/// The names of the fields, as many as a message has room for. (The whole dtype of records that share their parts may be longer than memory.)
+/// Lists the names of the fields for a message, at most 20 of them.
+///
+/// The message does not show the dtype: nested records share their parts, so its text can be larger than
+/// memory.
 fn names_of(dtype: &DType) -> String {
     const MOST: usize = 20;
     let Some(record) = dtype.as_record() else { return "elements that are not records".to_owned() };

@@ -1,4 +1,4 @@
-//! [`DynArray`]: an array whose type is known only when the program runs.
+//! [`DynArray`]: an array whose element type is known only at run time.
 
 mod check;
 mod columns;
@@ -35,10 +35,15 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer;
 
-/// An array whose type is known only when the program runs: dtype, order, shape, and the bytes as the file had them.
+/// An array whose element type is known only at run time.
 ///
-/// It is read and written by the same functions as every other array, of every dtype, and written back it gives the same
-/// bytes. (Python objects only if [`ReadOptions::allow_objects`] says so; they are written in a form of our own.) What it holds is viewed, taken or converted as the array of a type.
+/// It holds the dtype, the order, the shape and the bytes of the elements as they are in the file. It is read
+/// and written by the same functions as any other array, for every dtype, and writing it back produces the
+/// same bytes. Use [`view`](Self::view), [`into_array`](Self::into_array) or [`cast`](Self::cast) to access
+/// it as a typed array.
+///
+/// Python objects are read only if [`ReadOptions::allow_objects`] is set. Writing pickles them anew, so that
+/// the bytes may differ.
 ///
 /// ```
 /// use ndarray::{arr2, Array2, Ix2};
@@ -62,12 +67,15 @@ use crate::transfer;
 pub struct DynArray {
     header: Header,
     data: Data,
-    /// The elements, if they are objects; there are no bytes then.
+    /// The elements, if they are objects; `data` is empty then.
     #[cfg(feature = "object")]
     objects: Option<Arc<Vec<Object>>>,
 }
 
-/// Two arrays are equal if shape, order, dtype and all bytes are; objects, if they are.
+/// Arrays are equal if their shapes, orders, dtypes and bytes are equal.
+///
+/// Bytes are compared, not values: a NaN equals itself, and arrays in different orders or byte orders are not
+/// equal. Objects are compared as objects.
 impl PartialEq for DynArray {
     fn eq(&self, other: &Self) -> bool {
         #[cfg(feature = "object")]
@@ -80,15 +88,17 @@ impl PartialEq for DynArray {
 
 impl Eq for DynArray {}
 
-/// Bytes at an address that suits every element.
+/// Bytes, aligned for every element type.
 #[derive(Clone, PartialEq, Eq)]
 struct Data {
+    // Words of 16 bytes, the largest alignment of an element, so that any array can be viewed.
     words: Vec<u128>,
     len: usize,
 }
 
 impl Data {
     fn new(len: usize) -> Result<Self> {
+        // Advised before the memory is first touched, which huge pages make cheaper.
         let zeros = |bytes: &mut [u8]| transfer::os::advise_huge_pages((bytes.as_ptr(), bytes.len()));
         let words = raw_words().make(len.div_ceil(size_of::<u128>()), zeros)?;
         Ok(Self { words, len })
@@ -115,12 +125,18 @@ impl std::fmt::Debug for Data {
 }
 
 impl DynArray {
-    /// The array with these elements, which keeps their order where it is contiguous.
+    /// Creates an array with a copy of the elements.
+    ///
+    /// An array that is contiguous in Fortran order alone keeps this order; every other one is stored in C
+    /// order.
+    ///
+    /// The elements are encoded as an NPY file in memory and decoded from it, so that at the peak they are
+    /// held three times.
     ///
     /// # Errors
     ///
-    /// [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which [`DynArray`] reads with an option only;
-    /// [`Overflow`](crate::error::ErrorKind::Overflow) if text is longer than NumPy allows.
+    /// [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects;
+    /// [`Overflow`](crate::error::ErrorKind::Overflow) if a text is longer than NumPy allows.
     ///
     /// # Examples
     ///
@@ -145,7 +161,7 @@ impl DynArray {
         NpyReader::new(&file[..])?.read()
     }
 
-    /// The array with these bytes, which are a copy of what a file would have.
+    /// Creates an array with a copy of the bytes, which are encoded as in a file.
     ///
     /// ```
     /// use ndarray::{Array2, arr2};
@@ -160,19 +176,23 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the number of bytes is not that of the elements, or these are Python
-    /// objects; [`Limit`](crate::error::ErrorKind::Limit) or [`Overflow`](crate::error::ErrorKind::Overflow) if the shape is too large.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the number of bytes does not fit the dtype and
+    ///   shape, or the dtype has Python objects.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the number of elements or bytes overflows.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, order: Order, bytes: &[u8]) -> Result<Self> {
         let header = Header::new(dtype, order, shape.into())?;
         if header.payload_len() != Some(bytes.len() as u64) {
             let (shape, dtype) = (header.the_shape(), header.dtype());
-            let reason = format!("{} bytes are no array of shape {shape} and dtype {dtype}", bytes.len());
+            let reason =
+                format!("{} bytes do not fit an array of shape {shape} and dtype {dtype}", bytes.len());
             return Err(ErrorKind::BadOption { reason }.into());
         }
         Self::of_bytes(header, bytes)
     }
 
-    /// The array with this header and just its bytes.
+    /// Creates an array from a header and exactly its number of bytes, which are copied.
     pub(crate) fn of_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
         let mut data = Data::new(bytes.len())?;
         data.bytes_mut().copy_from_slice(bytes);
@@ -192,37 +212,39 @@ impl DynArray {
         &self.header
     }
 
-    /// What the elements are.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> &DType {
         self.header.dtype()
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.header.shape()
     }
 
-    /// How the elements follow one another.
+    /// Returns the order in which the elements are stored.
     pub fn order(&self) -> Order {
         self.header.order()
     }
 
-    /// How many axes there are.
+    /// Returns the number of axes.
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.header.count()
     }
 
-    /// Whether there are none.
+    /// Returns whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes of the elements, as the file had them.
+    /// Returns the bytes of the elements, as in the file.
+    ///
+    /// The slice is empty if the elements are Python objects.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -230,31 +252,36 @@ impl DynArray {
     /// assert_eq!(DynArray::new(&arr1(&[1u8, 2]))?.bytes(), [1, 2]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    /// Of Python objects there are none.
     pub fn bytes(&self) -> &[u8] {
         self.data.bytes()
     }
 
-    /// The elements as an array, without copying them. An error if they are of another type, or in the other byte order.
+    /// Returns a typed view of the elements, without copying them.
+    ///
+    /// If values of the type can be invalid, as for `bool`, every element is checked.
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or not laid out as in
-    /// memory, or if the number of axes is another; an error of the [format](crate::Error::is_format) if an element is not valid.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, are in the other byte
+    ///   order or have a different layout in memory, or if the number of axes differs.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
         let items = cast::view(&plain, self.data.bytes(), shape.size())?;
-        // A header has checked ndarray's rule for shapes, and there are just its items.
-        Ok(ArrayView::from_shape(shape, items).expect("a checked shape with just its items"))
+        // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
+        Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
 
-    /// The elements as an array, for changing them. An error as for [`DynArray::view`].
+    /// Returns a mutable typed view of the elements.
+    ///
+    /// The counterpart of [`DynArray::view`].
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or not laid out as in
-    /// memory, or if the number of axes is another; an error of the [format](crate::Error::is_format) if an element is not valid.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, are in the other byte
+    ///   order or have a different layout in memory, or if the number of axes differs.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
     ///
@@ -270,26 +297,32 @@ impl DynArray {
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
         let items = cast::view_mut(&plain, self.data.bytes_mut(), shape.size())?;
-        // As above.
-        Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with just its items"))
+        // As in `view`.
+        Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
 
-    /// The shape to view the array with, if it can be viewed as this type.
+    /// Returns the shape for a view of this type, or an error if the array cannot be viewed as it.
     fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
         let (elements, dim, plain) = viewable_as::<A, D>(&self.header, &ReadOptions::new())?;
         Ok((dim.set_f(elements.order() == Order::Fortran), plain))
     }
 
-    /// The elements as an array of its own.
+    /// Converts the array into one of a known type.
+    ///
+    /// The elements are copied, so that they are held twice for a moment.
     ///
     /// # Errors
     ///
-    /// They are of another type, or the array has another number of axes: the error gives the array back.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, or the number of axes
+    ///   differs.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
+    ///
+    /// The error contains the array: see [`Returned::into_inner`].
     pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, Returned<Self>> {
         self.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(self, error))
     }
 
-    /// The elements, if they are Python objects, in the order of the file.
+    /// Returns the elements in the order of the file if they are Python objects, and `None` otherwise.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -328,13 +361,13 @@ impl DynArray {
     fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
-            // Whoever asks for objects gets them; the others an error.
+            // Only types that hold objects can be made from objects.
             if let ReadPlan::Opaque(decode) = A::accept(self.dtype(), options)?
                 && let Some(items) = decode.taken(&**objects)
             {
                 let dim: D = dimension(self.header.the_shape())?;
                 let shape = dim.set_f(self.order() == Order::Fortran);
-                // There are just the objects of the shape.
+                // There is exactly one object for each element.
                 return Ok(Array::from_shape_vec(shape, items).expect("an object for each element"));
             }
             return Err(mismatch(self.dtype(), DType::Object, false));
@@ -353,6 +386,7 @@ impl ReadRaExt for DynArray {}
 impl FromPayload for DynArray {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
         let payload = payload.into_inner();
+        // Only a payload of objects, which is a pickle, has no known length.
         if payload.header.payload_len().is_none() {
             #[cfg(feature = "object")]
             if payload.options.get_allow_objects() {
@@ -380,10 +414,11 @@ impl WriteArray for DynArray {
         self.header.payload_len()
     }
 
-    /// The byte order stays as it is.
+    /// Keeps the byte order unless the options choose one.
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
         if let Some(other) = other.filter(|other| other != self.dtype() && !other.has_object()) {
+            // A converted copy is written: the elements are held twice.
             return self.cast_to(&other, Casting::Safe)?.store(sink, options, format);
         }
         let mut sink = sink.into_inner();
@@ -396,7 +431,7 @@ impl WriteArray for DynArray {
             return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
         }
         match options.get_order() {
-            // Of one axis at most, both orders are the same.
+            // With fewer than two axes, both orders are the same, and `put` writes the bytes unchanged.
             Some(order) if order != self.order() => {
                 let header = Header::new(self.dtype().clone(), order, self.header.the_shape().clone())?;
                 sink.write(&format.make(&header, options)?)?;

@@ -1,13 +1,16 @@
-//! Code that is written once and runs over whichever number an array holds.
+//! [`with_numbers!`](crate::with_numbers): generic code over the numbers in an array.
 
 use super::DynArray;
 use crate::error::{Error, ErrorKind};
 
-/// Runs code over the elements of a [`DynArray`], whichever integers or floats they are.
+/// Runs code over the elements of a [`DynArray`], for any integer or float type.
 ///
-/// The code gets an `ArrayView` of any number of axes and is compiled for each of the types `i8` to `i64`, `u8` to `u64`,
-/// `f32` and `f64`; what it gives has to be of one type. The result is an error if the array holds something else, or has
-/// the other byte order: [`DynArray::cast`] then makes an array that can be used.
+/// The code receives an `ArrayViewD` and is compiled once for each of `i8` to `i64`, `u8` to `u64`, `f32` and
+/// `f64`. Its result must have the same type for all of them.
+///
+/// Evaluates to a `Result`, with the error [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the
+/// array holds other elements and [`ForeignByteOrder`](crate::error::ErrorKind::ForeignByteOrder) if they are
+/// in the other byte order. [`DynArray::cast`] converts such arrays where that is possible.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -30,7 +33,7 @@ macro_rules! with_numbers {
     (@types $array:ident, $view:ident, $code:expr; $($kind:ident $size:literal $type:ty),*) => {
         match $array.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
             $(Some(($crate::dtype::Kind::$kind, $size)) => $array.__view_any::<$type>().map(|$view| {
-                // For one of the types, a cast to it is none.
+                // A cast in the caller's code is unnecessary for the type that it casts to.
                 #[allow(clippy::unnecessary_cast, clippy::let_and_return, clippy::let_unit_value)]
                 let made = $code;
                 made
@@ -48,8 +51,7 @@ impl DynArray {
 
     #[doc(hidden)]
     pub fn __no_number(&self) -> Error {
-        let reason =
-            format!("expected elements that are integers or floats of 32 or 64 bits, found {}", self.dtype());
+        let reason = format!("expected integers, or floats of 32 or 64 bits, found {}", self.dtype());
         ErrorKind::NotConvertible { reason }.into()
     }
 }

@@ -1,4 +1,4 @@
-//! Elements in another order, and several arrays as one: what a [`DynArray`] does without knowing their type.
+//! Slicing, concatenating and reordering a [`DynArray`], without knowing its element type.
 
 #[cfg(feature = "object")]
 use ndarray::ShapeBuilder;
@@ -15,16 +15,18 @@ use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
 impl<F: ArrayFormat> ArrayFile<F> {
-    /// Reads a part as an array of whatever type, as [`slice`](Self::slice) reads one of a type that is known.
+    /// Reads part of the array as a [`DynArray`].
+    ///
+    /// The untyped counterpart of [`slice`](Self::slice).
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an index is out of bounds.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
     ///
     /// # Examples
     ///
@@ -42,6 +44,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let selection =
             Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
         let array: DynArray = self.select(&selection)?;
+        // `select` reads ascending and keeps all axes; axes are reversed, dropped and added in memory.
         let behind = selection.behind();
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
         if behind.iter().all(|part| *part == all) { Ok(array) } else { array.slice(&behind[..]) }
@@ -49,12 +52,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 impl DynArray {
-    /// A part, as ndarray's `slice` takes it of an array, copied. Indices that the array has not are an error.
+    /// Copies part of the array, in C order.
+    ///
+    /// The slice works as in ndarray's `slice`, but an index that is out of bounds is an error and not a
+    /// panic.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if it has another number of axes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an index is out of bounds.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -76,7 +83,7 @@ impl DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
             let shape = self.shape().set_f(self.order() == Order::Fortran);
-            // There are just the objects of the shape.
+            // There is exactly one object for each element.
             let view = ArrayViewD::from_shape(shape, objects).expect("an object for each element");
             let part = view.slice(&elements[..]);
             let header = Header::new(self.dtype().clone(), Order::C, part.shape().into())?;
@@ -84,6 +91,7 @@ impl DynArray {
         }
         elements.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
         let (bytes, item) = (self.bytes(), self.dtype().item_size());
+        // Elements the size of a machine word are moved as one, which is faster than byte by byte.
         match item {
             2 => self.part::<u16>(bytemuck::cast_slice(bytes), 1, &elements),
             4 => self.part::<u32>(bytemuck::cast_slice(bytes), 1, &elements),
@@ -95,7 +103,7 @@ impl DynArray {
     fn part<W: WritableElement>(&self, words: &[W], each: usize, elements: &[SliceInfoElem]) -> Result<Self> {
         let view = words_of(self, words, each);
         let part = view.slice(elements);
-        let (_, dims) = part.shape().split_last().expect("the words of an element are an axis");
+        let (_, dims) = part.shape().split_last().expect("the words of an element are the last axis");
         let header = Header::new(self.dtype().clone(), Order::C, dims.into())?;
         let mut data = Data::new(header.in_memory()?.1)?;
         let mut into = data.bytes_mut();
@@ -103,10 +111,12 @@ impl DynArray {
         Ok(Self::of_data(header, data))
     }
 
-    /// Several arrays as one, along an axis.
+    /// Concatenates arrays along an axis.
+    ///
+    /// The arrays must have the same dtype and, except along `axis`, the same shape.
     pub(crate) fn join(parts: &[Self], axis: usize) -> Result<Self> {
         let views: Vec<ArrayViewD<'_, u8>> = parts.iter().map(bytes_of).collect();
-        // Their shapes have been compared; the elements' own bytes are an axis behind all others.
+        // The caller has checked the shapes. The bytes of an element form an additional, innermost axis.
         let joined = ndarray::concatenate(Axis(axis), &views).expect("the shapes fit");
         let mut dims = joined.shape().to_vec();
         dims.pop();
@@ -114,8 +124,9 @@ impl DynArray {
         DynArray::of_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>())
     }
 
-    /// Writes the elements in an order, without a header.
+    /// Writes the elements in the given order, without a header.
     pub(crate) fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
+        // With fewer than two axes, both orders are the same.
         if order == self.order() || self.shape().len() < 2 {
             return sink.write(self.bytes());
         }
@@ -130,12 +141,12 @@ impl DynArray {
     }
 }
 
-/// An array's elements as bytes, which are an axis of their own behind the others.
+/// Views an array as bytes; the bytes of an element form an additional, last axis.
 fn bytes_of(array: &DynArray) -> ArrayViewD<'_, u8> {
     words_of(array, array.bytes(), array.dtype().item_size())
 }
 
-/// An array's elements as words, so many to each: an axis of their own behind the others.
+/// Views an array as words, `each` of them per element; they form an additional, last axis.
 fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
     let mut dims = array.shape().to_vec();
     let ndim = dims.len();
@@ -143,14 +154,15 @@ fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<
         dims.reverse();
     }
     dims.push(each);
-    // A DynArray has just the bytes of its shape.
-    let view = ArrayViewD::from_shape(dims, words).expect("just the words of the shape");
+    // A DynArray has exactly the bytes of its shape.
+    let view = ArrayViewD::from_shape(dims, words).expect("exactly the words of the shape");
     match array.order() {
         Order::C => view,
         Order::Fortran => view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>()),
     }
 }
 
+/// Writes the words of a view, whose last axis is the words of an element, in the given order.
 fn gathered<W: WritableElement>(
     sink: &mut Sink<'_>,
     mut view: ArrayViewD<'_, W>,
@@ -158,10 +170,12 @@ fn gathered<W: WritableElement>(
     options: &WriteOptions,
 ) -> Result<()> {
     let ndim = view.ndim() - 1;
+    // Fortran order is C order with the axes reversed; the last axis stays within the element.
     if order == Order::Fortran {
         view = view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>());
     }
     let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
+    // `write_more` takes a header for its length and dtype only: the words as an array of one axis.
     let header = Header::new(dtype, Order::C, [view.len()].into())?;
     let emit = W::emit(header.dtype());
     transfer::write_more(sink, Vec::new(), &header, Items::Strided(view), &emit, options)

@@ -1,5 +1,6 @@
-//! What a [`DynArray`] looks like: aligned, with the fewest digits that mean the same number, and of a large array the
-//! edges.
+//! Formatting of a [`DynArray`].
+//!
+//! Columns are aligned, numbers have the fewest digits that round-trip, and large arrays are abbreviated.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,12 +17,17 @@ use crate::io::ArrayFormat;
 use crate::options::Look;
 use crate::parts::{ArrayFile, Selection};
 
-/// The edges of an array are so many elements wide.
+/// The number of elements shown at each end of an abbreviated axis.
 const EDGE: usize = 3;
-/// Of an element that is a text, bytes or an array itself, so many parts are shown.
+/// The number of parts shown of a single element that is a text, bytes or an array.
+///
+/// One element may be as large as its file.
 const LONGEST: usize = 1000;
 
-/// The elements in brackets, as ndarray and NumPy show them.
+/// Formats the elements in nested brackets, as ndarray and NumPy do.
+///
+/// Of an array with more than 1000 elements, only the first and last 3 indices of each axis longer than 7 are
+/// shown, and at most 10,000 elements.
 ///
 /// ```
 /// use ndarray::arr2;
@@ -38,12 +44,12 @@ impl fmt::Display for DynArray {
 }
 
 impl DynArray {
-    /// What the array looks like, wider or narrower, shorter or longer than `Display` has it: see [`Look`].
+    /// Formats the array as `Display` does, with the width, length and precision set by a [`Look`].
     pub fn shown(&self, look: &Look) -> String {
         Sheet::new(self.shape(), self, look).to_string()
     }
 
-    /// Each element as `Display` shows it, in the order of the indices, the last of which varies fastest.
+    /// Returns an iterator over the elements, each formatted as by `Display`, in C order.
     ///
     /// # Examples
     ///
@@ -63,7 +69,7 @@ impl DynArray {
         std::iter::from_fn(move || {
             let at = index.as_mut()?;
             let number: u64 = at.iter().zip(&strides).map(|(index, stride)| *index as u64 * stride).sum();
-            // The next index: the last axis first.
+            // The next index in C order: the last axis varies fastest.
             let axis = (0..at.len()).rev().find(|axis| at[*axis] + 1 < self.shape()[*axis]);
             match axis {
                 Some(axis) => {
@@ -77,6 +83,7 @@ impl DynArray {
     }
 
     fn item(&self, number: usize, look: &Look) -> String {
+        // Objects have no bytes, and their own formatting.
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
             return super::object::brief(&objects[number]);
@@ -87,12 +94,15 @@ impl DynArray {
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
-    /// What the array looks like: as [`DynArray`]'s `Display` shows it. Of a large one only the edges are read.
+    /// Formats the array as the `Display` of [`DynArray`] does.
+    ///
+    /// Of an array with more than 1000 elements, only the edges are read.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// [`Io`](crate::error::ErrorKind::Io) if reading fails; a [format error](crate::Error::is_format) if the
+    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) if one of the
+    /// [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///
@@ -110,14 +120,17 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.preview_slice(&vec![all; self.header().the_shape().ndim()][..])
     }
 
-    /// What a part of the array looks like, as ndarray's `slice` takes it. Of a large one only the edges are read.
+    /// Formats part of the array, given as for ndarray's `slice`.
+    ///
+    /// Of a part with more than 1000 elements, only the edges are read.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an index is out of bounds.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///
@@ -134,14 +147,17 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.preview_with(slice, &Look::new())
     }
 
-    /// The same, wider or narrower, shorter or longer: see [`Look`].
+    /// Formats part of the array with the width, length and precision set by a [`Look`].
+    ///
+    /// If it is abbreviated, only the edges are read.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an index is out of bounds.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, look: &Look) -> Result<String> {
         let selection =
             Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
@@ -149,10 +165,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
         if dims.contains(&0) {
             return Ok("[]".to_owned());
         }
+        // From the last axis to the first, so that `shown` is the number of elements shown per index of an
+        // axis.
         let (mut ranges, mut shown) = (Vec::new(), 1usize);
         for length in dims.iter().rev() {
             let (head, tail) = match is_cut(look, dims, *length) {
-                // So many are shown of the axes behind that of this one the first index alone is.
+                // The inner axes alone reach the limit, so that no second index of this axis is shown.
                 _ if shown >= look.last => (0..1, None),
                 true => (0..EDGE, Some(length - EDGE..*length)),
                 false => (0..*length, None),
@@ -165,7 +183,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(Sheet::new(dims, &edges, look).to_string())
     }
 
-    /// The parts that lie in one of the ranges of each axis, as one array.
+    /// Reads every combination of one range per axis, and concatenates them into one array.
     fn edges(
         &self,
         selection: &Selection,
@@ -189,31 +207,35 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 }
 
-/// What is shown of an axis: its beginning, which may be all of it, and its end.
+/// The ranges shown of an axis: its start, which may be all of it, and its end.
 type Edges = (Range<usize>, Option<Range<usize>>);
 
-/// Whether an axis of this length is shown by its edges alone.
+/// Returns whether an axis of this length is abbreviated.
+///
+/// An axis with at most one index between its edges is not: the ellipsis would be no shorter.
 fn is_cut(look: &Look, dims: &[usize], length: usize) -> bool {
     dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.most && length > 2 * EDGE + 1
 }
 
+/// Formats an array, or the edges of one.
 struct Sheet<'a> {
-    /// The lengths of the axes of what is shown,
+    /// The shape of the array that is formatted.
     dims: &'a [usize],
-    /// of which this may be the edges alone.
+    /// The elements: all of them, or those at the edges.
     array: &'a DynArray,
     look: &'a Look,
     strides: Vec<u64>,
-    /// How many elements may still be shown.
+    /// The number of elements that may still be formatted.
     left: Cell<usize>,
 }
 
 impl fmt::Display for Sheet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dims.contains(&0) {
-            return f.write_str("[]"); // the other axes may be endless
+            return f.write_str("[]"); // the other axes may have any length
         }
         let mut width = 0;
+        // The first pass measures the widest element, so that the second one can align all of them.
         self.left.set(self.look.last);
         self.each(0, 0, &mut |item| width = width.max(self.array.item(item, self.look).chars().count()));
         self.left.set(self.look.last);
@@ -227,14 +249,14 @@ impl<'a> Sheet<'a> {
         Self { dims, array, look, strides, left: Cell::new(look.last) }
     }
 
-    /// Where an index of an axis stands in the array, which may be the edges.
+    /// Returns what an index of an axis adds to the element number in `array`, which may hold only the edges.
     fn place(&self, axis: usize, index: usize) -> usize {
         let (length, there) = (self.dims[axis], self.array.shape()[axis]);
         let place = if index < EDGE { index } else { (index + there).saturating_sub(length) };
         place.min(there - 1) * self.strides[axis] as usize
     }
 
-    /// The indices of an axis that are shown; `None` stands for those that are not.
+    /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
     fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
         let is_cut = is_cut(self.look, self.dims, length);
@@ -243,7 +265,7 @@ impl<'a> Sheet<'a> {
         (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
     }
 
-    /// Calls with the number of each element that is shown.
+    /// Invokes the callback with the number of each element that is shown.
     fn each(&self, axis: usize, from: usize, call: &mut dyn FnMut(usize)) {
         if axis == self.strides.len() {
             self.left.set(self.left.get() - 1);
@@ -263,10 +285,10 @@ impl<'a> Sheet<'a> {
         let between = if is_last {
             ", ".to_owned()
         } else {
-            // One line end for each axis within, and the brackets that are open.
+            // One line break for each inner axis, indented by the number of open brackets.
             format!(",{}{}", "\n".repeat(self.strides.len() - axis - 1), " ".repeat(axis + 1))
         };
-        // How many elements there is room for, with a comma and a blank behind each.
+        // The number of elements that fit on a line, each followed by a comma and a space.
         let room = self.look.width.saturating_sub(axis + 1) / width.saturating_add(2);
         f.write_str("[")?;
         for (number, index) in self.indices(axis).enumerate() {
@@ -290,7 +312,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// One element.
+/// Formats one element.
 fn value(dtype: &DType, bytes: &[u8], look: &Look) -> String {
     match dtype {
         DType::Scalar(scalar) => scalar_value(scalar, bytes, look),
@@ -316,6 +338,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &Look) -> String {
     let float = |bytes: &[u8], is_big| float(bytes, is_big, look.precision);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
+        // A DynArray may hold bools that are neither 0 nor 1.
         Kind::Bool => (bytes != [0]).to_string(),
         Kind::Int => signed(bytes, is_big).to_string(),
         Kind::Uint => unsigned(bytes, is_big).to_string(),
@@ -342,6 +365,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &Look) -> String {
             hex(shown) + rest
         }
         Kind::Datetime(step) | Kind::Timedelta(step) => match signed(bytes, is_big) {
+            // NumPy stores NaT as the smallest integer.
             ticks if ticks == i128::from(i64::MIN) => "NaT".into(),
             ticks if matches!(scalar.kind(), Kind::Datetime(_)) && step.unit != TimeUnit::Generic => {
                 date(ticks, step)
@@ -351,7 +375,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &Look) -> String {
     }
 }
 
-/// What is shown of an element that may be endless, and what tells that there is more.
+/// Splits off what is shown of a large element, with a mark if there is more.
 fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
     match bytes.get(..LONGEST * unit) {
         Some(shown) if shown.len() < bytes.len() => (shown, "…"),
@@ -369,12 +393,14 @@ fn unsigned(bytes: &[u8], is_big: bool) -> u128 {
 }
 
 fn signed(bytes: &[u8], is_big: bool) -> i128 {
+    // Shifting left and back extends the sign.
     let unused = 128 - 8 * bytes.len() as u32;
     (unsigned(bytes, is_big) as i128) << unused >> unused
 }
 
-/// The fewest digits that mean the same number. A `longdouble` is shown by its bytes, because the file does not say which
-/// of its two formats it is.
+/// Formats a float with the shortest digits that round-trip, or with at most `precision` digits.
+///
+/// A `longdouble` is shown as its bytes, because the file does not say which of its two formats it has.
 fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
     let bits = unsigned(bytes, is_big);
     let (number, shortest) = match bytes.len() {
@@ -383,12 +409,12 @@ fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
         8 => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
         _ => return hex(&bits.to_be_bytes()),
     };
-    // The digits behind the point, before an exponent.
+    // The digits after the decimal point, before an exponent.
     let digits = |text: &str| {
         let mantissa = text.split('e').next().unwrap_or(text);
         mantissa.split_once('.').map_or(0, |(_, digits)| digits.len())
     };
-    // What would be shown as zero is not.
+    // A number that would round to zero is shown with an exponent.
     let is_small = |most: usize| number != 0.0 && number.abs() < 10f64.powi(-(most as i32));
     match precision {
         Some(most) if digits(&shortest) > most => match shortest.contains('e') || is_small(most) {
@@ -399,12 +425,13 @@ fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
     }
 }
 
-/// A 16-bit float as the `f32` of the same value.
+/// Converts a 16-bit float to the `f32` of the same value.
 fn half_to_single(bits: u16) -> f32 {
     let (exponent, fraction) = (u32::from(bits >> 10 & 0x1F), u32::from(bits & 0x3FF));
     let value = match exponent {
         0 => fraction as f32 / 16_777_216.0, // in units of 2⁻²⁴
         0x1F => f32::from_bits(0x7F80_0000 | fraction << 13),
+        // The exponents are biased by 15 and by 127, which differ by 112.
         _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
     };
     if bits >> 15 == 1 { -value } else { value }

@@ -1,5 +1,6 @@
-//! Arrays `[T; N]`: the innermost axis of a file's array, and in a record NumPy's subarray, of which the first axis is the
-//! outermost.
+//! Arrays `[T; N]`: the innermost axis of a file's array, or a NumPy subarray in a record.
+//!
+//! The first axis of a subarray is the outermost of nested arrays.
 
 use std::array;
 
@@ -54,18 +55,19 @@ impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
 
 impl<T: ViewElement + 'static, const N: usize> ViewElement for [T; N] {}
 
-// SAFETY: between the elements of an array there is nothing, and they have no padding themselves.
+// SAFETY: an array has no bytes between its elements, and the elements have no padding.
 #[allow(unsafe_code)]
 unsafe impl<T: ViewMutElement + 'static, const N: usize> ViewMutElement for [T; N] {
     const IS_FULL: () = T::IS_FULL;
 }
 
-/// So many of a dtype, which may be a subarray itself.
+/// Returns the subarray dtype for `count` elements of `row`, which may itself be a subarray.
 fn subarray(row: DType, count: usize) -> Result<DType> {
     if row.has_object() {
-        let reason = "an array of Python objects has no bytes of its own in another array".into();
+        let reason = "Python objects cannot be elements of an inner array".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
+    // As in NumPy, a subarray of subarrays is one subarray with more axes.
     let (base, mut dims) = match row {
         DType::Subarray(inner) => (inner.base().clone(), inner.shape().to_vec()),
         base => (base, Vec::new()),
@@ -77,7 +79,7 @@ fn subarray(row: DType, count: usize) -> Result<DType> {
     }
 }
 
-/// How many rows a subarray has, and what each is.
+/// Splits the outermost axis off a subarray: returns its length and the dtype of each row.
 fn rows(dtype: &DType) -> Option<(usize, DType)> {
     let DType::Subarray(subarray) = dtype else { return None };
     let (length, rest) = subarray.shape().split_first()?;
@@ -88,7 +90,7 @@ fn rows(dtype: &DType) -> Option<(usize, DType)> {
     Some((*length, row))
 }
 
-/// The error for a dtype that has not so many rows.
+/// Returns the error for a dtype that is not a subarray of `count` rows.
 fn other_rows<T: ReadableElement>(
     found: &DType,
     row: Option<DType>,
@@ -96,7 +98,7 @@ fn other_rows<T: ReadableElement>(
     options: &ReadOptions,
 ) -> crate::error::Error {
     let row = row.unwrap_or_else(|| found.clone());
-    // What a row has to be is what its own type says.
+    // Ask `T` which dtype it would accept, so that the error states the dtype of the entire array.
     let wanted = match T::accept(&row, options) {
         Err(error) => match error.kind() {
             ErrorKind::DTypeMismatch { wanted, .. } => wanted.clone(),
@@ -110,15 +112,17 @@ fn other_rows<T: ReadableElement>(
     }
 }
 
-/// The elements of arrays, one behind the other.
+/// Decodes arrays from their elements, which are stored contiguously.
 struct Each<T>(Box<dyn Decode<T>>);
 
 impl<T: Send + Sync, const N: usize> Decode<[T; N]> for Each<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<[T; N]>) -> Result<()> {
         let mut all = Vec::new();
+        // The inner decoder counts single elements in an error; `within` converts that to the number of the
+        // array.
         self.0.decode(items, count * N, &mut all).map_err(|error| error.within(N))?;
         let mut all = all.into_iter();
-        let mut next = || all.next().expect("a decoder gives as many elements as it was asked for");
+        let mut next = || all.next().expect("a decoder returns the requested number of elements");
         out.extend((0..count).map(|_| array::from_fn(|_| next())));
         Ok(())
     }

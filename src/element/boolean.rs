@@ -1,4 +1,4 @@
-//! Bools: one byte each, which is checked to be 0 or 1. Rust gives no meaning to any other.
+//! Bools: one byte each, checked to be 0 or 1. Any other byte would be undefined behavior in Rust.
 
 use super::cast::{Bitwise, BitwiseOut};
 use super::{
@@ -8,11 +8,11 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// For messages.
+/// The Rust type for bools, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
 
 pub(super) fn scalar() -> Scalar {
-    // A bool has one byte; the tests write and read it.
+    // `Kind::allows` accepts a bool of one byte; the tests write and read it.
     Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte")
 }
 
@@ -45,6 +45,6 @@ impl WritableElement for bool {
 }
 
 impl ViewElement for bool {}
-// SAFETY: a bool is one byte.
+// SAFETY: a bool is one byte, without padding.
 #[allow(unsafe_code)]
 unsafe impl ViewMutElement for bool {}

@@ -1,4 +1,4 @@
-//! Bytes of fixed length (`S`), filled up with NULs: as themselves, and as vectors.
+//! Byte strings of fixed length (`S`), padded with NULs, as `Bytes` and as `Vec<u8>`.
 
 use std::fmt;
 
@@ -9,9 +9,10 @@ use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A string of at most `N` bytes, as it lies in the file (`|S5` is `Bytes<5>`).
+/// A string of at most `N` bytes, padded with NULs as in the file (`|S5` is `Bytes<5>`).
 ///
-/// As with NumPy, NULs at the end are no part of it. A shorter `S` is read, too; a longer one is not.
+/// As in NumPy, trailing NULs are not part of the string. A file's `S` may be narrower than `N`, but not
+/// wider.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -28,14 +29,14 @@ use crate::options::{ReadOptions, WriteOptions};
 pub struct Bytes<const N: usize>(pub(super) [u8; N]);
 
 impl<const N: usize> Bytes<N> {
-    /// The string of these bytes; `None` if there are more than `N`.
+    /// Creates a string from these bytes; returns `None` if there are more than `N`.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut all = [0; N];
         all.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(Self(all))
     }
 
-    /// The bytes without the NULs at the end.
+    /// Returns the bytes without the trailing NULs.
     ///
     /// ```
     /// # use ndarray_io::Bytes;
@@ -45,7 +46,7 @@ impl<const N: usize> Bytes<N> {
         trimmed(&self.0)
     }
 
-    /// All `N` bytes.
+    /// Returns all `N` bytes, including the trailing NULs.
     ///
     /// ```
     /// # use ndarray_io::Bytes;
@@ -62,7 +63,7 @@ impl<const N: usize> Default for Bytes<N> {
     }
 }
 
-/// As a byte string literal.
+/// Formats the string as a byte string literal.
 impl<const N: usize> fmt::Debug for Bytes<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "b\"{}\"", self.as_bytes().escape_ascii())
@@ -73,7 +74,7 @@ impl<const N: usize> Fixed for Bytes<N> {
     const UNIT: usize = 1;
 
     fn scalar(order: ByteOrder) -> Scalar {
-        const { assert!(N <= MAX_ITEM_SIZE, "NumPy has no element as large as that") };
+        const { assert!(N <= MAX_ITEM_SIZE, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
     }
 
@@ -89,25 +90,26 @@ elements! {
     [const N: usize] Bytes<N>;
 }
 
-/// The width of a string of bytes, if the dtype is one.
+/// Returns the width of a byte string dtype, or `None` for any other dtype.
 pub(super) fn width(dtype: &DType) -> Option<usize> {
     dtype.as_scalar().filter(|scalar| scalar.kind() == Kind::Bytes).map(Scalar::size)
 }
 
-/// Without the NULs at the end: of bytes, or of code points.
+/// Returns the items (bytes or code points) without the trailing NULs.
 pub(crate) fn trimmed<T: PartialEq + Default>(items: &[T]) -> &[T] {
     let nul = T::default();
     let length = items.iter().rposition(|item| *item != nul).map_or(0, |last| last + 1);
     &items[..length]
 }
 
-/// Strings of bytes of the same width.
+/// Byte strings of equal width.
 pub(super) struct Items {
     pub(super) width: usize,
 }
 
 impl<const N: usize> Decode<Bytes<N>> for Items {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Bytes<N>>) -> Result<()> {
+        // Counted, not chunked: strings may have a width of 0.
         out.extend((0..count).map(|index| {
             let mut all = [0; N];
             all[..self.width].copy_from_slice(&items[index * self.width..][..self.width]);
@@ -152,9 +154,12 @@ fn of_width(width: usize) -> Result<DType> {
     }
 }
 
-/// The width for strings of these lengths: that of the longest, at least 1, as NumPy has it; or the one asked for, if
-/// it is enough.
+/// Returns the width for strings of these lengths.
+///
+/// It is the width in the options if that suffices, else an error; without one, the longest length, but at
+/// least 1, as in NumPy. The error names the first of the longest strings.
 pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &WriteOptions) -> Result<usize> {
+    // `Reverse` makes the first of equally long strings the one that an error names.
     let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
     match (longest, options.get_text_width()) {
         (Some((index, length)), Some(width)) if length > width => {
@@ -178,7 +183,7 @@ impl Encode<Vec<u8>> for Padded {
     }
 }
 
-/// A string of bytes that fits, filled up with NULs.
+/// Writes a byte string that fits into `into`, padded with NULs.
 pub(super) fn put_padded(string: &[u8], into: &mut [u8]) {
     let (text, rest) = into.split_at_mut(string.len());
     text.copy_from_slice(string);

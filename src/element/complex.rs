@@ -1,4 +1,4 @@
-//! Complex numbers: two floats, the real part first, each in the byte order of the whole.
+//! Complex numbers: two floats, the real part first, both in the byte order of the number.
 
 use num_complex::Complex;
 
@@ -9,7 +9,7 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
 
-/// The sizes that have a Rust type here, for messages.
+/// The sizes that have a Rust type, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[
     (Kind::Complex, 4, "Complex<half::f16> (with the feature `half-2`)"),
     (Kind::Complex, 8, "Complex<f32>"),
@@ -30,7 +30,7 @@ mod half {
     use crate::dtype::{ByteOrder, Kind, Scalar};
     use crate::element::fixed::{Fixed, elements};
 
-    /// RA files have them; NumPy has no dtype for them.
+    /// Such numbers occur in RA files; NumPy has no dtype for them.
     impl Fixed for Complex<f16> {
         const UNIT: usize = 2;
 

@@ -1,4 +1,4 @@
-//! Types whose dtype is known without looking at values, and whose memory any bytes may be: the bulk of the elements.
+//! Types whose dtype does not depend on values, and for which any bytes are valid: most element types.
 
 use bytemuck::Pod;
 
@@ -8,15 +8,17 @@ use crate::dtype::{ByteOrder, DType, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
 
-/// A type that stands for one scalar dtype, in either byte order.
+/// A type that corresponds to one scalar dtype, in either byte order.
 pub(super) trait Fixed: Pod + Send + Sync {
-    /// The size of what is swapped: the whole for most, but half of a complex number, or one character of a text.
+    /// The size in bytes of the unit that is swapped.
+    ///
+    /// This is the size of the element, except for complex numbers (one half) and text (one character).
     const UNIT: usize;
 
-    /// The dtype that the type stands for.
+    /// Returns the dtype that corresponds to the type.
     fn scalar(order: ByteOrder) -> Scalar;
 
-    /// How another dtype is read, if it is.
+    /// Returns the plan for reading a different dtype, if it can be read.
     fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false))
     }
@@ -24,6 +26,7 @@ pub(super) trait Fixed: Pod + Send + Sync {
 
 pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
     match found {
+        // Compare without byte order: a file may have either.
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
             Ok(ReadPlan::Bitwise(Bitwise::pod(T::UNIT, scalar.is_foreign())))
         }
@@ -31,7 +34,7 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
     }
 }
 
-/// Gives such types the four traits.
+/// Implements the four element traits for types that are `Fixed`.
 macro_rules! elements {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
         impl<$($generics)*> $crate::element::ReadableElement for $type {
@@ -60,7 +63,7 @@ macro_rules! elements {
         }
 
         impl<$($generics)*> $crate::element::ViewElement for $type {}
-        // SAFETY: the types are `Pod`, as `cast` needs for `Bitwise::pod`: they have no padding.
+        // SAFETY: the types are `Pod`, which `Bitwise::pod` requires, so they have no padding.
         #[allow(unsafe_code)]
         unsafe impl<$($generics)*> $crate::element::ViewMutElement for $type {}
     )*};

@@ -1,14 +1,17 @@
-//! `longdouble`: sixteen bytes, of whose two meanings the file does not say which.
+//! `longdouble`: sixteen bytes in one of two formats. The file does not say which.
 
 use num_complex::Complex;
 
 use super::fixed::{Fixed, elements};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 
-/// A `longdouble` of NumPy's (`<f16`): its bytes, and what they mean if they are one or the other of two formats.
+/// NumPy's `longdouble` (`<f16`): sixteen bytes that can be converted from either of two formats.
 ///
-/// On x86 it is the 80-bit format of the x87 with six bytes of padding; on most other 64-bit machines it is IEEE 754
-/// binary128 (quad). The file does not say which, so that you have to. `Complex<LongDouble>` is NumPy's `complex256`.
+/// On x86 it is the x87 80-bit format with six bytes of padding; on most other 64-bit machines it is IEEE 754
+/// binary128 (quad). The file does not say which, so the caller has to. `Complex<LongDouble>` is NumPy's
+/// `complex256`.
+///
+/// Equality compares all sixteen bytes, including the padding.
 ///
 /// ```
 /// use ndarray_io::LongDouble;
@@ -21,12 +24,12 @@ use crate::dtype::{ByteOrder, Kind, Scalar};
 pub struct LongDouble(pub(super) [u8; 16]);
 
 impl LongDouble {
-    /// The number with these bytes, the least significant first.
+    /// Creates a number from these bytes, least significant first.
     pub fn from_le_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_le_bytes(bytes).to_ne_bytes())
     }
 
-    /// Its bytes, the least significant first.
+    /// Returns the bytes, least significant first.
     ///
     /// ```
     /// # use ndarray_io::LongDouble;
@@ -36,21 +39,26 @@ impl LongDouble {
         u128::from_ne_bytes(self.0).to_le_bytes()
     }
 
-    /// The nearest `f64`, if the bytes are the 80-bit format of the x87. The padding does not matter.
+    /// Converts to the nearest `f64`, ties to even, from the x87 80-bit format.
+    ///
+    /// The padding is ignored. Values beyond the range of `f64` become infinite; the payload of a NaN is
+    /// lost.
     pub fn x87_to_f64(self) -> f64 {
         let bits = u128::from_ne_bytes(self.0);
         let mantissa = bits as u64;
         let exponent = (bits >> 64) as u16 & 0x7FFF;
         let is_negative = bits >> 79 & 1 == 1;
         match exponent {
-            // The leading bit of an infinity is set; a NaN has others.
+            // The integer bit of an infinity is set, so the shift drops it; a NaN has other bits as well.
             0x7FFF => special(is_negative, mantissa << 1 == 0),
-            // The leading bit is explicit. Below the smallest exponent it is worth as much as at it.
+            // The integer bit is explicit, so subnormals (exponent 0) have the scale of exponent 1.
             _ => nearest(is_negative, u128::from(mantissa) << 64, i32::from(exponent.max(1)) - 16383),
         }
     }
 
-    /// The nearest `f64`, if the bytes are IEEE 754 binary128.
+    /// Converts to the nearest `f64`, ties to even, from IEEE 754 binary128.
+    ///
+    /// Values beyond the range of `f64` become infinite; the payload of a NaN is lost.
     ///
     /// ```
     /// # use ndarray_io::LongDouble;
@@ -76,7 +84,9 @@ fn special(is_negative: bool, is_infinite: bool) -> f64 {
     if is_negative { -value } else { value }
 }
 
-/// The `f64` nearest to `mantissa` × 2^(`exponent` − 127): a mantissa whose highest bit counts 2^`exponent`.
+/// Returns the `f64` nearest to `mantissa` × 2^(`exponent` − 127).
+///
+/// The highest bit of `mantissa` has the weight 2^`exponent`.
 fn nearest(is_negative: bool, mantissa: u128, exponent: i32) -> f64 {
     let sign = u64::from(is_negative) << 63;
     if mantissa == 0 {
@@ -85,22 +95,23 @@ fn nearest(is_negative: bool, mantissa: u128, exponent: i32) -> f64 {
     let zeros = mantissa.leading_zeros();
     let mantissa = mantissa << zeros;
     let exponent = exponent - zeros as i32;
-    // How many of the 128 bits a number of this exponent keeps: 53, and fewer below the smallest normal one.
+    // The number of the 128 bits that an `f64` of this exponent keeps: 53, and fewer for subnormals.
     let kept = (53 + (exponent + 1022).min(0)).max(-1);
     if kept < 0 {
-        return f64::from_bits(sign); // less than half of the smallest number there is
+        return f64::from_bits(sign); // less than half of the smallest subnormal
     }
     let (whole, rest) = match kept {
         0 => (0, mantissa),
         _ => ((mantissa >> (128 - kept)) as u64, mantissa << kept),
     };
     const HALF: u128 = 1 << 127;
+    // Round half to even.
     let is_up = rest > HALF || (rest == HALF && whole & 1 == 1);
-    // A carry out of the fraction goes into the exponent, as it should.
+    // A carry out of the fraction increments the exponent, which is correct: the fraction becomes 0.
     let base = match exponent {
         ..-1022 => 0,
         1024.. => return f64::from_bits(sign | f64::INFINITY.to_bits()),
-        _ => ((exponent + 1022) as u64) << 52, // the leading bit of `whole` makes one more of it
+        _ => ((exponent + 1022) as u64) << 52, // the leading bit of `whole` adds 1 to the exponent
     };
     f64::from_bits(sign | (base + whole + u64::from(is_up)))
 }

@@ -1,8 +1,8 @@
-//! Which Rust type holds which dtype, one file a kind, and the gate between them.
+//! Maps Rust types to dtypes, one file per kind, and dispatches each array to a way of moving its elements.
 //!
-//! The gate asks the type once for each array, and the answer is one of three ways to move its elements: *bitwise* (the
-//! bytes are the memory), *per item* (items of fixed size, decoded one by one), *opaque* (the payload is one unit).
-//! `transfer` has one loop for each. `cast` alone turns bytes into elements.
+//! The type is asked once per array. The answer is one of three plans: *bitwise* (the bytes in the file are
+//! the bytes in memory), *per item* (items of fixed size, decoded one by one), *opaque* (the payload is one
+//! unit). `transfer` has one loop for each. Only `cast` reinterprets bytes as elements.
 
 mod array;
 mod boolean;
@@ -44,17 +44,25 @@ use cast::{Bitwise, BitwiseOut};
 
 /// A type that elements can be read as.
 ///
-/// It is implemented for `bool`, the integers from 8 to 64 bits, `f32`, `f64`, [`LongDouble`],
-/// [`Complex`](num_complex::Complex) of these, `String`, `Vec<u8>`, [`Bytes`], [`Chars`], [`Void`], [`Datetime64`],
-/// [`Timedelta64`], with the feature `half-2` for `half::f16` and `half::bf16`, for structs that derive
-/// [`Record`](macro@crate::Record), and for arrays `[T; N]` of any of these: they are the innermost axis of the array in the
-/// file, so that an `Array1<[f32; 3]>` has the shape (n, 3) there. The methods are the library's own.
+/// It is implemented for:
+///
+/// - `bool`, the integers from 8 to 64 bits, `f32`, `f64` and [`LongDouble`];
+/// - [`Complex`](num_complex::Complex) of `f32`, `f64` and `LongDouble`;
+/// - `String`, `Vec<u8>`, [`Bytes`], [`Chars`] and [`Void`];
+/// - [`Datetime64`] and [`Timedelta64`];
+/// - with the feature `half-2`, `half::f16`, `Complex<half::f16>` and `half::bf16`;
+/// - with the feature `object`, `Object`;
+/// - structs that derive [`Record`](macro@crate::Record), and types that derive `Element`;
+/// - arrays `[T; N]` of these (of `Object`, reading fails). They are the innermost axis of the array in the
+///   file: an `Array1<[f32; 3]>` has the shape (n, 3) there.
+///
+/// The methods are private to the library.
 ///
 /// ```
 /// use ndarray::ArrayD;
 /// use ndarray_io::{ReadNpyExt, ReadableElement};
 ///
-/// /// Reads an array of whatever type the caller wants.
+/// /// Reads an array of any type that the caller chooses.
 /// fn load<A: ReadableElement>(bytes: &[u8]) -> ndarray_io::Result<ArrayD<A>> {
 ///     ArrayD::read_npy(bytes)
 /// }
@@ -67,11 +75,11 @@ use cast::{Bitwise, BitwiseOut};
             derives Record or, around one element, Element; so does an enum"
 )]
 pub trait ReadableElement: Sized + Send + Sync {
-    /// Adds the axes that an element has of its own, which are the innermost of an array in a file.
+    /// Appends the element's own axes, which are the innermost axes of an array in a file.
     #[doc(hidden)]
     fn inner_axes(_axes: &mut Vec<usize>) {}
 
-    /// How elements of this dtype are read, or why not.
+    /// Returns the plan for reading elements of this dtype, or an error if the type cannot hold them.
     #[doc(hidden)]
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 }
@@ -98,23 +106,24 @@ pub trait ReadableElement: Sized + Send + Sync {
             derives Record or, around one element, Element; so does an enum"
 )]
 pub trait WritableElement: Sized + Send + Sync {
-    /// The dtype to write these elements as. It may depend on their values (the width of text).
+    /// Returns the dtype to write these elements as, which may depend on their values (the width of text).
     #[doc(hidden)]
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
-    /// What an element takes in a file.
+    /// The size and alignment of an element in a file.
     #[doc(hidden)]
     const FILE_LAYOUT: record::FileLayout = record::FileLayout::of::<Self>();
 
-    /// How elements are written as this dtype, which is one that [`Self::dtype_for`] gave.
+    /// Returns the plan for writing elements as this dtype, which must come from [`Self::dtype_for`].
     #[doc(hidden)]
     fn emit(dtype: &DType) -> WritePlan<Self>;
 }
 
 /// A type that a file's bytes can be viewed as, without copying them.
 ///
-/// It is implemented for the same types as [`ReadableElement`], but for `String` and `Vec<u8>`; and of structs that derive
-/// [`Record`](macro@crate::Record), for those with `#[repr(C)]` or `#[repr(C, packed)]` whose fields can be viewed.
+/// It is implemented for the same types as [`ReadableElement`], except `String`, `Vec<u8>` and `Object`. A
+/// struct that derives [`Record`](macro@crate::Record) implements it if the struct has `#[repr(C)]` or
+/// `#[repr(C, packed)]` and its fields can be viewed.
 ///
 /// ```
 /// use ndarray::ArrayView1;
@@ -127,16 +136,16 @@ pub trait WritableElement: Sized + Send + Sync {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be viewed in a file's bytes",
-    label = "lies in memory otherwise than in a file",
+    label = "has another layout in memory than in a file",
     note = "String and Vec<u8> can be read, and Chars<N> and Bytes<N> also viewed; a struct that derives Record needs \
             #[repr(C)] or #[repr(C, packed)]"
 )]
 pub trait ViewElement: ReadableElement {}
 
-/// A type that a file's bytes can be viewed as for changing them in place.
+/// A type that a file's bytes can be viewed as and changed in place.
 ///
-/// It is implemented for the same types as [`ViewElement`]. A struct with padding is a compile error where it is viewed
-/// mutably: changing it in place would write bytes into the file that nobody has set.
+/// It is implemented for the same types as [`ViewElement`]. Viewing a struct with padding mutably is a
+/// compile error: changing it in place would write uninitialized bytes into the file.
 ///
 /// ```
 /// use ndarray::ArrayViewMut1;
@@ -151,58 +160,62 @@ pub trait ViewElement: ReadableElement {}
 ///
 /// # Safety
 ///
-/// A value of the type has no padding: each of its bytes is initialised.
+/// A value of the type has no padding: each of its bytes is initialized.
 #[allow(unsafe_code)]
 pub unsafe trait ViewMutElement: ViewElement {
-    /// Compiles if the type has no padding.
+    /// Fails to compile if the type has padding.
     #[doc(hidden)]
     const IS_FULL: () = ();
 }
 
-/// The three ways to read.
+/// One of the three ways to read elements.
 #[doc(hidden)]
 pub enum ReadPlan<T> {
-    /// The bytes are the memory, perhaps swapped, perhaps to be checked.
+    /// The bytes in the file are the bytes in memory, after swapping or checking where needed.
     Bitwise(Bitwise<T>),
-    /// Items of fixed size, decoded one by one.
+    /// The elements are items of fixed size, decoded one by one.
     PerItem(Box<dyn Decode<T>>),
     /// The payload is one unit.
     Opaque(Box<dyn DecodeOpaque<T>>),
 }
 
-/// The three ways to write.
+/// One of the three ways to write elements.
 #[doc(hidden)]
 pub enum WritePlan<T> {
-    /// The memory is the bytes, perhaps to be swapped.
+    /// The bytes in memory are the bytes in the file, after swapping where needed.
     Bitwise(BitwiseOut<T>),
-    /// Items of fixed size, encoded one by one.
+    /// The elements are items of fixed size, encoded one by one.
     PerItem(Box<dyn Encode<T>>),
     /// The payload is one unit.
     Opaque(Box<dyn EncodeOpaque<T>>),
 }
 
-/// Decodes whole blocks of items, so that the call is paid once a block.
+/// Decodes items a block at a time, so that the dynamic call is made once per block.
 #[doc(hidden)]
 pub trait Decode<T>: Send + Sync {
-    /// Appends the `count` elements that `items` hold, whose bytes may be changed on the way. An error names the element,
-    /// counted from the block's first.
+    /// Decodes `count` elements from `items` and appends them to `out`.
+    ///
+    /// It may modify `items`. An error names the element, counted from the start of the block.
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()>;
 }
 
 /// Decodes a payload that is one unit.
 #[doc(hidden)]
 pub trait DecodeOpaque<T>: Send + Sync {
-    /// The elements in the order of the file, just as many as the header has, and how many bytes they took. The payload is
-    /// all that is left of the source.
+    /// Decodes the elements, in the order of the file, and returns them with the number of bytes consumed.
+    ///
+    /// Their number is exactly that of the header. `payload` is everything that remains of the source.
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<T>, usize)>;
 
-    /// The elements of an array that has read its payload already, if it is of this type.
+    /// Takes the elements of an array whose payload has already been read, if they are of this type.
     fn taken(&self, _items: &dyn std::any::Any) -> Option<Vec<T>> {
         None
     }
 
-    /// The payload out of a stream that may go on behind it, if it says itself where it ends. `more` appends so many bytes, or those
-    /// that are left, and says how many.
+    /// Reads the payload from a stream that may continue after it, if the payload marks its own end.
+    ///
+    /// `more` appends at most the given number of bytes, fewer if the stream ends first, and returns how many
+    /// it appended. Returns `None` if the payload does not mark its end.
     fn read_one(&self, _more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
@@ -211,20 +224,21 @@ pub trait DecodeOpaque<T>: Send + Sync {
 /// Encodes items, one by one.
 #[doc(hidden)]
 pub trait Encode<T>: Send + Sync {
-    /// Fills `into`, which has the size of one item.
+    /// Encodes an item into `into`, which has the size of one item.
     fn encode(&self, item: &T, into: &mut [u8]) -> Result<()>;
 
-    /// Fills `into`, which has room for just these items, each of so many bytes.
+    /// Encodes all items into `into`, which has exactly `size` bytes for each.
     fn encode_all(&self, items: &[T], size: usize, into: &mut [u8]) -> Result<()> {
+        // `chunks_exact_mut` panics for a size of 0.
         let mut slots = into.chunks_exact_mut(size.max(1));
         items.iter().zip(slots.by_ref()).try_for_each(|(item, slot)| self.encode(item, slot))
     }
 }
 
-/// Encodes a payload as one unit.
+/// Encodes elements as a payload that is one unit.
 #[doc(hidden)]
 pub trait EncodeOpaque<T>: Send + Sync {
-    /// The payload of these elements, which come in the order of the file.
+    /// Returns the payload of these elements, which come in the order of the file.
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &T>,
@@ -233,18 +247,20 @@ pub trait EncodeOpaque<T>: Send + Sync {
     ) -> Result<Vec<u8>>;
 }
 
-/// The way to read bytes as bytes, whatever they mean.
+/// Returns the plan for reading bytes without interpreting them.
 pub(crate) fn raw_bytes() -> Bitwise<u8> {
     Bitwise::pod(1, false)
 }
 
-/// The way to read bytes as words, whatever they mean.
+/// Returns the plan for reading bytes as 16-byte words without interpreting them.
 pub(crate) fn raw_words() -> Bitwise<u128> {
     Bitwise::pod(1, false)
 }
 
 impl DType {
-    /// The dtype that elements of a type are written as; texts, whose length depends on the elements, as the shortest.
+    /// Returns the dtype that elements of a type are written as.
+    ///
+    /// For text, whose width depends on the values, it is the narrowest dtype: width 1.
     ///
     /// ```
     /// use ndarray_io::DType;
@@ -255,13 +271,14 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// A struct that no record can be.
+    /// - [`ErrorKind::Overflow`]: a record, or an array `[T; N]`, would take 2³¹ bytes or more.
+    /// - [`ErrorKind::BadOption`]: a field of a record, or the `T` of an array, is a Python object.
     pub fn of<T: WritableElement>() -> Result<Self> {
         T::dtype_for(&mut std::iter::empty(), &WriteOptions::new())
     }
 }
 
-/// The gate for views: an error if elements of this dtype are not those of the type as they lie.
+/// Returns the token for viewing elements of this dtype in place, or an error if they have to be copied.
 pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
     match A::accept(dtype, options)? {
         ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
@@ -272,7 +289,7 @@ pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> 
     }
 }
 
-/// The Rust type of this library for a dtype, if there is one.
+/// Returns the Rust type of this library for a dtype, for messages.
 fn rust_type(dtype: &DType) -> Option<String> {
     let scalar = dtype.as_scalar()?;
     let size = scalar.size();
@@ -289,8 +306,9 @@ fn rust_type(dtype: &DType) -> Option<String> {
     })
 }
 
-/// The error for a dtype that a type does not hold, with what to call instead; `can_convert` says whether an option would
-/// help.
+/// Returns the error for a dtype that a type cannot hold, with a hint at what can read it.
+///
+/// `can_convert` says whether a casting option would help.
 pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
     if found.has_object() {
         return ErrorKind::Objects { found: found.clone() }.into();
@@ -303,7 +321,7 @@ pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error
     Error::from(ErrorKind::DTypeMismatch { found: found.clone(), wanted }).with_help(help)
 }
 
-/// The way to write units of so many bytes, whatever they mean.
+/// Returns the plan for writing units of `SIZE` bytes without interpreting them.
 pub(crate) fn raw_units<const SIZE: usize>() -> BitwiseOut<[u8; SIZE]> {
     BitwiseOut::<u8>::new(1, false).repeated()
 }

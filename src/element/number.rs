@@ -1,4 +1,4 @@
-//! Integers and floats: their memory is the file's bytes, in one order or the other.
+//! Integers and floats: their bytes in memory are those in the file, in either byte order.
 
 use super::fixed::{Fixed, elements};
 use super::{ReadPlan, convert, mismatch};
@@ -6,14 +6,14 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
 
-/// Gives number types a dtype, and converting reads.
+/// Implements `Fixed` for number types, with conversion from other dtypes.
 macro_rules! numbers {
     ($($type:ty: $kind:ident, $unit:expr;)*) => {$(
         impl Fixed for $type {
             const UNIT: usize = $unit;
 
             fn scalar(order: ByteOrder) -> Scalar {
-                // The tables of this macro name no size that a kind does not have; the tests read and write each.
+                // This macro is only invoked with sizes that the kind has; the tests read and write each.
                 Scalar::new(Kind::$kind, size_of::<Self>(), order).expect("each number's kind has its size")
             }
 
@@ -38,7 +38,7 @@ pub(super) fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Resul
     }
 }
 
-/// The kinds and sizes that have a Rust type here, for messages.
+/// The kinds and sizes that have a Rust type, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[
     (Kind::Int, 1, "i8"),
     (Kind::Int, 2, "i16"),

@@ -1,8 +1,10 @@
-//! Byte order, turned in place, a block at a time while it is in cache.
+//! Swaps byte order in place, a block at a time while it is in the cache.
 
 use crate::dtype::{Kind, Scalar};
 
-/// What is reversed in an element: of a complex number each half, of a text each character.
+/// Returns the size of the unit that is reversed.
+///
+/// This is the size of the element, except for complex numbers (one half) and text (one character).
 pub(super) fn unit_of(scalar: &Scalar) -> usize {
     match scalar.kind() {
         Kind::Complex => scalar.size() / 2,
@@ -11,8 +13,9 @@ pub(super) fn unit_of(scalar: &Scalar) -> usize {
     }
 }
 
-/// Reverses the bytes of each unit. A unit of one byte has no order.
+/// Reverses the bytes of each unit. Units of one byte stay as they are.
 pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
+    // One loop per size, which the compiler vectorizes, since the size is a constant there.
     match unit {
         2 => each::<2>(bytes, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         4 => each::<4>(bytes, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
@@ -22,7 +25,7 @@ pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
     }
 }
 
-/// Reverses the bytes of one unit of each record.
+/// Reverses the bytes of one unit in each record.
 pub(crate) fn swap_column(bytes: &mut [u8], record: usize, offset: usize, unit: usize) {
     match unit {
         2 => each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),

@@ -1,4 +1,4 @@
-//! Text of fixed length (`U`), in code points of four bytes, filled up with NULs: as it lies, and as strings.
+//! Text of fixed length (`U`), in four-byte code points padded with NULs, as `Chars` and as `String`.
 
 use std::fmt;
 
@@ -11,10 +11,11 @@ use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A text of at most `N` code points, as it lies in the file (`<U5` is `Chars<5>`).
+/// A text of at most `N` code points, padded with NULs as in the file (`<U5` is `Chars<5>`).
 ///
-/// Whatever numbers the file has are kept, be they characters or not; [`Chars::try_to_string`] says which. As with NumPy,
-/// NULs at the end are no part of the text.
+/// All numbers in the file are kept, even those that are not valid characters; [`Chars::try_to_string`]
+/// checks them. As in NumPy, trailing NULs are not part of the text. A file's `U` may be narrower than `N`,
+/// but not wider.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -32,7 +33,7 @@ use crate::options::{ReadOptions, WriteOptions};
 pub struct Chars<const N: usize>(pub(super) [u32; N]);
 
 impl<const N: usize> Chars<N> {
-    /// The text of these characters; `None` if there are more than `N`.
+    /// Creates a text from a string; returns `None` if it has more than `N` characters.
     pub fn new(text: &str) -> Option<Self> {
         let mut all = [0; N];
         for (index, char) in text.chars().enumerate() {
@@ -41,7 +42,7 @@ impl<const N: usize> Chars<N> {
         Some(Self(all))
     }
 
-    /// The numbers of the file without the NULs at the end.
+    /// Returns the numbers in the file without the trailing NULs.
     ///
     /// ```
     /// # use ndarray_io::Chars;
@@ -51,7 +52,7 @@ impl<const N: usize> Chars<N> {
         trimmed(&self.0)
     }
 
-    /// The text. An error if it has numbers that are no characters: beyond U+10FFFF, or surrogates.
+    /// Converts the text to a `String`.
     ///
     /// # Errors
     ///
@@ -75,7 +76,7 @@ impl<const N: usize> Default for Chars<N> {
     }
 }
 
-/// As a string literal; what is no character is shown as U+FFFD.
+/// Formats the text as a string literal, with U+FFFD in place of invalid characters.
 impl<const N: usize> fmt::Debug for Chars<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chars = self
@@ -94,7 +95,7 @@ impl<const N: usize> Fixed for Chars<N> {
     const UNIT: usize = 4;
 
     fn scalar(order: ByteOrder) -> Scalar {
-        const { assert!(N <= MAX_ITEM_SIZE / 4, "NumPy has no element as large as that") };
+        const { assert!(N <= MAX_ITEM_SIZE / 4, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
     }
 
@@ -110,7 +111,7 @@ elements! {
     [const N: usize] Chars<N>;
 }
 
-/// Texts of the same width.
+/// Texts of equal width.
 struct Items {
     size: usize,
     swap: bool,
@@ -122,7 +123,7 @@ impl Items {
         Some(Self { size: scalar.size(), swap: scalar.is_foreign() })
     }
 
-    /// The code points of each of `count` texts, in this machine's order.
+    /// Returns the code points of each of `count` texts, after swapping them to native byte order in place.
     fn each<'a>(&self, items: &'a mut [u8], count: usize) -> impl Iterator<Item = &'a [[u8; 4]]> + use<'a> {
         if self.swap {
             swap_units(items, 4);
@@ -150,7 +151,7 @@ impl Decode<String> for Items {
             let codes = trimmed(codes);
             let length = codes.len();
             let codes = || codes.iter().map(|code| u32::from_ne_bytes(*code));
-            // Most texts are ASCII, which needs no look at each character's length.
+            // Most texts are ASCII, whose bytes can be pushed without encoding each character.
             let is_ascii = codes().fold(0, |all, code| all | code) < 0x80;
             out.push(if is_ascii {
                 let mut text = String::with_capacity(length);
@@ -164,7 +165,7 @@ impl Decode<String> for Items {
     }
 }
 
-/// UTF-8 in strings of bytes.
+/// Decodes strings from UTF-8 in byte strings.
 struct Utf8(bytes::Items);
 
 impl Decode<String> for Utf8 {
@@ -178,7 +179,7 @@ impl Decode<String> for Utf8 {
     }
 }
 
-/// The text of a string of bytes.
+/// Returns a byte string, without its trailing NULs, as UTF-8 text.
 pub(super) fn utf8(item: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(trimmed(item));
     text.map_err(|error| Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() as u64 }))
@@ -227,7 +228,7 @@ impl Encode<String> for CodePoints {
     }
 }
 
-/// The characters of a text that fits, filled up with NULs.
+/// Writes the characters of a text that fits into `into`, padded with NULs.
 pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) {
     let mut chars = text.chars();
     for slot in into.as_chunks_mut().0 {

@@ -1,5 +1,6 @@
-//! What is done to bytes before they are elements, or before elements are a file's bytes: turned into the other byte
-//! order, and checked. It is done in place, a block at a time, while the block is in the cache.
+//! Transforms bytes in place between file and memory: swaps their byte order and checks their validity.
+//!
+//! Transforms work on a block at a time, while the block is in the cache.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::swap::{swap_column, swap_units, unit_of};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is done to the bytes of each element.
+/// The transformation to apply to the bytes of each element.
 #[derive(Clone)]
 pub(super) struct ByteTransform {
     item: usize,
@@ -19,23 +20,23 @@ pub(super) struct ByteTransform {
 #[derive(Clone)]
 enum Work {
     Nothing,
-    /// Each unit of so many bytes is turned round.
+    /// Reverse the bytes of each unit of this size.
     Swap(usize),
     Check {
         check: Check,
         explain: Explain,
         unit: usize,
     },
-    /// Of a record, the fields that need something.
+    /// Transform these fields of a record; the others need nothing.
     Fields(Arc<[FieldTransform]>),
 }
 
-/// Says which item is the first that is invalid.
+/// Returns the index of the first invalid item.
 pub(super) type Check = fn(&[u8]) -> Option<usize>;
-/// Why the bytes of an item are invalid.
+/// Returns the error that says why the bytes of an item are invalid.
 pub(super) type Explain = fn(&[u8]) -> ErrorKind;
 
-/// What is done to one field of a record, which is one element or several in a row.
+/// The transformation of one field of a record, which is one element or several in a row.
 #[derive(Clone)]
 pub(super) struct FieldTransform {
     pub(super) name: &'static str,
@@ -45,41 +46,45 @@ pub(super) struct FieldTransform {
 }
 
 impl ByteTransform {
-    /// For elements of so many bytes, made of units that are swapped or not.
+    /// Creates a transform for elements of `item` bytes.
+    ///
+    /// With `swap`, each unit of `unit` bytes is reversed.
     pub(super) fn units(item: usize, unit: usize, swap: bool) -> Self {
         let work = if swap && unit > 1 { Work::Swap(unit) } else { Work::Nothing };
         Self { item, work }
     }
 
-    /// For elements that only some bytes are valid for.
+    /// Creates a transform that checks elements for which some bit patterns are invalid.
     pub(super) fn check<T: CheckedBitPattern>(explain: Explain) -> Self {
         let work = Work::Check { check: first_invalid::<T>, explain, unit: 1 };
         Self { item: size_of::<T>(), work }
     }
 
-    /// The same with a check after it. (There is none before.)
+    /// Adds a check after the swap. The transform must not have a check yet.
     pub(super) fn with_check(self, check: Check, explain: Explain) -> Self {
         let unit = if let Work::Swap(unit) = self.work { unit } else { 1 };
         Self { work: Work::Check { check, explain, unit }, ..self }
     }
 
-    /// For records of so many bytes.
+    /// Creates a transform for records of `item` bytes.
     pub(super) fn fields(item: usize, mut fields: Vec<FieldTransform>) -> Self {
+        // Drop fields that need nothing: a record of only such fields needs no pass over its bytes.
         fields.retain(|field| field.fix.is_needed() && field.size > 0);
         let work = if fields.is_empty() { Work::Nothing } else { Work::Fields(fields.into()) };
         Self { item, work }
     }
 
-    /// For arrays of so many bytes, each made of such elements.
+    /// Returns the transform for arrays of `item` bytes that are made of such elements.
     pub(super) fn repeated(&self, item: usize) -> Self {
         let inner = FieldTransform { name: "", offset: 0, size: item, fix: self.clone() };
+        // A swap is the same for any number of units. Checks and fields have to know where each element ends.
         match self.work {
             Work::Swap(_) | Work::Nothing => Self { item, work: self.work.clone() },
             Work::Check { .. } | Work::Fields(_) => Self::fields(item, vec![inner]),
         }
     }
 
-    /// The size of an element.
+    /// Returns the size of an element in bytes.
     pub(super) fn item(&self) -> usize {
         self.item
     }
@@ -105,13 +110,16 @@ impl ByteTransform {
         }
     }
 
-    /// Turns the bytes of whole elements into this machine's order and checks them. An error names the element.
+    /// Converts the bytes of complete elements to native byte order and checks them.
+    ///
+    /// An error names the element.
     pub(super) fn apply(&self, bytes: &mut [u8]) -> Result<()> {
+        // Validity is a matter of native values: an enum's number is compared after the swap.
         self.swap(bytes);
         self.check_all(bytes)
     }
 
-    /// Turns the bytes of whole elements round.
+    /// Swaps the bytes of complete elements.
     pub(super) fn swap(&self, bytes: &mut [u8]) {
         match &self.work {
             Work::Nothing | Work::Check { unit: 1, .. } => {}
@@ -120,6 +128,7 @@ impl ByteTransform {
                 for FieldTransform { offset, size, fix, .. } in
                     fields.iter().filter(|field| field.fix.swaps())
                 {
+                    // One unit per record is the common case, and has a loop that is compiled for its size.
                     match fix.work {
                         Work::Swap(unit) if unit == *size => swap_column(bytes, self.item, *offset, unit),
                         _ => {
@@ -132,7 +141,7 @@ impl ByteTransform {
         }
     }
 
-    /// Checks the bytes of whole elements. An error names the first that is invalid.
+    /// Checks the bytes of complete elements. An error names the first invalid one.
     pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
         match &self.work {
             Work::Nothing | Work::Swap(_) => Ok(()),
@@ -159,18 +168,19 @@ impl ByteTransform {
     }
 }
 
-/// The first item whose bytes are not valid for `T`. All are looked at in a loop without an early exit, which runs at
-/// the speed of the cache.
+/// Returns the index of the first item whose bytes are not valid for `T`.
 fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
     let is_valid = |item: &[u8]| T::is_valid_bit_pattern(&bytemuck::pod_read_unaligned::<T::Bits>(item));
     let items = || bytes.chunks_exact(size_of::<T>().max(1));
+    // The fold has no early exit, so it runs at the speed of the cache. Only invalid data is searched a
+    // second time.
     match items().fold(true, |all, item| all & is_valid(item)) {
         true => None,
         false => items().position(|item| !is_valid(item)),
     }
 }
 
-/// Turns the bytes of elements of one dtype into those of another that differs in its byte orders alone.
+/// Swaps the bytes of elements of one dtype to another that differs only in byte order.
 pub(crate) fn swap_between(from: &DType, to: &DType, bytes: &mut [u8]) {
     between(from, to).swap(bytes);
 }

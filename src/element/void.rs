@@ -1,9 +1,9 @@
-//! Raw bytes without a meaning, and the 16-bit float that other libraries store in them.
+//! Raw bytes without a meaning, and `bfloat16`, which other libraries store in them.
 
 use super::fixed::{Fixed, elements};
 use crate::dtype::{ByteOrder, Kind, MAX_ITEM_SIZE, Scalar};
 
-/// `N` raw bytes (`|V4` is `Void<4>`).
+/// `N` raw bytes without a meaning (`|V4` is `Void<4>`).
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -28,7 +28,7 @@ impl<const N: usize> Fixed for Void<N> {
     const UNIT: usize = 1;
 
     fn scalar(order: ByteOrder) -> Scalar {
-        const { assert!(N <= MAX_ITEM_SIZE, "NumPy has no element as large as that") };
+        const { assert!(N <= MAX_ITEM_SIZE, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Void, N, order).expect("the size has been checked") // above
     }
 }
@@ -37,8 +37,9 @@ elements! {
     [const N: usize] Void<N>;
 }
 
-/// `bfloat16` as `ml_dtypes` and JAX store it: two raw bytes, the first the less significant, without a word of what
-/// they are. So it is read only by asking for it.
+/// `bfloat16` as `ml_dtypes` and JAX store it: two raw bytes in little-endian order.
+///
+/// Nothing in the header says so. It is therefore read only when the caller asks for it.
 #[cfg(feature = "half-2")]
 mod bf16 {
     use half::bf16;
@@ -52,7 +53,7 @@ mod bf16 {
     use crate::error::{ErrorKind, Result};
     use crate::options::{ReadOptions, WriteOptions};
 
-    /// Whether the bytes, which are little-endian, stand in the other order than this machine's.
+    /// Whether the bytes, which are little-endian, are not in this machine's order.
     const IS_FOREIGN: bool = cfg!(target_endian = "big");
 
     fn dtype() -> DType {
@@ -71,6 +72,8 @@ mod bf16 {
 
     impl WritableElement for bf16 {
         fn dtype_for(_: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
+            // The default is native order, so on big-endian machines a request for that order cannot be
+            // detected.
             if options.get_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
                 let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
                 return Err(ErrorKind::BadOption { reason }.into());
@@ -84,7 +87,7 @@ mod bf16 {
     }
 
     impl ViewElement for bf16 {}
-    // SAFETY: it is a u16.
+    // SAFETY: `bf16` is transparent over a u16.
     #[allow(unsafe_code)]
     unsafe impl ViewMutElement for bf16 {}
 }

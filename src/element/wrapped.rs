@@ -1,4 +1,4 @@
-//! What `derive(Element)` stands for: newtypes of elements, and enums whose variants are numbers.
+//! The functions that `derive(Element)` calls, for newtypes and for enums.
 
 use super::cast::{Enumeration, Newtype, inner, inner_slice, unwrap, variants, wrap};
 use super::record::FileLayout;
@@ -11,16 +11,16 @@ use crate::error::Result;
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
-/// The axes that a newtype has of its own.
+/// Appends the axes of the element in a newtype.
 pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
     O::Inner::inner_axes(axes);
 }
 
-/// How newtypes are read, or why not.
+/// Returns the plan for reading newtypes.
 ///
 /// # Errors
 ///
-/// Those of the elements within.
+/// Those of the wrapped element type.
 pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<O>> {
     Ok(match O::Inner::accept(dtype, options)? {
         ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.wrapped()),
@@ -29,16 +29,16 @@ pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Resul
     })
 }
 
-/// What a newtype takes in a file.
+/// Returns the layout of a newtype in a file.
 pub const fn newtype_filed<O: Newtype>() -> FileLayout {
     <O::Inner as WritableElement>::FILE_LAYOUT
 }
 
-/// The dtype to write newtypes as.
+/// Returns the dtype to write newtypes as.
 ///
 /// # Errors
 ///
-/// Those of the elements within.
+/// Those of the wrapped element type.
 pub fn newtype_dtype<O: Newtype>(
     items: &mut dyn Iterator<Item = &O>,
     options: &WriteOptions,
@@ -46,7 +46,7 @@ pub fn newtype_dtype<O: Newtype>(
     O::Inner::dtype_for(&mut items.map(inner), options)
 }
 
-/// How newtypes are written as this dtype.
+/// Returns the plan for writing newtypes as this dtype.
 pub fn emit_newtype<O: Newtype>(dtype: &DType) -> WritePlan<O> {
     match O::Inner::emit(dtype) {
         WritePlan::Bitwise(out) => WritePlan::Bitwise(out.wrapped()),
@@ -55,11 +55,12 @@ pub fn emit_newtype<O: Newtype>(dtype: &DType) -> WritePlan<O> {
     }
 }
 
-/// What moves the elements within newtypes.
+/// Decodes and encodes newtypes with the code for the elements that they wrap.
 struct Wrapped<T: ?Sized>(Box<T>);
 
 impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<O>) -> Result<()> {
+        // Casting the vector to the inner type and back reuses its memory, so nothing is copied.
         let mut elements = unwrap(std::mem::take(out));
         let decoded = self.0.decode(items, count, &mut elements);
         *out = wrap(elements);
@@ -103,11 +104,11 @@ impl<O: Newtype> EncodeOpaque<O> for Wrapped<dyn EncodeOpaque<O::Inner>> {
     }
 }
 
-/// How an enum is read, or why not.
+/// Returns the plan for reading an enum.
 ///
 /// # Errors
 ///
-/// Those of its numbers.
+/// Those of the integer type. Numbers without a variant are found while the elements are read.
 pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<E>> {
     Ok(match E::Number::accept(dtype, options)? {
         ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.enumerated()),
@@ -116,29 +117,29 @@ pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Resu
     })
 }
 
-/// What an enum takes in a file.
+/// Returns the layout of an enum in a file.
 pub const fn enum_filed<E: Enumeration>() -> FileLayout {
     FileLayout::of_enum::<E>(E::HAS_ZERO)
 }
 
-/// The dtype to write an enum as.
+/// Returns the dtype to write an enum as.
 ///
 /// # Errors
 ///
-/// Those of its numbers: none.
+/// None, since every integer type has a dtype.
 pub fn enum_dtype<E: Enumeration>(options: &WriteOptions) -> Result<DType> {
     E::Number::dtype_for(&mut std::iter::empty(), options)
 }
 
-/// How an enum is written as this dtype.
+/// Returns the plan for writing an enum as this dtype.
 pub fn emit_enum<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
     match E::Number::emit(dtype) {
         WritePlan::Bitwise(out) => WritePlan::Bitwise(out.enumerated()),
-        WritePlan::PerItem(_) | WritePlan::Opaque(_) => unreachable!("numbers are bytes"),
+        WritePlan::PerItem(_) | WritePlan::Opaque(_) => unreachable!("numbers are bitwise"),
     }
 }
 
-/// Decodes the numbers of variants.
+/// Decodes the numbers of enum variants.
 struct Variants<E: Enumeration>(Box<dyn Decode<E::Number>>);
 
 impl<E: Enumeration> Decode<E> for Variants<E> {

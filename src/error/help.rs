@@ -1,13 +1,14 @@
-//! What to do about an error.
+//! [`Help`]: remedies for errors.
 
 use std::fmt;
 
 use super::LimitKind;
 use crate::dtype::Casting;
 
-/// What to do about an error, apart from what went wrong: see [`Error::help`](crate::Error::help).
+/// A remedy for an error; see [`Error::help`](crate::Error::help).
 ///
-/// A front end words it in its own terms, as a flag of a program or a control of a window. `Display` words it in terms of this library.
+/// A front end can word it in its own terms, such as a command-line flag or a control of a window. `Display`
+/// words it in terms of this library's API.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
@@ -26,29 +27,29 @@ use crate::dtype::Casting;
 pub enum Help {
     /// Map the file instead of reading it.
     Map,
-    /// Read the array: it cannot be viewed or mapped.
+    /// Read the array instead: it cannot be viewed or mapped.
     Read,
-    /// Read all of the array: it cannot be read in parts.
+    /// Read the entire array: it cannot be read in parts.
     ReadWhole,
-    /// Read it as another Rust type, or convert it on reading.
+    /// Read it as another Rust type, or convert the elements while reading.
     #[non_exhaustive]
     ReadAs {
-        /// The Rust type.
+        /// The Rust type that can hold the elements; there may be several, as in `String or Chars<4>`.
         rust_type: String,
-        /// Whether the elements can be converted on reading.
+        /// Whether the elements can be converted to the requested type instead.
         can_convert: bool,
     },
-    /// Allow a conversion by this rule.
+    /// Allow the conversion with this casting rule.
     Cast(Casting),
-    /// Read the records as a struct, or as an array of any dtype.
+    /// Read the records as a struct that derives `Record`, or as a [`DynArray`](crate::DynArray).
     ReadRecords,
-    /// Read it as an array of any dtype.
+    /// Read it as a [`DynArray`](crate::DynArray), which can have any dtype.
     ReadDynamic,
-    /// Read it as an array of any number of axes.
+    /// Read it as an `ArrayD`, which can have any number of axes.
     AnyRank,
-    /// Allow Python objects, which are read as data.
+    /// Allow Python objects, which are then read as data.
     AllowObjects,
-    /// Read the bytes of the pickle.
+    /// Read the raw bytes of the pickle.
     ReadPickle,
     /// Convert all files to one dtype.
     OneDType,
@@ -60,25 +61,25 @@ pub enum Help {
     },
     /// Write elements of the file's own dtype.
     FileDType,
-    /// Write the bools of an RA file as its element type 5, which not every program reads as bool.
+    /// Write bools to an RA file as element type 5, which some programs do not read as bool.
     RaBool,
-    /// Give the array Fortran order.
+    /// Use Fortran (column-major) order for the array.
     FortranOrder,
     /// Write it as an NPY file.
     UseNpy,
-    /// Use a later protocol of pickles.
+    /// Use a later pickle protocol.
     #[non_exhaustive]
     PickleProtocol {
-        /// The lowest that will do.
+        /// The lowest protocol that is sufficient.
         protocol: u8,
     },
-    /// Write a later version of the format.
+    /// Write a later version of the NPY format.
     #[non_exhaustive]
     Version {
-        /// The lowest that will do.
+        /// The lowest version that is sufficient.
         version: (u8, u8),
     },
-    /// Ignore unknown flags of an RA file.
+    /// Ignore flags of an RA file that are unknown or do not match its data.
     IgnoreRaFlags,
     /// Ignore the bytes after the array.
     #[non_exhaustive]
@@ -86,13 +87,13 @@ pub enum Help {
         /// Whether they may be rows of an interrupted append, which can be recovered.
         may_recover: bool,
     },
-    /// Take the rows of an interrupted append as rows of the array, or discard them.
+    /// Recover the rows of an interrupted append, or discard them.
     RecoverRows,
-    /// Leave out the bytes after the array of an RA file.
+    /// Drop the bytes after the array of an RA file.
     DropTrailing,
-    /// Say what becomes of the bytes after the array of an existing RA file.
+    /// Choose what happens to the bytes after the array of an existing RA file.
     KeepTrailing,
-    /// Give the struct's field the name that it has in the file.
+    /// Rename the struct's field to match the file.
     RenameField,
     /// Add the field to the struct, or ignore fields that the struct does not have.
     IgnoreExtraFields,
@@ -100,40 +101,40 @@ pub enum Help {
     RaiseLimit(LimitKind),
     /// Replace the existing file.
     Replace,
-    /// Overwrite the file in place, which a crash can leave half done.
+    /// Overwrite the file in place; a crash can then leave it partially written.
     InPlace,
-    /// Say how wide the text is to be.
+    /// Set the width of text elements.
     TextWidth,
-    /// Make the field of the struct wider.
+    /// Give the struct's text field a wider type.
     WidenField,
-    /// Take one of several members by its number.
+    /// Select one of several members by its index.
     ByIndex,
     /// Replace the member.
     ReplaceMember,
     /// Push exactly the rows that the shape declares.
     PushAllRows,
-    /// Rewrite the file with room for a larger length in its header.
+    /// Rewrite the file with more padding in its header, so that the length can grow.
     GrowHeader,
-    /// Go on to the array that follows in the stream.
+    /// Advance to the next array of the stream.
     NextArray,
     /// Open the file for writing.
     OpenToWrite,
     /// Give the password of an encrypted member.
     Password,
-    /// Build with a feature of this library.
+    /// Enable a Cargo feature of this library.
     #[non_exhaustive]
     Feature {
-        /// Its name.
+        /// The name of the feature.
         name: &'static str,
     },
 }
 
-/// In terms of this library.
+/// Words the remedy in terms of this library's API.
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Map => "map the file with NpyMmap",
-            Self::Password => "give the right password by ReadOptions::password",
+            Self::Password => "set the right password with ReadOptions::password",
             Self::Read => "read the array instead of viewing it",
             Self::ReadWhole => "read all of it with read_ra or RaReader",
             Self::ReadAs { rust_type, can_convert: true } => {
@@ -147,14 +148,14 @@ impl fmt::Display for Help {
             Self::AllowObjects => {
                 "read it as an array of object::Object, or as a DynArray with ReadOptions::allow_objects"
             }
-            Self::ReadPickle => "get the bytes of the pickle with NpyReader::read_bytes",
+            Self::ReadPickle => "read the bytes of the pickle with NpyReader::read_bytes",
             Self::OneDType => "convert all files to one dtype with Conversion::dtype",
             Self::WriteAs { rust_type } => return write!(f, "write the elements as {rust_type}"),
-            Self::FileDType => "write elements of the file's own type",
+            Self::FileDType => "write elements of the file's dtype",
             Self::RaBool => {
-                "write the elements as u8, or with RaOptions::eltype_5, which not every program reads as bool"
+                "write the elements as u8, or with RaOptions::eltype_5, which some programs do not read as bool"
             }
-            Self::FortranOrder => "give the array Fortran order, as with (3, 4).f()",
+            Self::FortranOrder => "use Fortran order, for example with (3, 4).f()",
             Self::UseNpy => "write it as an NPY file",
             Self::PickleProtocol { protocol } => {
                 return write!(f, "set WriteOptions::pickle_protocol to {protocol}");
@@ -162,22 +163,22 @@ impl fmt::Display for Help {
             Self::Version { version } => {
                 return write!(
                     f,
-                    "leave WriteOptions::version unset, or set it to {}.{}",
+                    "do not set WriteOptions::version, or set it to {}.{} or later",
                     version.0, version.1
                 );
             }
             Self::IgnoreRaFlags => "ignore them with ReadOptions::ignore_ra_flags",
             Self::AllowTrailing { may_recover: true } => {
-                "ignore them with ReadOptions::allow_trailing, or, if they are of an interrupted append, take them as rows or discard \
+                "ignore them with ReadOptions::allow_trailing, or, if they belong to an interrupted append, recover or discard \
                  them with NpyWriter::append_with and UncommittedRows"
             }
             Self::AllowTrailing { .. } => "ignore them with ReadOptions::allow_trailing",
             Self::RecoverRows => {
-                "take them as rows or discard them with NpyWriter::append_with and UncommittedRows"
+                "recover or discard them with NpyWriter::append_with and UncommittedRows"
             }
-            Self::DropTrailing => "leave them out with Conversion::drop_trailing",
-            Self::KeepTrailing => "say what becomes of them with RaOptions::trailing",
-            Self::RenameField => "name the field as in the file with #[record(rename = \"…\")]",
+            Self::DropTrailing => "drop them with Conversion::drop_trailing",
+            Self::KeepTrailing => "choose what happens to the trailing bytes with RaOptions::trailing",
+            Self::RenameField => "rename the field to match the file with #[record(rename = \"…\")]",
             Self::IgnoreExtraFields => {
                 "add the field to the struct, or ignore it with ReadOptions::ignore_extra_fields"
             }
@@ -185,19 +186,19 @@ impl fmt::Display for Help {
                 Some(method) => return write!(f, "raise the limit with {method}"),
                 None => "the limit cannot be raised",
             },
-            Self::Replace => "replace it with write_npy",
+            Self::Replace => "use a function that replaces it, such as write_npy",
             Self::InPlace => {
-                "overwrite the file with WriteOptions::in_place, which a crash can leave half done"
+                "overwrite the file with WriteOptions::in_place; a crash can then leave it partially written"
             }
             Self::TextWidth => "set WriteOptions::text_width",
             Self::WidenField => "give the struct's field a wider type",
-            Self::ByIndex => "take one of them with by_index",
+            Self::ByIndex => "select one of them with by_index",
             Self::ReplaceMember => "replace it with NpzUpdate::replace",
             Self::PushAllRows => "push exactly the declared rows before finish",
-            Self::GrowHeader => "rewrite the file with grow_header",
-            Self::NextArray => "go on to the array that follows with NpyReader::next_array",
+            Self::GrowHeader => "rewrite the file with grow_header, which adds padding to its header",
+            Self::NextArray => "advance to the next array with NpyReader::next_array",
             Self::OpenToWrite => "open it with NpyFile::open_to_write",
-            Self::Feature { name } => return write!(f, "build with the feature `{name}`"),
+            Self::Feature { name } => return write!(f, "enable the Cargo feature `{name}`"),
         })
     }
 }

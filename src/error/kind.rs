@@ -1,4 +1,4 @@
-//! The kinds of errors, and who has to act on each.
+//! The kinds of errors, and their categories.
 
 use std::io;
 
@@ -6,114 +6,116 @@ use super::Help;
 use crate::dtype::DType;
 use crate::shape::Shape;
 
-/// What went wrong. The variants carry what was found and what was wanted.
+/// What went wrong, with what was found and what was expected.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The system failed.
+    /// An I/O operation failed.
     Io(io::Error),
-    /// The allocator has no room for the array.
+    /// An allocation failed.
     #[non_exhaustive]
     OutOfMemory {
-        /// How many bytes were asked for.
+        /// The number of bytes that were requested.
         bytes: u64,
     },
 
-    /// The first bytes are not those of a file of the format.
+    /// The file does not start with the magic bytes of the format.
     #[non_exhaustive]
     BadMagic {
         /// The format: `NPY` or `RA`.
         format: &'static str,
-        /// The first bytes, as many as the format's own.
+        /// The first bytes of the file, at most as many as the magic has.
         found: Vec<u8>,
     },
-    /// A format version that is none of 1.0, 2.0 and 3.0.
+    /// The NPY version is not 1.0, 2.0 or 3.0.
     #[non_exhaustive]
     BadVersion {
-        /// The number before the dot.
+        /// The major version.
         major: u8,
-        /// The number behind it.
+        /// The minor version.
         minor: u8,
     },
-    /// The file or stream ends too early.
+    /// The file or stream is truncated.
     #[non_exhaustive]
     Truncated {
-        /// In which part it ends.
+        /// The section that is incomplete.
         part: FileSection,
-        /// How many bytes the part has to have.
+        /// The number of bytes that are needed: a payload's length, or the position where a header ends.
         need: u64,
-        /// How many there are.
+        /// The number of bytes that were found, counted in the same way.
         have: u64,
     },
-    /// The header is no text in the encoding of its version, or not the literal of a dict with the three keys and
-    /// values of the right types.
+    /// The header is malformed.
+    ///
+    /// An NPY header must be valid text in the encoding of its version: the literal of a dict with the three
+    /// keys and values of the right types.
     #[non_exhaustive]
     BadHeader {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
-        /// Where in the file it is, in bytes from the beginning of the array, if that can be said.
+        /// The position of the fault in bytes from the start of the array, if it is known.
         offset: Option<u64>,
     },
-    /// An RA file has flags that have no meaning here.
+    /// An RA file has unknown flags.
     #[non_exhaustive]
     UnknownFlags {
-        /// The bits that are not known.
+        /// The unknown bits.
         flags: u64,
     },
-    /// The packed data of an RA file are not what they should be.
+    /// The compressed data of an RA file is malformed.
     #[non_exhaustive]
     BadPacking {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
     },
-    /// The data of an RA file are packed in a way that is not read.
+    /// The data of an RA file is encoded in a way that is not supported.
     #[non_exhaustive]
     UnsupportedPacking {
-        /// Which, in words.
+        /// A description of the encoding.
         reason: String,
     },
-    /// A pickle is malformed, or does not fit the header in front of it.
+    /// A pickle is malformed or does not match the header before it.
     #[non_exhaustive]
     BadPickle {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
-        /// Where in the pickle the opcode stands, in bytes, if it is one.
+        /// The position of the opcode at fault in bytes from the start of the pickle, if there is one.
         offset: Option<u64>,
     },
-    /// A pickle that is sound holds what is not read here.
+    /// A valid pickle contains something that is not supported.
     #[non_exhaustive]
     UnsupportedPickle {
-        /// What, in words.
+        /// A description of it.
         reason: String,
     },
-    /// The `info` file of a stack is not what Dask writes, or the parts do not fit it.
+    /// The `info` file of a stack is not in the form that Dask writes, or does not match the parts.
     #[non_exhaustive]
     BadStack {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
     },
-    /// The header is sound, but its `descr` names no type of NumPy's.
+    /// The header is well-formed, but its `descr` is not a NumPy dtype that is supported.
     #[non_exhaustive]
     UnsupportedDType {
-        /// The text of `descr`, or the part of it that is at fault.
+        /// The text of `descr`, or the part at fault.
         descr: String,
-        /// What is wrong with it, in words.
+        /// A description of the fault.
         reason: String,
     },
-    /// The shape or the size of the payload passes what this machine can address.
+    /// A shape, size or number is too large for this machine or for the format.
     #[non_exhaustive]
     Overflow {
-        /// What overflows: the header's shape with its dtype, or a number in the header.
+        /// What is too large, such as an array of a shape and dtype, or a number in the header.
         what: String,
     },
-    /// More bytes follow where the array should be the last thing.
+    /// Bytes follow the array where it should be the last thing in the file.
     #[non_exhaustive]
     Trailing {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// Whether there may be more: of a stream only the first ones are counted.
+        /// Whether there may be more: in a stream, only the first bytes are counted.
         at_least: bool,
-        /// How many whole rows of the array they would be.
+        /// The number of complete rows of the array that the bytes would make.
         rows: u64,
     },
     /// A bool that is neither 0 nor 1.
@@ -122,92 +124,94 @@ pub enum ErrorKind {
         /// The byte.
         found: u8,
     },
-    /// A number that no variant of an enum has.
+    /// A number does not belong to any variant of an enum.
     #[non_exhaustive]
     NoVariant {
         /// The number.
         found: i128,
-        /// The name of the enum.
+        /// The name of the enum's type.
         of: &'static str,
-        /// The type of the number.
+        /// The name of the number's type.
         number: &'static str,
     },
 
-    /// A number in a text that is no character: beyond U+10FFFF, or a surrogate.
+    /// A code point in text is not a Unicode character: it is above U+10FFFF, or a surrogate.
     #[non_exhaustive]
     BadUnicode {
-        /// The number.
+        /// The code point.
         code: u32,
     },
-    /// A string of bytes that is no UTF-8.
+    /// A byte string is not valid UTF-8.
     #[non_exhaustive]
     BadUtf8 {
-        /// How many of its bytes are.
+        /// The number of valid bytes before the first invalid one.
         valid_up_to: u64,
     },
 
-    /// An archive's own records are malformed or contradict each other.
+    /// The records of an archive are malformed or contradict each other.
     #[non_exhaustive]
     BadZip {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
     },
-    /// A member of an archive is encrypted or compressed by a method that is not known here, or needs the feature `zip-methods`.
+    /// A member of an archive uses an encryption, compression or feature that is not supported.
+    ///
+    /// Some need the Cargo feature `zip-methods`.
     #[non_exhaustive]
     UnsupportedZip {
-        /// What it is, in words.
+        /// A description of what is not supported.
         reason: String,
     },
-    /// A member of an archive is encrypted, and there is no password, or it is the wrong one.
+    /// A member of an archive is encrypted, and the password is missing or wrong.
     #[non_exhaustive]
     Encrypted {
-        /// Whether there is a password.
+        /// Whether a password was given.
         has_password: bool,
     },
-    /// The content of a member does not match its checksum.
+    /// The content of an archive's member does not match its checksum.
     #[non_exhaustive]
     BadCrc {
-        /// The CRC-32 of what is there.
+        /// The CRC-32 of the content.
         found: u32,
-        /// The CRC-32 that the archive states.
+        /// The CRC-32 that the archive records.
         wanted: u32,
     },
-    /// The compressed content of a member is malformed.
+    /// The compressed content of an archive's member is malformed.
     #[non_exhaustive]
     BadDeflate {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
     },
 
-    /// The file's dtype is none that the Rust type can hold.
+    /// The Rust type or the target cannot hold elements of the dtype.
     #[non_exhaustive]
     DTypeMismatch {
         /// The file's dtype.
         found: DType,
-        /// The dtype that the Rust type stands for.
+        /// The expected dtype, usually that of the Rust type.
         wanted: DType,
     },
-    /// The array contains Python objects, which this call does not read or change.
+    /// The array contains Python objects, which this call does not support.
     #[non_exhaustive]
     Objects {
         /// The file's dtype.
         found: DType,
     },
-    /// The struct has a field that the file's records have not.
+    /// The struct has a field that the file's records do not have.
     #[non_exhaustive]
     MissingField {
-        /// Its name.
+        /// The name of the field.
         field: String,
         /// The dtype of the file's records.
         found: DType,
     },
-    /// The file's records have a field that the struct has not.
+    /// The file's records have a field that the struct does not have.
     #[non_exhaustive]
     ExtraField {
-        /// Its name.
+        /// The name of the field.
         field: String,
     },
-    /// The file's array has another number of axes than the Rust type.
+    /// The number of axes differs from that of the Rust type.
     #[non_exhaustive]
     RankMismatch {
         /// The file's shape.
@@ -215,62 +219,66 @@ pub enum ErrorKind {
         /// The number of axes of the Rust type.
         wanted: usize,
     },
-    /// The file's array has another shape than the array that it should be read into.
+    /// The shape differs from the expected one.
+    ///
+    /// Examples are an array that is read into existing memory, and files that are joined.
     #[non_exhaustive]
     ShapeMismatch {
         /// The file's shape.
         found: Shape,
-        /// The shape of the array that is there.
+        /// The expected shape.
         wanted: Shape,
     },
-    /// A view needs the other byte order.
+    /// The file's byte order is not this machine's, which a view needs.
     #[non_exhaustive]
     ForeignByteOrder {
         /// The file's dtype.
         found: DType,
     },
-    /// A value has no counterpart in the other type: a time beyond its range, text that is not a number, a Python object of another
+    /// A value cannot be converted to the other type.
+    ///
+    /// Examples are a time that is out of range, text that is not a number, and a Python object of another
     /// class.
     #[non_exhaustive]
     NotConvertible {
-        /// Why, in words.
+        /// A description of the reason.
         reason: String,
     },
-    /// The type can hold the elements, but their memory layout in the file is another.
+    /// The Rust type can hold the elements, but their layout in the file differs from that in memory.
     #[non_exhaustive]
     NotViewable {
         /// The file's dtype.
         found: DType,
     },
-    /// A view needs a member that is stored as it is, and it is compressed.
+    /// A view needs an uncompressed member, and this one is compressed.
     #[non_exhaustive]
     NotStored {
-        /// How many bytes it takes in the archive.
+        /// The compressed size in bytes.
         packed: u64,
-        /// How many it has.
+        /// The uncompressed size in bytes.
         size: u64,
     },
-    /// A view needs its data at a multiple of its alignment, and they are not.
+    /// The data or its strides are not aligned, which a view needs.
     #[non_exhaustive]
     Misaligned {
-        /// The alignment that the type needs, in bytes.
+        /// The number of bytes that the address or stride must be a multiple of.
         wanted: usize,
-        /// How many bytes the data stand behind a multiple of it.
+        /// The remainder in bytes.
         off_by: u64,
     },
 
-    /// A limit was passed.
+    /// A limit was exceeded.
     #[non_exhaustive]
     Limit {
-        /// Which one.
+        /// The limit that was exceeded.
         limit_kind: LimitKind,
-        /// What the file asks for; at least, where counting stopped early.
+        /// What the file needs, or a lower bound if counting stopped early.
         found: u64,
         /// The limit.
         limit: u64,
     },
 
-    /// The data of an RA file are packed, so that they can be read only as a whole.
+    /// The data of an RA file is compressed, so it can be read only as a whole.
     Packed,
     /// A format cannot represent elements of a dtype.
     #[non_exhaustive]
@@ -279,40 +287,40 @@ pub enum ErrorKind {
         format: &'static str,
         /// The dtype.
         dtype: DType,
-        /// Why, in words.
+        /// A description of the reason.
         reason: String,
     },
 
-    /// The header does not fit the format version that was asked for.
+    /// The header cannot be written in the requested format version.
     #[non_exhaustive]
     VersionTooLow {
-        /// The version that was asked for.
+        /// The requested version.
         wanted: (u8, u8),
         /// The lowest version that can hold the header.
         needed: (u8, u8),
     },
-    /// The file that should be made is there already.
+    /// The file to be created already exists.
     AlreadyExists,
-    /// A file cannot be replaced as a whole without losing something that belongs to it.
+    /// A file cannot be replaced atomically, or something that belongs to it would be lost.
     #[non_exhaustive]
     CannotReplace {
-        /// What stands in the way, in words.
+        /// A description of the reason.
         reason: String,
     },
-    /// A text is longer than the width that was asked for.
+    /// Text is longer than its width.
     #[non_exhaustive]
     TextTooLong {
-        /// Its length, in bytes or code points, whichever the dtype counts.
+        /// The length in the dtype's unit: bytes or code points.
         length: u64,
-        /// The width.
+        /// The width, in the same unit.
         width: u64,
     },
     /// The archive has no member of this name.
     #[non_exhaustive]
     NoSuchMember {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The names of the members.
         there: Vec<String>,
     },
     /// The archive has several members of this name.
@@ -320,97 +328,98 @@ pub enum ErrorKind {
     AmbiguousName {
         /// The name.
         name: String,
-        /// The numbers of the members that have it.
+        /// The indices of the members with this name.
         indices: Vec<usize>,
     },
-    /// The archive that is written has a member of this name already.
+    /// The archive being written already has a member of this name.
     #[non_exhaustive]
     NameTaken {
         /// The name.
         name: String,
     },
-    /// Too few or too many elements came for the shape that was promised.
+    /// The number of elements that were written does not match the declared shape or complete rows.
     #[non_exhaustive]
     WrongCount {
-        /// How many came; of too many, how many there would be.
+        /// The number of elements, including those that would exceed the shape.
         found: u64,
-        /// How many the shape has; of an array that grows, those of its whole rows.
+        /// The number of elements of the shape, or of the complete rows if the array can grow.
         wanted: u64,
     },
-    /// The caller cancelled it.
+    /// The progress callback cancelled the operation.
     Cancelled,
-    /// Another writer has the file locked: it appends to it, updates it, or has mapped it.
+    /// Another writer holds the lock: it is appending to the file, updating it, or has mapped it for writing.
     Locked,
-    /// A file is not as long as its writer has made it: something else has changed it.
+    /// The length of a file is not what its writer has made it: another process has changed it.
     #[non_exhaustive]
     ChangedByOther {
-        /// How long the file is.
+        /// The length of the file in bytes.
         found: u64,
-        /// How long the writer has made it.
+        /// The expected length in bytes.
         wanted: u64,
     },
-    /// The file holds another array than when it was opened, or something else has changed it.
+    /// An array or file has changed since it was opened, or while it was written.
     #[non_exhaustive]
     ArrayChanged {
-        /// Since when, in words.
+        /// A description of the change.
         reason: String,
     },
-    /// What is appended has another shape than a row of the array.
+    /// The appended array does not have the shape of a row.
     #[non_exhaustive]
     RowMismatch {
-        /// The shape of what is appended.
+        /// The shape of the appended array.
         found: Shape,
         /// The shape of a row.
         row: Shape,
     },
-    /// The file's header has no room for the length that the array might grow to.
+    /// The header does not have enough padding for the length that the array might grow to.
     #[non_exhaustive]
     NoRoom {
-        /// How long the header is.
+        /// The length of the header in bytes.
         header: u64,
     },
-    /// A loss of power could tear the file's header when a new length is written to it, and
-    /// [`WriteOptions::sync`](crate::WriteOptions::sync) is to prevent that.
+    /// A loss of power could leave the header partially written when its length is updated.
+    ///
+    /// It is an error only with [`WriteOptions::sync`](crate::WriteOptions::sync).
     #[non_exhaustive]
     TornHeader {
-        /// How long the header is.
+        /// The length of the header in bytes.
         header: u64,
     },
-    /// Bytes follow the array to which something is to be appended: an append was cut off before it counted them.
+    /// Bytes follow the array to be appended to: an earlier append was interrupted before it counted them.
     #[non_exhaustive]
     UncommittedRows {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// How many whole rows are in them.
+        /// The number of complete rows in these bytes.
         rows: u64,
     },
-    /// Options that contradict each other, or the call.
+    /// The options or arguments are invalid, contradict each other, or do not apply to this call.
     #[non_exhaustive]
     BadOption {
-        /// What is wrong, in words.
+        /// A description of the fault.
         reason: String,
     },
 }
 
-/// The part of a file that is truncated.
+/// The section of a file that is truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileSection {
-    /// The first bytes, up to the length of the header.
+    /// The fixed-size bytes at the start, before the rest of the header.
     Preamble,
     /// The header.
     Header,
     /// The elements.
     #[non_exhaustive]
     Payload {
-        /// The shape that the header promises.
+        /// The shape that the header declares.
         shape: Shape,
-        /// The dtype that the header promises.
+        /// The dtype that the header declares.
         dtype: DType,
     },
 }
 
-/// What a limit limits.
+/// What a limit applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LimitKind {
@@ -418,26 +427,31 @@ pub enum LimitKind {
     HeaderBytes,
     /// The bytes of the elements: [`Limits::payload`](crate::Limits::payload).
     PayloadBytes,
-    /// Brackets within brackets in the header. It cannot be raised.
+    /// The nesting of brackets in the header. The limit of 128 cannot be raised.
     Nesting,
-    /// Records within records. It cannot be raised.
+    /// The nesting of records in a dtype. The limit of 32 cannot be raised.
     RecordNesting,
-    /// The number of axes. It cannot be raised: NumPy has the same.
+    /// The number of axes. The limit of 64 is NumPy's and cannot be raised.
     Dimensions,
-    /// Objects with parts in a pickle: [`Limits::objects`](crate::Limits::objects).
+    /// The number of containers and other objects with parts in a pickle:
+    /// [`Limits::objects`](crate::Limits::objects).
     Objects,
-    /// Objects within objects: [`Limits::object_height`](crate::Limits::object_height).
+    /// The nesting of objects in a pickle: [`Limits::object_height`](crate::Limits::object_height).
     ObjectNesting,
-    /// The bytes that are copied of what a pickle has once and refers to many times, and the fields of dtypes that are made of one
-    /// another: in proportion to the pickle. It cannot be raised.
+    /// The bytes that are copied because a pickle refers to one part many times, and the fields of dtypes
+    /// that are built from one another.
+    ///
+    /// The limit is 1 MiB plus 16 times the length of the pickle. It cannot be raised.
     Copies,
-    /// The digits of a decimal number in a pickle. It cannot be raised: Python has the same.
+    /// The digits of a decimal integer in a pickle. The limit of 4300 is Python's and cannot be raised.
     Digits,
-    /// The number of elements that take no bytes in the file, but do in memory. It cannot be raised.
+    /// The number of elements that take no bytes in the file but do in memory.
+    ///
+    /// The limit of 1,048,576 cannot be raised.
     EmptyItems,
 }
 
-/// Who has to act on an error.
+/// The category of an error, as the `is_…` methods of [`Error`](crate::Error) report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Io,
@@ -505,12 +519,13 @@ impl ErrorKind {
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }
             | Self::WrongCount { .. }
+            // The caller has to give another password; the file itself is valid.
             | Self::Encrypted { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }
 
-    /// What to do about it, as far as the kind alone says it.
+    /// Returns the remedy, if the kind alone determines one.
     pub(super) fn help(&self) -> Option<Help> {
         let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
         Some(match self {
@@ -518,6 +533,7 @@ impl ErrorKind {
             Self::UnknownFlags { .. } => Help::IgnoreRaFlags,
             Self::UnsupportedPickle { .. } => Help::ReadPickle,
             Self::Packed => Help::ReadWhole,
+            // Less than a complete row cannot be recovered.
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
             Self::UncommittedRows { .. } => Help::RecoverRows,
             Self::BadBool { .. } => read_as("u8"),
@@ -527,6 +543,7 @@ impl ErrorKind {
             Self::MissingField { .. } => Help::RenameField,
             Self::ExtraField { .. } => Help::IgnoreExtraFields,
             Self::RankMismatch { .. } => Help::AnyRank,
+            // Without the feature there is no type to read them as, so that the feature is the remedy.
             Self::Objects { .. } if cfg!(feature = "object") => Help::AllowObjects,
             Self::Objects { .. } => Help::Feature { name: "object" },
             Self::ForeignByteOrder { .. }
@@ -549,7 +566,7 @@ impl ErrorKind {
 }
 
 impl LimitKind {
-    /// What raises it, if anything does.
+    /// Returns the name of the method that raises the limit, if there is one.
     pub(super) fn method(self) -> Option<&'static str> {
         match self {
             Self::HeaderBytes => Some("Limits::header"),

@@ -1,16 +1,16 @@
-//! The sentences that errors show. They may change; the kinds do not.
+//! The messages of errors. Their wording may change; the kinds are the stable interface.
 
 use std::fmt;
 
 use super::{ErrorKind, FileSection, LimitKind};
 use crate::shape::Shape;
 
-/// What was found, what was expected, and where. What to do about it is [`help`](crate::Error::help).
+/// Describes what was found, what was expected, and where. Remedies are in [`help`](crate::Error::help).
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "out of memory: the array needs {bytes} bytes"),
+            Self::OutOfMemory { bytes } => write!(f, "out of memory: cannot allocate {bytes} bytes"),
             Self::BadMagic { format, found } if found.is_empty() => {
                 write!(f, "expected an {format} file, found nothing")
             }
@@ -18,15 +18,17 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected an {format} file, found \"{}\"", found.escape_ascii())
             }
             Self::UnknownFlags { flags } => write!(f, "unknown flags {flags:#x} in the header"),
-            Self::BadPacking { reason } => write!(f, "malformed packed data: {reason}"),
+            Self::BadPacking { reason } => write!(f, "malformed compressed data: {reason}"),
             Self::BadPickle { reason, offset: None } => write!(f, "malformed pickle: {reason}"),
             Self::BadPickle { reason, offset: Some(offset) } => {
                 write!(f, "malformed pickle at byte {offset}: {reason}")
             }
             Self::UnsupportedPickle { reason } => write!(f, "unsupported pickle: {reason}"),
             Self::BadStack { reason } => write!(f, "malformed stack: {reason}"),
-            Self::UnsupportedPacking { reason } => write!(f, "unsupported packing: {reason}"),
-            Self::Packed => f.write_str("the data are packed: they can only be read as a whole"),
+            Self::UnsupportedPacking { reason } => write!(f, "unsupported encoding: {reason}"),
+            Self::Packed => {
+                f.write_str("the data is compressed: it cannot be viewed, mapped or read in parts")
+            }
             Self::NotExpressible { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
             }
@@ -34,10 +36,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected format version 1.0, 2.0 or 3.0, found {major}.{minor}")
             }
             Self::Truncated { part: FileSection::Preamble, need, have } => {
-                write!(f, "truncated: a header starts with {need} fixed bytes, found {have}")
+                write!(f, "truncated: expected a header of at least {need} bytes, found {have}")
             }
             Self::Truncated { part: FileSection::Header, need, have } => {
-                write!(f, "truncated: the header ends at byte {need}, the file at byte {have}")
+                write!(f, "truncated: expected {need} bytes of header, found {have}")
             }
             Self::Truncated { part: FileSection::Payload { shape, dtype }, need, have } => {
                 let (shape, dtype) = (Times(shape), Short(dtype));
@@ -53,19 +55,19 @@ impl fmt::Display for ErrorKind {
             Self::UnsupportedDType { descr, reason } => {
                 write!(f, "unsupported dtype {}: {reason}", Short(descr))
             }
-            Self::Overflow { what } => write!(f, "{what}: more than this machine can address"),
+            Self::Overflow { what } => write!(f, "{what} is too large"),
             Self::Trailing { bytes, at_least, rows } => {
                 let least = if *at_least { "at least " } else { "" };
                 write!(f, "found {least}{}{} after the array", Count(*bytes, "byte"), Rows(*rows))
             }
             Self::Encrypted { has_password: false } => {
-                f.write_str("the member is encrypted, and there is no password")
+                f.write_str("the member is encrypted, and no password was given")
             }
-            Self::Encrypted { .. } => f.write_str("the member is encrypted by another password"),
+            Self::Encrypted { .. } => f.write_str("wrong password for the encrypted member"),
             Self::NoVariant { found, of, .. } => {
-                write!(f, "expected a variant of the enum {of}, found {found}")
+                write!(f, "expected a variant of enum {of}, found {found}")
             }
-            Self::BadBool { found } => write!(f, "expected a bool of 0 or 1, found {found}"),
+            Self::BadBool { found } => write!(f, "expected a bool (0 or 1), found {found}"),
             Self::BadUnicode { code } => write!(f, "expected a Unicode character, found {code:#X}"),
             Self::BadUtf8 { valid_up_to } => write!(f, "invalid UTF-8 at byte {valid_up_to} of the string"),
             Self::DTypeMismatch { found, wanted } => {
@@ -79,32 +81,30 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected a field '{field}', found records of {}", Short(found))
             }
             Self::ExtraField { field } => {
+                // The name comes from the file: control characters in it must not reach a terminal or a log.
                 let field = field.escape_debug();
-                write!(f, "the records have a field '{field}' that the struct does not have")
+                write!(f, "unexpected field '{field}' in the records")
             }
             Self::RankMismatch { found, wanted } => {
-                write!(f, "expected an array of {}, found the shape {found}", Axes(*wanted))
+                write!(f, "expected an array of {}, found shape {found}", Axes(*wanted))
             }
-            Self::ShapeMismatch { found, wanted } => write!(f, "expected the shape {wanted}, found {found}"),
+            Self::ShapeMismatch { found, wanted } => write!(f, "expected shape {wanted}, found {found}"),
             Self::ForeignByteOrder { found } => {
-                write!(f, "{} is not in this machine's byte order, as a view needs it", Short(found))
+                write!(f, "expected this machine's byte order, found {}", Short(found))
             }
             Self::NotViewable { found } => {
-                write!(f, "{} is laid out otherwise than the type to view", Short(found))
+                write!(f, "{} does not have the memory layout of the Rust type", Short(found))
             }
             Self::NotStored { packed, size } => {
-                write!(f, "expected a stored member, found {size} bytes compressed to {packed}")
+                write!(f, "expected an uncompressed member, found {size} bytes compressed to {packed}")
             }
             Self::Misaligned { wanted, off_by } => {
-                write!(
-                    f,
-                    "a view needs its data at a multiple of {wanted} bytes, found them {off_by} past one"
-                )
+                write!(f, "misaligned: expected a multiple of {wanted} bytes, found a remainder of {off_by}")
             }
             Self::Limit { limit_kind, found, limit } => limit_kind.describe(f, *found, *limit),
             Self::VersionTooLow { wanted, needed } => write!(
                 f,
-                "the header needs format version {}.{}, and {}.{} was asked for",
+                "the header needs format version {}.{}, requested was {}.{}",
                 needed.0, needed.1, wanted.0, wanted.1
             ),
             Self::AlreadyExists => f.write_str("the file already exists"),
@@ -112,14 +112,14 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the file cannot be replaced atomically: {reason}")
             }
             Self::TextTooLong { length, width } => {
-                write!(f, "text of length {length} does not fit a width of {width}")
+                write!(f, "text of length {length} exceeds the width of {width}")
             }
             Self::BadZip { reason } => write!(f, "malformed archive: {reason}"),
             Self::UnsupportedZip { reason } => write!(f, "unsupported archive: {reason}"),
             Self::BadCrc { found, wanted } => {
-                write!(f, "corrupt content: the archive records the checksum {wanted:08x}, found {found:08x}")
+                write!(f, "checksum mismatch: the archive records {wanted:08x}, found {found:08x}")
             }
-            Self::BadDeflate { reason } => write!(f, "corrupt compressed content: {reason}"),
+            Self::BadDeflate { reason } => write!(f, "malformed compressed content: {reason}"),
             Self::NoSuchMember { name, there } => {
                 let listed: Vec<String> =
                     there.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
@@ -128,7 +128,7 @@ impl fmt::Display for ErrorKind {
             }
             Self::AmbiguousName { name, indices } => {
                 let (name, count) = (name.escape_debug(), indices.len());
-                write!(f, "the archive has {count} members named '{name}': numbers {indices:?}")
+                write!(f, "the archive has {count} members named '{name}', at indices {indices:?}")
             }
             Self::NameTaken { name } => {
                 write!(f, "the archive already has a member named '{}'", name.escape_debug())
@@ -139,21 +139,18 @@ impl fmt::Display for ErrorKind {
             Self::Cancelled => f.write_str("cancelled"),
             Self::Locked => f.write_str("locked by another writer"),
             Self::ChangedByOther { found, wanted } => {
-                write!(
-                    f,
-                    "changed by another writer: this one has made the file {wanted} bytes long, found {found}"
-                )
+                write!(f, "changed by another writer: expected a file of {wanted} bytes, found {found}")
             }
-            Self::ArrayChanged { reason } => write!(f, "changed by another writer: {reason}"),
+            Self::ArrayChanged { reason } => write!(f, "concurrent change: {reason}"),
             Self::RowMismatch { found, row } => {
-                write!(f, "expected rows of the shape {row}, found the shape {found}")
+                write!(f, "expected rows of shape {row}, found shape {found}")
             }
             Self::NoRoom { header } => {
-                write!(f, "the header of {header} bytes has no room for a larger length")
+                write!(f, "the header of {header} bytes has too little padding for a larger length")
             }
             Self::TornHeader { header } => write!(
                 f,
-                "the length in the header of {header} bytes crosses a sector: a loss of power could leave it partially written"
+                "the length in the header of {header} bytes crosses a sector boundary: a loss of power could leave it partially written"
             ),
             Self::UncommittedRows { bytes, rows } => {
                 let bytes = Count(*bytes, "byte");
@@ -173,25 +170,24 @@ impl LimitKind {
             Self::RecordNesting => write!(f, "the dtype nests records deeper than the limit of {limit}"),
             Self::Dimensions => write!(f, "the array has {found} axes, over NumPy's limit of {limit}"),
             Self::Objects => {
-                write!(f, "the pickle has {found} objects with parts or more, over the limit of {limit}")
+                write!(f, "the pickle has at least {found} objects with parts, over the limit of {limit}")
             }
             Self::ObjectNesting => write!(f, "the pickle nests objects deeper than the limit of {limit}"),
             Self::Copies => write!(
                 f,
-                "the pickle refers to its parts so often that {found} bytes or more would be copied, over the limit of {limit}"
+                "copying shared parts of the pickle takes at least {found} bytes, over the limit of {limit}"
             ),
             Self::Digits => {
                 write!(f, "an integer has {found} decimal digits, over Python's limit of {limit}")
             }
-            Self::EmptyItems => write!(
-                f,
-                "the array has {found} elements that take memory and no bytes of the file, over the limit of {limit}"
-            ),
+            Self::EmptyItems => {
+                write!(f, "the array has {found} elements of zero bytes, over the limit of {limit}")
+            }
         }
     }
 }
 
-/// A number of things.
+/// A count with its noun, in the singular or plural.
 struct Count(u64, &'static str);
 
 impl fmt::Display for Count {
@@ -201,19 +197,19 @@ impl fmt::Display for Count {
     }
 }
 
-/// How many whole rows some bytes are, if they are any.
+/// The number of complete rows, in parentheses; empty if there are none.
 struct Rows(u64);
 
 impl fmt::Display for Rows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),
-            rows => write!(f, " ({})", Count(rows, "whole row")),
+            rows => write!(f, " ({})", Count(rows, "complete row")),
         }
     }
 }
 
-/// A number of axes.
+/// A number of axes, in the singular or plural.
 struct Axes(usize);
 
 impl fmt::Display for Axes {
@@ -225,16 +221,16 @@ impl fmt::Display for Axes {
     }
 }
 
-/// Names as a sentence has them.
+/// A list of names, separated by commas.
 struct Listed<'a>(&'a [String]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("none") } else { f.write_str(&self.0.join(", ")) }
+        if self.0.is_empty() { f.write_str("no members") } else { f.write_str(&self.0.join(", ")) }
     }
 }
 
-/// A shape as a sentence has it: `3 × 4`.
+/// A shape in prose: `3 × 4`.
 struct Times<'a>(&'a Shape);
 
 impl fmt::Display for Times<'_> {
@@ -244,11 +240,12 @@ impl fmt::Display for Times<'_> {
     }
 }
 
-/// What may be long (a record of hundreds of fields), cut to a length that a terminal shows.
+/// Text of any length (such as the dtype of a record of hundreds of fields), truncated to 200 characters.
 struct Short<T>(T);
 
 impl<T: fmt::Display> fmt::Display for Short<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Counted in characters, so that the end is always a character boundary.
         const LONGEST: usize = 200;
         let text = self.0.to_string();
         match text.char_indices().nth(LONGEST) {

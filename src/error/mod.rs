@@ -1,7 +1,7 @@
-//! The one error of the crate: what went wrong, and where.
+//! The error type of the crate: what went wrong, and where.
 //!
-//! [`Error`] is a small handle. Its [`kind`](Error::kind) is the stable interface and carries both sides, what was
-//! found and what was wanted; the place (file, element) is filled in on the way out, by whoever knows it.
+//! [`Error`] is one pointer in size. Its [`kind`](Error::kind) is the stable interface and carries what was
+//! found and what was expected. The location (file, member, element, field) is added as the error propagates.
 
 mod help;
 mod kind;
@@ -18,10 +18,12 @@ pub use kind::{ErrorKind, FileSection, LimitKind};
 #[doc(hidden)]
 pub use samples::one_of_each;
 
-/// The result of everything in this crate that can fail.
+/// A `Result` whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error, and what could not be made into something else because of it. `?` takes the error and drops the rest.
+/// An error together with the value that could not be converted.
+///
+/// [`into_inner`](Self::into_inner) returns the value. The `?` operator keeps the error and drops the value.
 ///
 /// ```
 /// use ndarray::{Array1, Ix1, arr1};
@@ -41,12 +43,12 @@ impl<T> Returned<T> {
         Self(Box::new((inner, error)))
     }
 
-    /// What went wrong.
+    /// Returns the error.
     pub fn error(&self) -> &Error {
         &self.0.1
     }
 
-    /// What could not be made into something else, as it was.
+    /// Returns the value, unchanged.
     pub fn into_inner(self) -> T {
         self.0.0
     }
@@ -76,13 +78,15 @@ impl<T> std::error::Error for Returned<T> {
     }
 }
 
-/// What went wrong, and where.
+/// An error of this crate: what went wrong, and where.
 ///
-/// Match on [`kind`](Error::kind), or ask who has to act: [`is_io`](Error::is_io), [`is_format`](Error::is_format),
-/// [`is_mismatch`](Error::is_mismatch), [`is_limit`](Error::is_limit), [`is_not_found`](Error::is_not_found),
-/// [`is_conflict`](Error::is_conflict), [`is_cancelled`](Error::is_cancelled), [`is_usage`](Error::is_usage).
+/// Match on [`kind`](Error::kind), or ask for the category: [`is_io`](Error::is_io),
+/// [`is_format`](Error::is_format), [`is_mismatch`](Error::is_mismatch), [`is_limit`](Error::is_limit),
+/// [`is_not_found`](Error::is_not_found), [`is_conflict`](Error::is_conflict),
+/// [`is_cancelled`](Error::is_cancelled), [`is_usage`](Error::is_usage).
 ///
-/// `Display` says what was found, what was expected and where, in one line. What to do about it is [`help`](Error::help).
+/// `Display` describes what was found, what was expected, and where, in one line. [`help`](Error::help)
+/// returns what can be done about it.
 ///
 /// ```
 /// use ndarray::Array1;
@@ -93,6 +97,7 @@ impl<T> std::error::Error for Returned<T> {
 /// assert!(error.is_format());
 /// assert!(matches!(error.kind(), ErrorKind::BadMagic { .. }));
 /// ```
+// Boxed, so that a `Result` with this error stays small.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -105,7 +110,7 @@ struct Inner {
 }
 
 impl Error {
-    /// What went wrong, with both sides of it.
+    /// Returns what went wrong, with what was found and what was expected.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -118,7 +123,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// The file in which it happened, if it was opened by its path.
+    /// Returns the path of the file with the error, if it was opened by path.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -129,7 +134,7 @@ impl Error {
         self.0.path.as_deref()
     }
 
-    /// The member of an archive in which it happened.
+    /// Returns the name of the archive member with the error.
     ///
     /// ```
     /// # #[cfg(feature = "npz")] {
@@ -146,7 +151,7 @@ impl Error {
         self.0.member.as_deref()
     }
 
-    /// Which element is at fault, counted from 0 in the order of the file.
+    /// Returns the index of the element with the error, counted from 0 in the order of the file.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -162,7 +167,9 @@ impl Error {
         self.0.element
     }
 
-    /// Which field of a record is at fault; of a record within a record, both names with a dot between them.
+    /// Returns the name of the record field with the error.
+    ///
+    /// For nested records, the names are joined by dots, from the outermost to the innermost.
     ///
     /// ```
     /// # #[cfg(feature = "derive")] {
@@ -185,7 +192,7 @@ impl Error {
         self.0.field.as_deref()
     }
 
-    /// The system failed: the file is not there, the disk is full, the connection broke.
+    /// Returns whether the system failed: a missing file, a full disk, a lost connection, out of memory.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -195,7 +202,7 @@ impl Error {
         self.kind().class() == kind::Class::Io
     }
 
-    /// The file is not what it should be.
+    /// Returns whether the file is malformed, truncated, or uses a feature that is not supported.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -206,7 +213,10 @@ impl Error {
         self.kind().class() == kind::Class::Format
     }
 
-    /// The file is sound, but not what the caller's type can hold or view.
+    /// Returns whether valid data does not match the Rust type, the target, or the format to be written.
+    ///
+    /// Examples are another dtype or shape, a value that cannot be converted, text that is too long, and
+    /// bytes that cannot be viewed in place.
     ///
     /// ```
     /// # use ndarray::{Array1, Array2, arr1};
@@ -221,7 +231,7 @@ impl Error {
         self.kind().class() == kind::Class::Mismatch
     }
 
-    /// A limit stopped it. [`help`](Error::help) names the one to raise, if it can be raised.
+    /// Returns whether a limit was exceeded. [`help`](Error::help) names it if it can be raised.
     ///
     /// ```
     /// # use ndarray::{Array1, arr1};
@@ -239,7 +249,10 @@ impl Error {
         self.kind().class() == kind::Class::Limit
     }
 
-    /// The call asks for what is not possible with any file: options that contradict each other, an index out of range.
+    /// Returns whether the call is at fault, not the file.
+    ///
+    /// Examples are options that contradict each other, an index that is out of range, an ambiguous or
+    /// duplicate member name, a missing password, and the wrong number of elements.
     ///
     /// ```
     /// # use ndarray_io::{NpyFile, write_npy};
@@ -253,7 +266,7 @@ impl Error {
         self.kind().class() == kind::Class::Usage
     }
 
-    /// The file does not exist, or the archive has no such member.
+    /// Returns whether the file or the archive member does not exist.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -266,8 +279,10 @@ impl Error {
         }
     }
 
-    /// The state of the file to be written prevents it: it already exists, another writer has it locked or has changed it, replacing
-    /// it would lose something, or rows of an interrupted append are in it.
+    /// Returns whether the state of the file prevents the operation.
+    ///
+    /// The file already exists, another writer has locked or changed it, replacing it would lose something,
+    /// it contains rows of an interrupted append, or its header is too small for the array to grow.
     ///
     /// ```
     /// # let file = tempfile::NamedTempFile::new().unwrap();
@@ -277,7 +292,7 @@ impl Error {
         self.kind().class() == kind::Class::Conflict
     }
 
-    /// The caller's progress callback cancelled it.
+    /// Returns whether the progress callback cancelled the operation.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -295,7 +310,7 @@ impl Error {
         self.kind().class() == kind::Class::Cancelled
     }
 
-    /// What to do about it, if there is something: a front end words it in its own terms.
+    /// Returns what can be done about the error, if anything, for a front end to word in its own terms.
     ///
     /// ```
     /// # use ndarray::{Array2, arr1};
@@ -309,6 +324,7 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn help(&self) -> Option<Help> {
+        // A struct's field has a width of its own: `WriteOptions::text_width` would not change it.
         if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
             return Some(Help::WidenField);
         }
@@ -316,11 +332,13 @@ impl Error {
     }
 
     pub(crate) fn with_help(mut self, help: Help) -> Self {
+        // The first remedy is the most specific one: it was added closest to the fault.
         self.0.help.get_or_insert(help);
         self
     }
 
     pub(crate) fn at_path(mut self, path: &Path) -> Self {
+        // As with the member below, the place closest to the fault is kept.
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
@@ -331,23 +349,24 @@ impl Error {
     }
 
     pub(crate) fn at_element(mut self, index: usize) -> Self {
+        // The outermost index is kept: callers count elements of the array, not of one field or tile.
         self.0.element = Some(index);
         self
     }
 
-    /// The element is counted from one that has this number.
+    /// Adds `first` to the element's index, which was counted within a block.
     pub(crate) fn behind(mut self, first: usize) -> Self {
         self.0.element = self.0.element.map(|index| first.saturating_add(index));
         self
     }
 
-    /// The element is a part of one, which has so many of them.
+    /// Converts the index of a part to that of its element, which has `parts` of them.
     pub(crate) fn within(mut self, parts: usize) -> Self {
         self.0.element = self.0.element.map(|index| index / parts.max(1));
         self
     }
 
-    /// Fields are named from the inside to the outside. What has no name is an array's element.
+    /// Prepends a field name to the path. An empty name, of an element of an array, is ignored.
     pub(crate) fn at_field(mut self, name: &str) -> Self {
         if name.is_empty() {
             return self;
@@ -372,14 +391,14 @@ impl From<crate::dtype::RecordError> for Error {
     }
 }
 
-/// For generic code: what cannot fail has no error.
+/// Allows generic code to use `?` on conversions that cannot fail.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
     }
 }
 
-/// An error of this library that came through a reader or writer is itself again.
+/// Unwraps an error of this crate that was passed through a reader or writer as an I/O error.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.downcast() {
@@ -389,12 +408,22 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Keeps the kind of an I/O error. A truncated file is `UnexpectedEof`, a missing member `NotFound`, an existing file `AlreadyExists`, a
-/// locked one `WouldBlock`, a wrong call `InvalidInput`, and every other fault of the file `InvalidData`. What was cancelled, and other
-/// conflicts with the state of the file, are `Other`.
+/// Converts the error to an I/O error of the closest kind.
+///
+/// An I/O error keeps its kind. The others become:
+///
+/// - `UnexpectedEof`: a truncated file
+/// - `OutOfMemory`: a failed allocation
+/// - `NotFound`: a missing archive member
+/// - `AlreadyExists`: an existing file
+/// - `WouldBlock`: a locked file
+/// - `InvalidInput`: an [invalid call](Error::is_usage)
+/// - `Other`: a cancelled operation, or another [conflict](Error::is_conflict)
+/// - `InvalidData`: everything else
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
+            // Returned unwrapped, so that the caller can still get the `raw_os_error`.
             Inner { kind: ErrorKind::Io(inner), path: None, member: None, .. } => return inner,
             inner => Error(Box::new(inner)),
         };
@@ -407,7 +436,7 @@ impl From<Error> for io::Error {
             kind => match kind.class() {
                 kind::Class::NotFound => io::ErrorKind::NotFound,
                 kind::Class::Usage => io::ErrorKind::InvalidInput,
-                // Not `Interrupted`: what reads or writes would try again.
+                // Not `Interrupted`: `Read` and `Write` loops would retry.
                 kind::Class::Cancelled | kind::Class::Conflict => io::ErrorKind::Other,
                 _ => io::ErrorKind::InvalidData,
             },
@@ -419,7 +448,7 @@ impl From<Error> for io::Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
-            // The message shows the system's error itself; what is behind it is behind this one.
+            // `Display` shows the I/O error itself, so the chain continues with that error's source.
             ErrorKind::Io(error) => error.source(),
             _ => None,
         }

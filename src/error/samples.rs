@@ -1,4 +1,4 @@
-//! One error of each kind, for the test that shows what each says.
+//! One error of each kind, for the test of the messages.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::{Error, ErrorKind, FileSection, Help, LimitKind};
 use crate::dtype::Casting;
 use crate::dtype::DType;
 
-/// One error of each kind, with the help that goes with it. It is for the tests of this library's own program.
+/// Returns one error of each kind, with its help, for the tests of this library's own program.
 #[must_use]
 pub fn one_of_each() -> Vec<Error> {
     let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);
@@ -52,7 +52,7 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::BadBool { found: 2 },
         ErrorKind::Encrypted { has_password: false },
         ErrorKind::Encrypted { has_password: true },
-        ErrorKind::NoVariant { found: 7, of: "Colour", number: "u8" },
+        ErrorKind::NoVariant { found: 7, of: "Color", number: "u8" },
         ErrorKind::BadUnicode { code: 0x11_0000 },
         ErrorKind::BadUtf8 { valid_up_to: 3 },
         ErrorKind::BadZip { reason: reason() },
@@ -92,7 +92,7 @@ pub fn one_of_each() -> Vec<Error> {
     ];
     let limits = limits.map(|limit_kind| ErrorKind::Limit { limit_kind, found: 5000, limit: 1000 });
     let mut all: Vec<Error> = kinds.into_iter().chain(limits).map(Error::from).collect();
-    // Help that the kind alone does not tell.
+    // Remedies that depend on where the error occurs, not on its kind.
     let mismatch = |help| {
         Error::from(ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") }).with_help(help)
     };

@@ -1,5 +1,6 @@
-//! Elements that are arrays themselves, `[T; N]`. A file has no such elements, but axes more: the innermost ones, whose
-//! parts follow one another.
+//! Elements that are arrays, `[T; N]`.
+//!
+//! In a file these are not elements but additional axes: the innermost ones, whose items are contiguous.
 
 use std::borrow::Cow;
 
@@ -7,19 +8,19 @@ use super::{Header, Order, Shape};
 use crate::dtype::{DType, Subarray};
 use crate::error::{ErrorKind, Result};
 
-/// A header as an array of such elements sees it: the innermost axes belong to the dtype, which is a subarray.
+/// A header as seen by such elements: the innermost axes are part of the dtype, which is a subarray.
 pub(crate) struct Grouped<'h> {
     pub(crate) header: Cow<'h, Header>,
-    /// Whether the parts of an element are apart in the file, because it is in Fortran order: the payload has to be put into C
-    /// order before it is these elements.
+    /// Whether the items of an element are not contiguous, because the file is in Fortran order. The payload
+    /// must be put into C order before it can be decoded into these elements.
     pub(crate) is_scattered: bool,
 }
 
 impl Header {
-    /// The header as elements with these axes of their own see it, which are none for most. `innermost_first` is true for a
-    /// format whose axes are listed from the fastest to the slowest (RA).
+    /// Returns the header as seen by elements whose own axes are `inner` (none for most types).
     ///
-    /// An error if the array has not `ndim` axes besides, or its own innermost axes are others.
+    /// `innermost_first` is set for formats that list axes from the fastest to the slowest (RA). It is an
+    /// error if the array does not have `ndim` further axes, or its innermost axes are not `inner`.
     pub(crate) fn grouped(
         &self,
         inner: &[usize],
@@ -55,7 +56,7 @@ impl Header {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(inner), self.dtype);
             return Err(ErrorKind::Overflow { what }.into());
         };
-        // With one long axis at most, both orders are the same.
+        // With at most one axis longer than 1, both orders are the same.
         let is_scattered = self.order == Order::Fortran
             && !innermost_first
             && self.len > 0
@@ -65,8 +66,9 @@ impl Header {
         Ok(Grouped { header: Cow::Owned(header), is_scattered })
     }
 
-    /// The header of the same bytes as a file has it: the axes of a subarray are the array's own. In Fortran order they come
-    /// first, the fastest before all others.
+    /// Returns the header as a file stores it: the axes of a subarray become axes of the array.
+    ///
+    /// In Fortran order they come first, in reverse.
     pub(crate) fn ungrouped(&self) -> Result<Cow<'_, Self>> {
         let DType::Subarray(subarray) = &self.dtype else { return Ok(Cow::Borrowed(self)) };
         let (outer, inner) = (self.shape().iter(), subarray.shape().iter());

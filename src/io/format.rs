@@ -1,4 +1,4 @@
-//! What the ways in ask of a format: the same readers, files and maps serve them all.
+//! What readers, files and maps require of a format, so that each is written once for all formats.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A format with a header in front of its elements: [`Npy`] or [`Ra`](crate::file::Ra). Its methods are the library's own.
+/// A format that stores a header before the elements: [`Npy`] or [`Ra`](crate::file::Ra). It is sealed.
 ///
 /// ```
 /// use ndarray_io::file::{ArrayFile, ArrayFormat};
@@ -20,46 +20,46 @@ use crate::options::{ReadOptions, WriteOptions};
 /// }
 /// ```
 pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
-    /// What the format's header says, beyond what the payload is.
+    /// The format's own header: a [`Header`] and what only this format declares.
     type Found: fmt::Debug + Send + Sync;
 
-    /// Whether something that is no part of the array may stand behind it in its file.
+    /// Whether other bytes may follow the array in its file.
     #[doc(hidden)]
     const HAS_TRAILING: bool;
 
     #[doc(hidden)]
     fn parse(bytes: &[u8], limits: &Limits) -> Result<Parsed<Self::Found>>;
 
-    /// The error for a source that ends where `parse` still needs `need` bytes.
+    /// Returns the error for a source that ends after `have` bytes where `parse` needs `need`.
     #[doc(hidden)]
     fn truncated(have: usize, need: usize) -> Error;
 
     #[doc(hidden)]
     fn header(found: &Self::Found) -> &Header;
 
-    /// The bytes of a header, for a file that is made.
+    /// Encodes the header of a new file.
     #[doc(hidden)]
     fn format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>>;
 
-    /// An error unless the elements lie in the file as they are.
+    /// Returns an error unless the elements are stored uncompressed.
     #[doc(hidden)]
     fn check_plain(_: &Self::Found, _: &ReadOptions) -> Result<()> {
         Ok(())
     }
 
-    /// How many bytes the elements take in the file, if the header knows.
+    /// Returns the size of the stored elements in bytes, if the header declares it.
     #[doc(hidden)]
     fn stored_len(found: &Self::Found) -> Option<u64> {
         Self::header(found).payload_len()
     }
 
-    /// What the gate has to know of elements of this format.
+    /// Adds to the options what dispatch on the element type has to know about this format.
     #[doc(hidden)]
     fn gate<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
         Cow::Borrowed(options)
     }
 
-    /// Calls with the elements, unpacked if they are packed.
+    /// Passes the elements to `read`, decompressed if they are compressed.
     #[doc(hidden)]
     fn with_payload<T>(
         found: &Self::Found,
@@ -68,7 +68,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
     ) -> Result<T>;
 }
 
-/// NumPy's format.
+/// NumPy's NPY format.
 ///
 /// ```
 /// use ndarray_io::file::{ArrayFile, Npy};
@@ -110,7 +110,7 @@ impl ArrayFormat for Npy {
 }
 
 pub(super) mod private {
-    /// Keeps the trait to this library's formats.
+    /// Restricts the trait to this library's formats.
     pub trait Sealed {}
 
     impl Sealed for super::Npy {}

@@ -1,4 +1,4 @@
-//! Readers that are looked at before they are read, and what stands between a format's header and an array.
+//! Readers and writers of arrays, and the code between a format's header and an array.
 
 pub(crate) mod change;
 mod format;

@@ -1,21 +1,22 @@
-//! In which order arrays and shapes of ndarray's are.
+//! The memory order of `ndarray` arrays and shapes.
 
 use ndarray::{ArrayRef, ArrayView, Dimension};
 
 use crate::shape::{Order, Shape};
 
-/// The order in which NumPy saves an array: Fortran order if it is contiguous in that order alone.
+/// Returns the order in which NumPy saves an array: Fortran order if it is contiguous in that order alone.
 pub(crate) fn order_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Order {
     let is_fortran = !array.is_standard_layout() && array.t().is_standard_layout();
     if is_fortran { Order::Fortran } else { Order::C }
 }
 
-/// The order and the lengths that a shape asks for (`(3, 4).f()` is in Fortran order).
+/// Returns the order and the lengths of a shape (`(3, 4).f()` is in Fortran order).
 pub(crate) fn parts_of<D: Dimension>(shape: ndarray::Shape<D>) -> (Order, Shape) {
-    /// As many elements as there may be, of no size.
+    /// As many elements as a slice can have; they take no memory.
     static UNITS: [(); usize::MAX] = [(); usize::MAX];
     let lengths = Shape::from(shape.raw_dim().slice());
-    // ndarray shows the order of a shape only by building an array with it; a shape that is too large has none.
+    // ndarray reveals the order of a shape only through an array built with it; one that is too large cannot
+    // be built.
     let order = ArrayView::from_shape(shape, &UNITS).map_or(Order::C, |view| order_of(&view));
     (order, lengths)
 }

@@ -1,4 +1,4 @@
-//! A payload that waits to be read, whatever the format: its header, its source, and the caller's options.
+//! A payload that has not been read yet, of any format: its header, its source, and the caller's options.
 
 use super::change;
 use super::format::ArrayFormat;
@@ -10,14 +10,14 @@ use crate::limits::Limits;
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
-/// What an array is read from.
+/// The inputs from which an array is read.
 pub(crate) struct Payload<'p, 's> {
     pub(crate) source: &'p mut Source<'s>,
     pub(crate) header: &'p Header,
     pub(crate) options: &'p ReadOptions,
 }
 
-/// The same for signatures: a type that users can neither name nor make.
+/// [`Payload`] for public signatures: users can neither name nor construct it.
 #[doc(hidden)]
 pub struct PayloadRef<'p, 's>(pub(crate) Payload<'p, 's>);
 
@@ -31,14 +31,16 @@ impl<'p, 's> PayloadRef<'p, 's> {
     }
 }
 
-/// What can be read behind a header, as by [`NpyReader::read`](super::NpyReader::read): every owned array whose elements
-/// are [`ReadableElement`](crate::ReadableElement)s, and [`DynArray`](crate::DynArray). Formats share it, so that each way in is written once.
+/// A type that can be read after a header, as by [`NpyReader::read`](super::NpyReader::read).
+///
+/// It is implemented for every owned array of [`ReadableElement`](crate::ReadableElement)s and for
+/// [`DynArray`](crate::DynArray). All formats use it.
 ///
 /// ```
 /// use ndarray_io::file::FromPayload;
 /// use ndarray_io::NpyReader;
 ///
-/// /// Reads the second array of a stream, as whatever the caller wants.
+/// /// Reads the second array of a stream, as the type that the caller needs.
 /// fn second<T: FromPayload>(stream: &[u8]) -> ndarray_io::Result<Option<T>> {
 ///     let mut reader = NpyReader::new(stream)?;
 ///     if reader.next_array()? { reader.read().map(Some) } else { Ok(None) }
@@ -46,18 +48,18 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// # assert!(second::<ndarray::Array1<u8>>(b"").is_err());
 /// ```
 pub trait FromPayload: Sized {
-    /// How many of a file's axes belong to its elements.
+    /// Returns how many innermost axes of a file belong to each element.
     #[doc(hidden)]
     fn inner_ndim() -> usize {
         0
     }
 
-    /// Reads all of the payload.
+    /// Reads the entire payload.
     #[doc(hidden)]
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self>;
 }
 
-/// Reads a header; the source then stands right behind it. Also says how long the header was.
+/// Reads a header and returns it with its length; the source is then directly after it.
 pub(crate) fn read_header<F: ArrayFormat>(
     source: &mut Source<'_>,
     limits: &Limits,
@@ -71,8 +73,10 @@ pub(crate) fn read_header<F: ArrayFormat>(
     }
 }
 
-/// Reads the header of a file that another process may be appending to. A header that promises just the length that the file
-/// has is taken; any other may have been read while it was written, and is read again while nobody writes it.
+/// Reads the header of a file that another process may be appending to.
+///
+/// A header that matches the length of the file is accepted. Any other may have been read during a write, and
+/// is read again under the header lock.
 pub(crate) fn read_header_of_file<F: ArrayFormat>(
     source: &mut Source<'_>,
     limits: &Limits,
@@ -80,6 +84,7 @@ pub(crate) fn read_header_of_file<F: ArrayFormat>(
     let first = read_header::<F>(source, limits);
     let Some(file) = source.file() else { return first };
     match &first {
+        // Where trailing bytes are allowed, the length proves nothing; such files (RA) are not appended to.
         Ok((found, _)) if F::HAS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
         Err(error) if !error.is_format() => first,
         _ => read_header_again::<F>(source, file, limits),
@@ -95,34 +100,34 @@ fn read_header_again<F: ArrayFormat>(
         source.restart();
         read_header::<F>(source, limits)
     });
-    source.update_length(); // after the header, which does not count more than was written before it
+    source.update_length(); // after the header, which counts no more than was written before it
     again
 }
 
-/// How many bytes follow the array, if that is known and not negative.
+/// Returns how many bytes follow the array, if that is known and not negative.
 fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u64> {
     source.remaining()?.checked_sub(F::stored_len(found)?)
 }
 
-/// Reads a small file by one call of the system: if it is all there, and just one array, as nearly all are.
+/// Reads a small file with one system call, if it is exactly one complete array, as nearly all are.
 fn read_small<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Option<Result<T>> {
-    /// A call costs as much as copying about so many bytes once more.
+    /// Up to this size, a system call costs more than copying the bytes once more.
     const MOST: u64 = 16 << 10;
     let length = source.remaining().filter(|length| source.file().is_some() && *length <= MOST)?;
     let mut bytes = vec![0; length as usize];
     let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
     let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options.get_limits()) else { return None };
     if filled < bytes.len() || F::stored_len(&found) != Some(length - used as u64) {
-        return None; // what there is to say of it, the long way says
+        return None; // the general path reports the error
     }
     source.advance(length);
     Some(read_last::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
 }
 
-/// Reads an array that is a whole file, or all of it that counts while another process appends to it.
+/// Reads an array from a file; rows that another process is appending are not included.
 pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
@@ -136,7 +141,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
         && let Some(file) = source.file()
     {
-        // An appender may finish, or another begin, between two questions.
+        // An appender may finish, or another may start, between the two checks.
         for _ in 0..3 {
             if change::is_being_changed(file) {
                 return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
@@ -165,9 +170,9 @@ pub(crate) fn next_header<F: ArrayFormat>(
             }
         };
     }
-    /// In what steps a header is read whose length nobody vouches for.
+    /// A header's declared length is untrusted, so the buffer grows by at most this much per read.
     const STEP: usize = 64 << 10;
-    let mut head = Vec::with_capacity(128); // what NumPy's header takes for nearly every array
+    let mut head = Vec::with_capacity(128); // the length of NumPy's header for nearly every array
     let mut has_ended = false;
     loop {
         let need = match F::parse(&head, limits)? {
@@ -184,14 +189,14 @@ pub(crate) fn next_header<F: ArrayFormat>(
     }
 }
 
-/// Reads an array that is all of a source.
+/// Reads an array that takes up an entire source.
 #[cfg(feature = "npz")]
 pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
     let (found, _) = read_header::<super::Npy>(source, options.get_limits())?;
     read_last::<super::Npy, _>(source, &found, options)
 }
 
-/// Reads an array of which the header has been read, and that should be the last thing of a source.
+/// Reads the elements after a header, and checks that the array is the last thing in the source.
 pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     found: &F::Found,
@@ -201,7 +206,7 @@ pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     if F::HAS_TRAILING {
         return read_payload::<F, T>(source, found, options);
     }
-    // Where the length is known, a surplus is found before anything is read.
+    // If the length is known, trailing bytes are reported before anything is read.
     let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need));
     check_surplus(surplus.unwrap_or(0), false, header.row_bytes(), options)?;
     let array = read_payload::<F, T>(source, found, options)?;
@@ -217,9 +222,10 @@ fn read_payload<F: ArrayFormat, T: FromPayload>(
     F::with_payload(found, PayloadRef::new(source, F::header(found), options), T::from_payload)
 }
 
-/// An error if anything follows an array of which it is the last thing.
+/// Returns an error if any bytes follow an array that should be the last thing in the source.
 pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
-    /// Of a stream the end may never come; and of a member no more is inflated than has to be.
+    /// The end of a stream may never come, so counting stops here. An archive member is read by one byte
+    /// only, so that no more than necessary is decompressed.
     const MOST: u64 = 64 << 10;
     let most = if source.has_witness() { 1 } else { MOST };
     let surplus = match source.remaining() {

@@ -1,4 +1,4 @@
-//! RA as a format that the ways in know: what its flags ask for when elements are read.
+//! The RA format: how its flags affect the reading of elements.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::ra_format::{self as ra, Packing, RaHeader};
 use crate::shape::Order;
 use crate::transfer::{self, Block, Source};
 
-/// The RA format.
+/// The RA format: a binary header, then the elements with the first axis varying fastest.
 ///
 /// ```
 /// use ndarray_io::file::{ArrayFile, Ra};
@@ -102,10 +102,10 @@ fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
-/// Fills memory with all of the elements' bytes.
+/// Fills memory with the bytes of all elements.
 type Unpack = Box<dyn FnMut(&mut [u8]) -> Result<()>>;
 
-/// How the elements are unpacked; `None` if they lie there as they are.
+/// Returns how the elements are decompressed; `None` if they are stored uncompressed.
 fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Option<Unpack>> {
     match found.packing() {
         Packing::None => Ok(None),
@@ -117,6 +117,8 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
             })))
         }
         Packing::Lz4 => {
+            // Before the data is read: a small file must not make the caller allocate an array out of
+            // proportion.
             check_room(found.size, found)?;
             let packed = stored(source, found, options)?;
             Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
@@ -131,23 +133,23 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
     }
 }
 
-/// The data as they are stored: just as many bytes as the header says.
+/// Reads the data as stored: exactly the number of bytes that the header declares.
 fn stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
-    let bytes = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).expect("there are bytes"); // see Kind::allows
+    let bytes = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).expect("unsigned bytes are a valid dtype"); // see Kind::allows
     let size = usize::try_from(found.size).map_err(|_| {
-        Error::from(ErrorKind::Overflow { what: format!("{} bytes of packed data", found.size) })
+        Error::from(ErrorKind::Overflow { what: format!("{} bytes of compressed data", found.size) })
     })?;
     transfer::read_bytes(source, &Header::new(bytes.into(), Order::C, [size].into())?, options)
 }
 
-/// An error if so many bytes cannot be the elements in any packing.
+/// Returns an error if the compressed size is too small for the elements.
 fn check_room(packed: u64, found: &RaHeader) -> Result<()> {
-    /// What the last bytes of a block of LZ4 can be more.
+    /// An LZ4 length byte adds at most 255 bytes; this allows for the rest of the block.
     const END: u64 = 64;
     match found.unpacked() <= packed.saturating_mul(255).saturating_add(END) {
         true => Ok(()),
         false => {
-            let reason = format!("{packed} bytes are too few to be {} in a block of LZ4", found.unpacked());
+            let reason = format!("an LZ4 block of {packed} bytes cannot hold {} bytes", found.unpacked());
             Err(ErrorKind::BadPacking { reason }.into())
         }
     }
@@ -160,22 +162,23 @@ fn unpack_lz4(packed: &[u8], into: &mut [u8]) -> Result<()> {
 
 #[cfg(not(feature = "lz4"))]
 fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
-    let error = Error::from(ErrorKind::UnsupportedPacking { reason: "a block of LZ4".into() });
+    let error = Error::from(ErrorKind::UnsupportedPacking { reason: "an LZ4 block".into() });
     Err(error.with_help(Help::Feature { name: "lz4" }))
 }
 
-/// Data that are marked as packed, in the size that they have unpacked: a block of LZ4 that happens to be as long, or numbers of
-/// variable length, whose size is that of the whole and which go to the end of the file, or nothing of that. `rest` is all that
-/// follows the header.
+/// Decompresses data that is marked as compressed although its size is that of the uncompressed elements.
+///
+/// It may be an LZ4 block that happens to have this length; variable-length integers, which extend to the end
+/// of the file; or uncompressed. `rest` is everything after the header.
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
     options.get_limits().check_payload(found.unpacked())?;
     let (_, len) = found.header.in_memory()?;
-    let stored = rest.get(..len); // both sizes are the same
+    let stored = rest.get(..len); // both sizes are equal here
     let scalar = found.header.dtype().as_scalar();
     let unpack_numbers = || {
         let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint))?;
-        // Each takes a byte at least.
+        // Each takes at least one byte.
         let mut numbers = vec![0; Some(len).filter(|_| have >= found.header.len())?];
         let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
         leb128::unpack(&rest, scalar.size(), is_signed, is_big, &mut numbers).then_some(numbers)
@@ -184,6 +187,8 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
         let mut bytes = vec![0; len];
         unpack_lz4(stored?, &mut bytes).is_ok().then_some(bytes)
     };
+    // If the file ends exactly after the declared size, LZ4 is tried first: for variable-length integers the
+    // header declares the decompressed size, which the file's length would match only by chance.
     let unpacked = match have == found.size {
         true => unpack_block().or_else(unpack_numbers),
         false => unpack_numbers().or_else(unpack_block),
@@ -193,7 +198,7 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
         (None, None) => Err(transfer::truncated(&found.header, have)),
         (None, Some(stored)) if options.get_ignore_ra_flags() => Ok(stored.to_vec()),
         (None, Some(_)) => {
-            let reason = "they are neither a block of LZ4 nor numbers of variable length, and may not be packed at all".into();
+            let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
             Err(Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags))
         }
     }

@@ -1,4 +1,4 @@
-//! [`ArrayReader`]: look at an array before reading it, and at the arrays that follow.
+//! [`ArrayReader`]: inspects the header of an array before its elements are read.
 
 use std::io::Read;
 
@@ -14,15 +14,18 @@ use crate::ra_format::RaHeader;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
 
-/// Reads NPY arrays from any [`Read`], one or several in a row, and shows what each is before it is read.
+/// A reader of NPY arrays from any [`Read`].
 ///
-/// [`new`](ArrayReader::new) reads a header, and no byte after it. Then [`dtype`](ArrayReader::dtype), [`shape`](ArrayReader::shape),
-/// [`order`](ArrayReader::order) and [`version`](ArrayReader::version) say what the array is; [`read`](ArrayReader::read) reads it, as an
-/// array of a Rust type or as a [`DynArray`](crate::DynArray) of any dtype, [`skip`](ArrayReader::skip) passes over it, and
-/// [`next_array`](ArrayReader::next_array) reads the header that follows. If the type was the wrong one, another can be tried.
+/// [`new`](ArrayReader::new) reads the header and nothing after it. [`dtype`](ArrayReader::dtype),
+/// [`shape`](ArrayReader::shape), [`order`](ArrayReader::order) and [`version`](ArrayReader::version) then
+/// describe the array. [`read`](ArrayReader::read) reads it, as an array of a Rust type or as a
+/// [`DynArray`](crate::DynArray) of any dtype. [`skip`](ArrayReader::skip) skips it, and
+/// [`next_array`](ArrayReader::next_array) reads the header that follows, for streams of several arrays.
+/// If the Rust type does not match the dtype, another type can be tried.
 ///
-/// The reader need not be buffered: headers are read in small pieces, and elements in large ones. The memory grows with what has
-/// arrived, whatever the header promises. To read parts of a file, use [`NpyFile`](crate::NpyFile); to read one array from a path,
+/// The reader does not need a buffer: headers are read in small pieces, elements in large ones. Memory is
+/// allocated in proportion to the data that has arrived, not to the size that the header declares. To read
+/// parts of a file, use [`NpyFile`](crate::NpyFile); to read one array from a path,
 /// [`read_npy`](crate::read_npy).
 ///
 /// # Examples
@@ -45,7 +48,11 @@ use crate::transfer::{self, Source};
 /// ```
 pub type NpyReader<R> = ArrayReader<R, Npy>;
 
-/// Reads an RA array from anything that reads, and shows what it is before it is read.
+/// A reader of an RA array from any [`Read`].
+///
+/// [`new`](ArrayReader::new) reads the header, [`read`](ArrayReader::read) the elements, and
+/// [`trailing`](ArrayReader::trailing) the bytes that follow the array. Compressed data is decompressed; its
+/// compressed bytes are held in memory for that time.
 ///
 /// ```
 /// use ndarray::{arr2, Array2};
@@ -65,11 +72,10 @@ pub type NpyReader<R> = ArrayReader<R, Npy>;
 /// ```
 pub type RaReader<R> = ArrayReader<R, Ra>;
 
-/// Reads arrays of a format from anything that reads, and shows what they are before they are read: [`NpyReader`] and
-/// [`RaReader`](crate::ra::RaReader) are its names.
+/// A reader of arrays of one format; see [`NpyReader`] and [`RaReader`](crate::ra::RaReader).
 ///
-/// A `File` is read by position and, if it is large, on several threads; there is no need to wrap it in a
-/// `BufReader`. From any other reader nothing is taken beyond the end of an array.
+/// A `File` is read by position, and on several threads if it is large; it does not need a `BufReader`.
+/// From any other reader, no byte after the end of the array is consumed.
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array1, Array2};
@@ -102,11 +108,11 @@ pub struct ArrayReader<R, F: ArrayFormat> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Right behind a header.
+    /// Directly after a header.
     AtPayload,
-    /// Right behind a payload.
+    /// Directly after a payload.
     AtEnd,
-    /// Somewhere: an error has left the reader there.
+    /// At an unknown position, after an error.
     Lost,
 }
 
@@ -115,18 +121,20 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
     pub fn new(reader: R) -> Result<Self> {
         Self::new_with(reader, &ReadOptions::new())
     }
 
-    /// Reads the first header, with options for it and for all that follows.
+    /// Reads the first header, with options that apply to all arrays of the stream.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///
@@ -145,33 +153,35 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
     }
 
-    /// What the elements are.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> &DType {
         self.header().dtype()
     }
 
-    /// How the elements follow one another.
+    /// Returns the memory order of the elements.
     pub fn order(&self) -> Order {
         self.header().order()
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.header().shape()
     }
 
-    /// The length of the header: where the elements begin, in bytes from the beginning of the array.
+    /// Returns the offset of the elements in bytes from the start of the array, which is the header's length.
     pub fn data_offset(&self) -> u64 {
         self.data_offset as u64
     }
 
-    /// How many bytes the elements take; `None` for Python objects, which say themselves where they end.
+    /// Returns the size of the elements in bytes; `None` for Python objects, whose size is not declared.
     pub fn payload_len(&self) -> Option<u64> {
         self.header().payload_len()
     }
 
-    /// How many bytes follow the array, if the reader is a file, so that its length is known. A file that is being
-    /// appended to has some.
+    /// Returns the number of bytes that follow the array, or `None` if it is not known.
+    ///
+    /// It is known for files and slices, if the header declares the size of the elements. A file that is
+    /// being appended to may have trailing bytes.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -193,27 +203,36 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         Source::of(&mut self.reader).remaining()?.checked_sub(pending)
     }
 
-    /// Reads the elements, as whatever array is asked for.
+    /// Reads the elements into an array of the requested type.
+    ///
+    /// After a mismatch or limit error the reader has not moved, and another type can be tried, unless the
+    /// error occurred after some of the elements had been read from something other than a `File`. After any
+    /// other error the array cannot be read again.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback. If the type does not fit, or a limit is passed, the
-    /// reader is where it was and another type can be tried; after an error in the elements themselves, only if it is a `File`.
+    /// - [`ErrorKind::BadOption`] if the array has already been read, or an earlier error has left the reader
+    ///   within it.
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the dtype or the number of axes does not match the type.
+    /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::Cancelled`] if the progress callback cancels.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
         self.take(|payload| T::from_payload(PayloadRef(payload)))
     }
 
-    /// Reads the bytes of the elements as they are, whatever they mean: for dtypes that no Rust type holds.
+    /// Reads the bytes of the elements without decoding them, for dtypes that no Rust type represents.
+    ///
+    /// For Python objects, it reads to the end of the stream, because the header does not declare their size.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format)
-    /// if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::BadOption`] if the array has already been read, or an earlier error has left the reader
+    ///   within it.
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///
@@ -229,13 +248,16 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         self.take(|Payload { source, header, options }| transfer::read_bytes(source, header, options))
     }
 
-    /// Passes over the elements.
+    /// Skips the elements.
+    ///
+    /// For Python objects, it skips to the end of the stream, because the header does not declare their size.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated.
+    /// - [`ErrorKind::BadOption`] if the array has already been read, or an earlier error has left the reader
+    ///   within it.
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - [`ErrorKind::Truncated`] if the elements are truncated.
     ///
     /// # Examples
     ///
@@ -254,6 +276,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// ```
     pub fn skip(&mut self) -> Result<()> {
         self.check_state(State::AtPayload)?;
+        // Lost until the skip has succeeded: an early return leaves the reader within the array.
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
         match F::stored_len(&self.found) {
@@ -270,7 +293,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         Ok(())
     }
 
-    /// The reader, which stands right behind what has been read.
+    /// Returns the underlying reader, positioned directly after what has been read.
     pub fn into_inner(self) -> R {
         self.reader
     }
@@ -279,8 +302,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         F::header(&self.found)
     }
 
-    /// What is needed to read parts of the elements, which have to be there still and as they are: the reader, the header,
-    /// the options.
+    /// Returns the reader, the header and the options, for reading parts of the elements.
+    ///
+    /// An error if the elements have already been read, or are compressed.
     pub(crate) fn parts(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
         self.check_state(State::AtPayload)?;
         F::check_plain(&self.found, &self.options)?;
@@ -289,6 +313,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     fn take<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
         self.check_state(State::AtPayload)?;
+        // Lost until the read has succeeded: an early return or a panic leaves the reader within the array.
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
         let payload = PayloadRef::new(&mut source, F::header(&self.found), &self.options);
@@ -298,8 +323,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
                 source.settle()?;
                 self.state = State::AtEnd;
             }
-            // Type and limits are asked before the payload is touched, so that another way can be tried. (A payload
-            // that says itself where it ends may pass a limit half way.)
+            // Type and limits are checked before the payload is read, so that another type can be tried. (A
+            // payload of undeclared size, a pickle, may exceed a limit halfway.)
             Err(error) if error.is_mismatch() && is_there(&mut source) => self.state = State::AtPayload,
             Err(error) if error.is_limit() && is_there(&mut source) => self.state = State::AtPayload,
             Err(_) => {}
@@ -311,7 +336,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         let reason = match (self.state, wanted) {
             (state, wanted) if state == wanted => return Ok(()),
             (State::Lost, _) => {
-                let reason = "an earlier error has left the reader somewhere within an array".into();
+                let reason = "an earlier error has left the reader within an array".into();
                 return Err(ErrorKind::BadOption { reason }.into());
             }
             _ => "the array has already been read",
@@ -321,24 +346,28 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 }
 
 impl<R: Read> NpyReader<R> {
-    /// The version of the format.
+    /// Returns the format version.
     pub fn version(&self) -> Version {
         self.found.version
     }
 
-    /// The text of `descr`, exactly as it stands in the header.
+    /// Returns the text of `descr` exactly as in the header.
     pub fn descr_text(&self) -> &str {
         &self.found.descr
     }
 
-    /// Goes on to the next array, passing over the elements of this one if they have not been read. `false` if the
-    /// stream has ended here, as it should: right behind an array.
+    /// Moves to the next array, skipping the elements of this one if they have not been read.
+    ///
+    /// Returns `false` if the stream ends directly after this array. Python objects that have not been read
+    /// are skipped to the end of the stream.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if an earlier error has left the reader within an array;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if what follows is
-    /// not an array; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::BadOption`] if an earlier error has left the reader within an array.
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - A [format error](crate::Error::is_format) if the skipped elements are truncated, or the bytes that
+    ///   follow are not an array.
+    /// - [`ErrorKind::Limit`] if the next header exceeds the [`Limits`](crate::Limits).
     pub fn next_array(&mut self) -> Result<bool> {
         if self.state == State::AtPayload {
             self.skip()?;
@@ -361,34 +390,37 @@ impl<R: Read> NpyReader<R> {
 }
 
 impl<R: Read> RaReader<R> {
-    /// The number of the elements' type: see [`RaHeader`](crate::ra::RaHeader).
+    /// Returns the number of the element type; see [`RaHeader`](crate::ra::RaHeader).
     pub fn eltype(&self) -> u64 {
         self.found.eltype
     }
 
-    /// The bytes of one element.
+    /// Returns the size of one element in bytes.
     pub fn elbyte(&self) -> u64 {
         self.found.elbyte
     }
 
-    /// The flags, as the header has them.
+    /// Returns the flags of the header.
     pub fn flags(&self) -> u64 {
         self.found.flags
     }
 
-    /// All that the header says.
+    /// Returns the full header.
     pub fn ra_header(&self) -> &RaHeader {
         &self.found
     }
 
-    /// What stands behind the array, to the end of the file: bytes that some programs put there and that are no part of the
-    /// array. Passes over the elements if they have not been read.
+    /// Reads the bytes that follow the array, up to the end of the file.
+    ///
+    /// Some programs store data there that is not part of the array. The elements are skipped if they have
+    /// not been read. All trailing bytes are held in memory.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if an earlier error has left the reader within an array;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::BadOption`] if an earlier error has left the reader within an array.
+    /// - [`ErrorKind::Io`] if reading fails.
+    /// - [`ErrorKind::Truncated`] if the skipped elements are truncated.
+    /// - [`ErrorKind::Limit`] if the trailing bytes exceed [`Limits::payload`](crate::Limits::payload).
     pub fn trailing(&mut self) -> Result<Vec<u8>> {
         if self.state == State::AtPayload {
             self.skip()?;
@@ -401,7 +433,7 @@ impl<R: Read> RaReader<R> {
     }
 }
 
-/// Whether the payload has not been touched, or can be read again.
+/// Returns whether the payload has not been read yet, or can be read again.
 fn is_there(source: &mut Source<'_>) -> bool {
     source.passed() == 0 || source.restart()
 }

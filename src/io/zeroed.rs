@@ -1,4 +1,4 @@
-//! Files full of zeros, which take no room on the disk before they are filled.
+//! Files filled with zeros, which are sparse until they are written to, unless preallocation is requested.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::transfer::os;
 
-/// Writes a header at the file's position and makes the file just as long as its array needs, with zeros.
+/// Writes a header at the file's position, and extends the file with zeros to the exact size of the array.
 pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     mut file: &File,
     shape: ndarray::Shape<D>,
@@ -23,24 +23,27 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     const {
         assert!(
             A::FILE_LAYOUT.has_zero(),
-            "zeros are no value of these elements: no variant of an enum has the number 0"
+            "the elements have no zero value: no variant of the enum has the number 0"
         );
     }
     let (order, shape) = parts_of(shape);
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;
     let Some(bytes) = header.payload_len() else {
-        return Err(ErrorKind::BadOption { reason: "zeros are no pickle of Python objects".into() }.into());
+        return Err(ErrorKind::BadOption {
+            reason: "an array of Python objects cannot be filled with zeros".into(),
+        }
+        .into());
     };
     file.write_all(&F::format(&header, options)?)?;
     let start = file.stream_position()?;
     let Some(end) = start.checked_add(bytes) else {
         return Err(ErrorKind::Overflow { what: format!("a file of {start} and {bytes} bytes") }.into());
     };
-    change::set_len(file, start)?; // so that nothing of what was there shows
+    change::set_len(file, start)?; // truncated first, so that no old content remains
     change::set_len(file, end)?;
     if options.get_preallocate() && !os::fill_with_room(file, start, bytes)? {
-        // The system does not reserve room: zeros that are written take it.
+        // The system cannot reserve disk space, so zeros are written.
         const BLOCK: usize = 1 << 20;
         let zeros = vec![0; bytes.min(BLOCK as u64) as usize];
         let mut left = bytes;

@@ -1,9 +1,13 @@
-//! How a map is going to be used.
+//! Hints about how a map will be accessed.
 
 #[cfg(unix)]
 use crate::error::Result;
 
-/// How the elements of a map are going to be used, which the system may make something of.
+/// A hint to the operating system about how the elements of a map will be accessed.
+///
+/// Hints have an effect on Unix only. See [`ArrayMmap::advise`](super::ArrayMmap::advise).
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr1, Ix1};
@@ -12,7 +16,7 @@ use crate::error::Result;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// ndarray_io::write_npy(&path, &arr1(&[1.0, 2.0, 3.0]))?;
-/// // SAFETY: nobody changes the file as long as the map is there.
+/// // SAFETY: nothing changes the file while it is mapped.
 /// let map = unsafe { NpyMmap::<f64, Ix1>::open(&path)? };
 /// map.advise(MapAdvice::Random)?;
 /// map.will_need(1..3)?;
@@ -21,15 +25,15 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MapAdvice {
-    /// In no way that is known: what a system does without advice.
+    /// No known pattern: the system's default.
     Normal,
-    /// From the beginning to the end: the system reads further ahead.
+    /// From start to end: the system reads further ahead.
     Sequential,
-    /// Here and there: the system reads nothing but what is touched.
+    /// In random order: the system does not read ahead.
     Random,
-    /// In larger pages, where the system has them for files.
+    /// Use larger pages. Has an effect on Linux only, where the file system supports them.
     HugePages,
-    /// All of it, which is loaded now (on Linux; elsewhere it is begun).
+    /// Load all elements: on Linux 5.14 and later before the call returns, elsewhere in the background.
     Populate,
 }
 
@@ -43,14 +47,14 @@ pub(super) fn advise(call: impl Fn(memmap2::Advice) -> std::io::Result<()>, advi
         #[cfg(target_os = "linux")]
         MapAdvice::HugePages => call(Advice::HugePage),
         #[cfg(target_os = "linux")]
-        MapAdvice::Populate => call(Advice::PopulateRead).or_else(|_| call(Advice::WillNeed)), // before Linux 5.14
+        MapAdvice::Populate => call(Advice::PopulateRead).or_else(|_| call(Advice::WillNeed)), // `PopulateRead` needs Linux 5.14
         #[cfg(not(target_os = "linux"))]
         MapAdvice::HugePages => Ok(()),
         #[cfg(not(target_os = "linux"))]
         MapAdvice::Populate => call(Advice::WillNeed),
     };
     match advised {
-        // A kernel without it.
+        // The kernel does not support this advice.
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
         advised => Ok(advised?),
     }

@@ -1,4 +1,4 @@
-//! Maps that are written through.
+//! Memory maps for changing elements.
 
 use std::fs::File;
 use std::ops::Range;
@@ -19,8 +19,11 @@ use crate::npy_format::Version;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 
-/// A map of a file for changing it in place, or for changing a private copy of it: [`NpyMmapMut`] and
-/// [`RaMmapMut`](crate::ra::RaMmapMut) are its names.
+/// A memory map for changing an array: see [`NpyMmapMut`] and [`RaMmapMut`](crate::ra::RaMmapMut).
+///
+/// The changes go to the file, or to a private copy in memory.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{Ix2, ShapeBuilder};
@@ -28,7 +31,7 @@ use crate::shape::Order;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("large.npy");
-/// // SAFETY: nobody else uses the file as long as the map is there.
+/// // SAFETY: nothing else uses the file while it is mapped.
 /// let mut map = unsafe { NpyMmapMut::<f64, Ix2>::create(&path, (1000, 20).f())? };
 /// map.view_mut().column_mut(3).fill(1.0);
 /// map.flush()?;
@@ -41,7 +44,7 @@ use crate::shape::Order;
 pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     map: MmapMut,
     mapped: Mapped<A, D, F>,
-    /// Holds the lock of who changes some elements: see `io::change`. A private copy needs none.
+    /// Holds the lock for changing elements: see `io::change`. A private copy needs none.
     _locked: Option<Locked>,
 }
 
@@ -50,30 +53,38 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
-    /// the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond
-    /// the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
-    /// As long as the map is there, nobody else may use the file's elements, in this process or another, neither
-    /// through another map nor by writing or cutting the file.
+    /// While the map exists, nothing else in this process or another may access the file's elements, through
+    /// another map or otherwise, or truncate the file.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
     }
 
-    /// Maps a file for reading and writing, with options: of them, the limits have an effect.
+    /// Maps a file for reading and writing, with options.
+    ///
+    /// The limits apply, and `ignore_ra_flags` to RA files.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
-    /// the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory; [`Limit`](crate::error::ErrorKind::Limit) beyond
-    /// the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
@@ -81,23 +92,28 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
+            // Lock before mapping, so that no other writer replaces the file in between. Do not wait: a
+            // writer may hold its lock for hours.
             let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
-            // SAFETY: the caller promises that nobody else uses the file.
+            // SAFETY: the caller guarantees that nothing else uses the file.
             let map = unsafe { MmapMut::map_mut(&*file)? };
             Self::over(map, Some(file), options)
         };
         map().map_err(|error| error.at_path(path))
     }
 
-    /// Maps a file copy-on-write: it can be changed in memory, and the file stays as it is. Leave to read the file is
-    /// enough.
+    /// Maps a file copy-on-write: changes stay in memory, and the file is not modified.
+    ///
+    /// The file needs to be readable only, and is not locked.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///
@@ -107,7 +123,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
     /// ndarray_io::write_npy(&path, &arr1(&[1, 2, 3]))?;
-    /// // SAFETY: nobody changes the file as long as the map is there.
+    /// // SAFETY: nothing changes the file while it is mapped.
     /// let mut map = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(&path)? };
     /// map.view_mut()[0] = 10;
     /// assert_eq!(map.view(), arr1(&[10, 2, 3]));
@@ -117,20 +133,25 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nobody may change or cut the file. Other maps may read it.
+    /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nothing may change or truncate the file. Reading
+    /// it, also through other maps, is allowed.
     pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_cow_with(path, &ReadOptions::new()) }
     }
 
-    /// Maps a file copy-on-write, with options: of them, the limits have an effect.
+    /// Maps a file copy-on-write, with options.
+    ///
+    /// The limits apply, and `ignore_ra_flags` to RA files.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
@@ -139,25 +160,29 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
-            // SAFETY: the caller promises that the file does not change; what is changed here is private.
+            // SAFETY: the caller guarantees that the file does not change; changes made here are private.
             let map = unsafe { MmapOptions::new().map_copy(&file)? };
             Self::over(map, None, options)
         };
         map().map_err(|error| error.at_path(path))
     }
 
-    /// Makes a file full of zeros and maps it. Where the file system can, it takes no room on the disk before it is
-    /// filled; if there is none when it is, the process is killed (SIGBUS), as with every sparse file. A file that is
-    /// there is replaced; under its name the new one appears at its full length, so that nobody maps a shorter one.
+    /// Creates a file of zeros and maps it, replacing an existing file.
+    ///
+    /// The new file appears under its name at its full length, so that no process maps a shorter one. On file
+    /// systems with sparse files, it takes no disk space until elements are written. If the disk is full by
+    /// then, the process is killed (SIGBUS); [`WriteOptions::preallocate`] allocates the space in advance.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) or
-    /// [`Limit`](crate::error::ErrorKind::Limit) if the shape is too large; [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
-    /// or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot hold the header; a
-    /// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order, or an RA file would be in C
-    /// order.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
+    ///   shape is too large or has too many axes.
+    /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
+    /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an RA file with more than one axis would be in
+    ///   C order.
     ///
     /// # Safety
     ///
@@ -168,20 +193,24 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         Sh: ShapeBuilder<Dim = D>,
         A: WritableElement,
     {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { Self::create_with(path, shape, &WriteOptions::new()) }
     }
 
-    /// Makes a file full of zeros and maps it, with options. The byte order has to be this machine's.
+    /// Creates a file of zeros and maps it, with options. See [`ArrayMmapMut::create`].
+    ///
+    /// The byte order must be native.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Overflow`](crate::error::ErrorKind::Overflow) or
-    /// [`Limit`](crate::error::ErrorKind::Limit) if the shape is too large; [`NotExpressible`](crate::error::ErrorKind::NotExpressible)
-    /// or [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot hold the header; a
-    /// [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for the other byte order, or an RA file would be in C
-    /// order.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
+    ///   shape is too large or has too many axes.
+    /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
+    /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options select the other byte order, or if
+    ///   an RA file with more than one axis would be in C order.
     ///
     /// # Safety
     ///
@@ -195,44 +224,52 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     {
         let path = path.as_ref();
         if options.get_byte_order() != ByteOrder::NATIVE {
-            let reason = "a map is in this machine's byte order".into();
+            let reason = "a memory map requires this machine's byte order".into();
             return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
         }
         let mut made = None;
         let make = |file: &File| {
             io::write_zeroed::<A, D, F>(file, shape.into_shape_with_order(), options)?;
-            // SAFETY: the caller promises that nobody else uses the file.
+            // SAFETY: the caller guarantees that nothing else uses the file.
             let map = unsafe { MmapMut::map_mut(file)? };
-            // The handle shares the lock that is taken before anybody else can open the file.
+            // Lock through a second handle before the file gets its name, so that no other process can lock
+            // it first.
             let locked = Locked::new(file.try_clone()?, Purpose::Map, options.get_wait_for_lock())?;
             made = Some(Self::over(map, Some(locked), &ReadOptions::new())?);
             Ok(())
         };
         change::replace(path, options, make).map_err(|error| error.at_path(path))?;
-        // `replace` calls `make` once unless it fails.
+        // `replace` calls `make` exactly once unless it fails.
         let made = made.expect("the file was made");
         match &made._locked {
-            // A file system that could not name the file has copied it: the map would be one of a file without a name.
+            // A file system that could not name the new file has copied it: the map would be of a file
+            // without a name.
             Some(file)
                 if !change::leads_to(path, file).map_err(|error| Error::from(error).at_path(path))? =>
             {
-                let reason = "the file system gives no name to a file that is mapped".into();
+                let reason = "the file system cannot give a name to a mapped file".into();
                 Err(Error::from(ErrorKind::CannotReplace { reason }).at_path(path))
             }
             _ => Ok(made),
         }
     }
 
-    /// Maps a part of a file for reading and writing: these indices of the axis that varies slowest (the first, in Fortran
-    /// order the last). So several processes fill one file together, each its own part.
+    /// Maps a part of a file for reading and writing: a range of the axis that varies slowest.
+    ///
+    /// This is the first axis, or in Fortran order the last. Several processes can fill a file together, each
+    /// through a map of its own part.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
-    /// the file; an error of the [format](crate::Error::is_format) if the file is malformed or truncated; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they cannot be viewed: they are
-    /// in the other byte order, misaligned, compressed or not laid out as in memory; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// if the axis does not have the indices; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
+    ///   packed or not laid out as in memory.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the range is out of bounds.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///
@@ -244,7 +281,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # let path = folder.path().join("shared.npy");
     /// let file = std::fs::File::create(&path)?;
     /// ndarray_io::write_zeroed_npy::<f32, _>(&file, (100, 3))?;
-    /// // SAFETY: nobody else uses these rows as long as the map is there.
+    /// // SAFETY: nothing else uses these rows while they are mapped.
     /// let mut part = unsafe { NpyMmapMut::<f32, Ix2>::open_slab(&path, 20..30)? };
     /// part.view_mut().fill(1.0);
     /// part.flush()?;
@@ -254,15 +291,16 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Safety
     ///
-    /// As long as the map is there, nobody else may use these elements, in this process or another, and nobody may cut the
-    /// file. Other elements of it may be mapped and changed by others, even where they lie in the same page.
+    /// While the map exists, nothing else in this process or another may access these elements or truncate
+    /// the file. Other elements may be mapped and changed concurrently, even in the same page.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
         const { A::IS_FULL };
         let path = path.as_ref();
         let map = || {
+            // Lock before reading the header, so that no other writer changes it in between.
             let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
             let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
-            // SAFETY: the caller promises that nobody else uses these bytes.
+            // SAFETY: the caller guarantees that nothing else uses these bytes.
             let map =
                 unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&*file)? };
             mapped.check_slab(&map)?;
@@ -273,43 +311,48 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     }
 
     fn over(map: MmapMut, locked: Option<Locked>, options: &ReadOptions) -> Result<Self> {
+        // Reject types with padding at compile time: their padding bytes would be written to the file.
         const { A::IS_FULL };
         let mapped = Mapped::check(&map, options)?;
         mapped.check_full()?;
         Ok(Self { map, mapped, _locked: locked })
     }
 
-    /// The array, for reading. This costs nothing.
+    /// Returns a view of the array, in constant time.
     pub fn view(&self) -> ArrayView<'_, A, D> {
         let first = self.mapped.first(self.map.as_ptr());
-        // SAFETY: as for NpyMmap; what has been changed since through `view_mut` are elements.
+        // SAFETY: as for `NpyMmap`. Changes through `view_mut` have written valid elements.
         unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
     }
 
-    /// The array, for changing it. This costs nothing.
+    /// Returns a mutable view of the array, in constant time.
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, A, D> {
         let first = self.mapped.first(self.map.as_mut_ptr()).cast_mut();
-        // SAFETY: as in `view`; the view borrows the map mutably, A has no bytes that could leave the map uninitialised
-        // (it is ViewMutElement), and the pointer comes from `as_mut_ptr`.
+        // SAFETY: as in `view`. The view borrows the map mutably, `A` has no bytes that could leave the map
+        // uninitialized (it is `ViewMutElement`), and the pointer comes from `as_mut_ptr`.
         unsafe { ArrayViewMut::from_shape_ptr(self.mapped.shape(), first) }
     }
 
-    /// Waits until all changes are on the disk. Without it, the system writes them when it sees fit; those of a
-    /// copy-on-write map, never.
+    /// Waits until all changes are on the disk.
+    ///
+    /// Without a flush, the system writes them at some later time. Changes to a copy-on-write map are never
+    /// written.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush(&self) -> Result<()> {
         Ok(self.map.flush()?)
     }
 
-    /// The same for some indices of the axis that varies slowest, of those that are mapped.
+    /// Waits until the changes to a range of the slowest-varying axis are on the disk.
+    ///
+    /// The range is relative to the mapped part.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not have the indices;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the range is out of bounds.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
         let (start, len) = self.mapped.bytes_of(range)?;
         Ok(self.map.flush_range(start, len)?)
@@ -319,7 +362,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 }
 
 impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
-    /// The version of the format.
+    /// Returns the version of the format.
     pub fn version(&self) -> Version {
         self.mapped.place.found.version
     }

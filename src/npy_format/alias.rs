@@ -1,21 +1,23 @@
-//! The strings that name a scalar dtype: `<f8`, and all that `numpy.dtype` takes for it.
+//! The strings that name a scalar dtype: `<f8`, and the other spellings that `numpy.dtype` accepts.
 //!
-//! The platform's types (`int`, `long`, `intp`) are taken as on 64-bit Linux, where they are written most.
+//! The platform's types (`int`, `long`, `intp`) have their sizes on 64-bit Linux, the most common platform of
+//! writers.
 
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, TimeStep, TimeUnit};
 
-/// The dtype that a string names, or what is wrong with it, in words.
+/// Returns the dtype that a string names, or a message that says what is wrong.
 pub(super) fn dtype(code: &str) -> Result<DType, String> {
     if code.contains(',') {
         return comma_separated(code);
     }
     let (order, rest) = split_order(code);
     let bytes = rest.as_bytes();
+    // Times come first: `m8` would otherwise be read as a letter and a size.
     if let Some(text) = time_text(rest) {
         return time(text.0, text.1, order);
     }
     match bytes {
-        [] => Err("it names no type".into()),
+        [] => Err("no type is given".into()),
         [letter] => {
             by_letter(*letter, order).ok_or_else(|| format!("there is no type '{}'", char::from(*letter)))
         }
@@ -24,20 +26,23 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
             None if rest.len() == code.len() => {
                 by_name(rest).ok_or_else(|| "there is no type of that name".into())
             }
-            None => Err("behind the byte order there has to be a letter and a size".into()),
+            None => Err("expected a letter and a size after the byte order".into()),
         },
     }
 }
 
-/// A record written as `f4,i4`, whose fields are named `f0`, `f1` and so on. NumPy allows shapes in it (`2f4`, `(2,)f4`);
-/// nobody is known to write them, or any of it, into a file.
+/// Parses a record written as `f4,i4`, whose fields are named `f0`, `f1` and so on.
+///
+/// The shapes that NumPy allows in it (`2f4`, `(2,)f4`) are not supported: no writer is known to use them, or
+/// this form at all, in a file.
 fn comma_separated(code: &str) -> Result<DType, String> {
     let mut record = Record::default();
     for (index, code) in code.strip_suffix(',').unwrap_or(code).split(',').enumerate() {
         let code = if index > 0 { code.trim_start_matches(' ') } else { code }.trim_end_matches(' ');
         if !code.chars().all(|char| char.is_ascii_alphanumeric() || "<>=|?[]".contains(char)) {
-            return Err("in a list of types there may be nothing but their codes".into());
+            return Err("a list of types may contain only type codes".into());
         }
+        // No code holds a comma any more, so that `dtype` recurses only once.
         record
             .push(format!("f{index}"), None, dtype(code)?)
             .ok_or("the record is larger than NumPy allows")?;
@@ -54,7 +59,7 @@ fn split_order(code: &str) -> (ByteOrder, &str) {
     }
 }
 
-/// A size as C's `strtol` reads it; what passes every limit of a size is as good as its largest.
+/// Parses a size as C's `strtol` does. A size that overflows becomes `usize::MAX`, which exceeds every limit.
 fn size(digits: &[u8]) -> Option<usize> {
     let digits = digits.strip_prefix(b"+").unwrap_or(digits);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
@@ -80,7 +85,7 @@ fn by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
     }
 }
 
-/// NumPy's one-letter codes.
+/// Returns the dtype of one of NumPy's one-letter codes.
 fn by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
     let (kind, size) = match letter {
         b'?' => (Kind::Bool, 1),
@@ -109,7 +114,7 @@ fn by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
     Scalar::new(kind, size, order).map(DType::from)
 }
 
-/// NumPy's names; they never have a byte order before them.
+/// Returns the dtype of one of NumPy's names, which never have a byte order before them.
 fn by_name(name: &str) -> Option<DType> {
     let (kind, size) = match name {
         "bool" | "bool_" => (Kind::Bool, 1),
@@ -137,10 +142,10 @@ fn by_name(name: &str) -> Option<DType> {
     Scalar::new(kind, size, ByteOrder::NATIVE).map(DType::from)
 }
 
-/// What makes a kind of a step of time.
+/// Constructs the kind of a time from its step.
 type TimeKind = fn(TimeStep) -> Kind;
 
-/// Whether the string names a time, and what stands behind the name.
+/// Splits the name of a time type from its unit; returns `None` if the string names another type.
 fn time_text(code: &str) -> Option<(TimeKind, &str)> {
     let prefixes: [(&str, TimeKind); 4] = [
         ("datetime64", Kind::Datetime),
@@ -159,13 +164,14 @@ fn time_text(code: &str) -> Option<(TimeKind, &str)> {
 fn time(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, String> {
     let step = match unit.strip_prefix('[').map(|inner| inner.strip_suffix(']')) {
         None => TimeStep::GENERIC,
-        Some(inner) => inner.and_then(time_step).ok_or("there is no such unit of time")?,
+        Some(inner) => inner.and_then(time_step).ok_or("unknown unit of time")?,
     };
     Scalar::new(kind(step), 8, order).map(DType::from).ok_or_else(|| "a time has 8 bytes".into())
 }
 
-/// `25s`, or `s/10` for a tenth.
+/// Parses a step of time: `25s`, or `s/10` for a tenth.
 fn time_step(text: &str) -> Option<TimeStep> {
+    // NumPy stores the count as a C `int`.
     const MOST: u32 = i32::MAX as u32;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (count, rest) = text.split_at(digits);
@@ -186,7 +192,7 @@ fn time_step(text: &str) -> Option<TimeStep> {
     (step.count <= MOST).then_some(step)
 }
 
-/// A fraction of a unit as a multiple of a shorter one, the longest that divides.
+/// Converts a fraction of a unit to a multiple of the longest shorter unit that divides evenly.
 fn divided(count: u32, unit: TimeUnit, divisor: u32) -> Option<TimeStep> {
     use TimeUnit::*;
     let shorter: &[(u32, TimeUnit)] = match unit {
@@ -214,7 +220,7 @@ mod tests {
 
     #[test]
     fn codes_mean_what_numpy_says() {
-        // (code, numpy.dtype(code) of NumPy 2.4 on a little-endian machine)
+        // (code, numpy.dtype(code) in NumPy 2.4 on a little-endian machine)
         let cases = [
             ("f8", "'<f8'"),
             (">d", "'>f8'"),

@@ -1,4 +1,4 @@
-//! From the value of `descr` to a dtype, by NumPy's rules.
+//! Converts the value of `descr` to a dtype, by NumPy's rules.
 
 use num_traits::ToPrimitive;
 use py_literal::Value;
@@ -11,7 +11,9 @@ use crate::dtype::{DType, Record, Title};
 use crate::error::{ErrorKind, LimitKind};
 use crate::limits::{self, Limits};
 
-/// The dtype that a `descr` in normal form means, with the pieces of its lists. `text` is its spelling, for errors.
+/// Converts a `descr` in normal form to a dtype.
+///
+/// `lists` holds the items of its lists; `text` is its original spelling, for error messages.
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
     let parsed = value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
     parsed.map_err(|fault| match fault {
@@ -21,9 +23,9 @@ pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DT
 }
 
 enum Refusal {
-    /// What is wrong with the dtype, in words.
+    /// The dtype is invalid or unsupported; the text says why.
     Reason(String),
-    /// A limit.
+    /// Any other error, such as an exceeded limit.
     Other(Fault),
 }
 
@@ -39,13 +41,13 @@ impl From<&str> for Refusal {
     }
 }
 
-/// What is known while a `descr` is read: the items of its lists.
+/// The context in which a `descr` is converted: the items of its lists.
 struct Descr<'a> {
     lists: &'a [Vec<String>],
 }
 
 impl Descr<'_> {
-    /// The tokenizer has bounded the depth of brackets, so that the recursion is bounded, too.
+    /// Converts any `descr`. The tokenizer has limited the nesting of brackets, which bounds the recursion.
     fn any(&self, descr: &Value, depth: usize) -> Result<DType, Refusal> {
         match descr {
             Value::String(code) => Ok(alias::dtype(code)?),
@@ -54,11 +56,11 @@ impl Descr<'_> {
                 _ => Err(Refusal::from("a subarray is a pair of a type and a shape")),
             },
             Value::List(number) => self.record(number, depth + 1).map(DType::from),
-            _ => Err(Refusal::from("it is no string, pair or list")),
+            _ => Err(Refusal::from("it is not a string, a pair or a list")),
         }
     }
 
-    /// The record whose fields are the items of a list, which are read one after another.
+    /// Converts a list to a record, parsing one field at a time.
     fn record(&self, number: &[Value], depth: usize) -> Result<Record, Refusal> {
         let nesting = limits::check(LimitKind::RecordNesting, depth as u64, Limits::RECORD_NESTING as u64);
         nesting.map_err(|error| Refusal::Other(error.into()))?;
@@ -67,15 +69,15 @@ impl Descr<'_> {
             _ => None,
         };
         let mut fields = Fields::default();
-        // The tokenizer has put a number that it knows in the place of each list.
+        // The tokenizer has replaced each list by `[number,]`, an index into `lists`.
         for piece in pieces.into_iter().flatten() {
             let Value::Tuple(parts) = value(piece).map_err(Refusal::Other)? else {
-                return Err("a field is no tuple".into());
+                return Err("a field is not a tuple".into());
             };
             let (name, dtype) = match parts.as_slice() {
                 [name, descr] => (name, self.any(descr, depth)?),
                 [name, descr, shape] => (name, shaped(self.any(descr, depth)?, shape)?),
-                _ => return Err("a field has a name, a type and perhaps a shape".into()),
+                _ => return Err("a field must be a name, a type and an optional shape".into()),
             };
             let (name, title) = self::name(name)?;
             fields.push(name, title, dtype)?;
@@ -84,7 +86,7 @@ impl Descr<'_> {
     }
 }
 
-/// A type and a shape: a subarray, if the shape is none of the special ones.
+/// Combines a type and a shape, by the rules of [`repeated`].
 fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
     let length = match shape {
         Value::Integer(length) => {
@@ -95,23 +97,23 @@ fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
     let repeat = match (length, shape) {
         (Some(length), _) => Repeat::Length(length),
         (None, Value::Tuple(lengths)) => Repeat::Axes(dims(lengths)?),
-        _ => return Err("the shape of a subarray is no tuple".into()),
+        _ => return Err("the shape of a subarray is not a tuple".into()),
     };
     Ok(repeated(base, repeat)?)
 }
 
-/// A name, or a pair of a title and a name.
+/// Splits a field's name, or a pair of a title and a name.
 fn name(name: &Value) -> Result<(&str, Option<Title>), Refusal> {
     match name {
         Value::String(name) => Ok((name, None)),
         Value::Tuple(pair) => match pair.as_slice() {
             [Value::String(title), Value::String(name)] => Ok((name, Some(Title::Text(title.clone())))),
             [Value::Integer(title), Value::String(name)] => {
-                Ok((name, Some(Title::Int(title.to_i64().ok_or("a title is a number too large")?))))
+                Ok((name, Some(Title::Int(title.to_i64().ok_or("the number of a title is too large")?))))
             }
             [Value::None, Value::String(name)] => Ok((name, None)),
-            _ => Err("a field's title and name are no strings".into()),
+            _ => Err("a field's title and name are not strings".into()),
         },
-        _ => Err("a field's name is no string".into()),
+        _ => Err("a field's name is not a string".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The dict that a header is: its three keys, and no other.
+//! The dict of a header: its three keys and no others.
 
 use py_literal::Value;
 
@@ -11,7 +11,7 @@ use crate::shape::Order;
 
 const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
 
-/// Reads a header of any form that NumPy takes.
+/// Parses a header in any form that NumPy accepts.
 pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
     let normal = scan::normalize(text, version != Version::V3)?;
     let mut found = [const { None }; 3];
@@ -19,11 +19,11 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
         let key = value(&item.key)?;
         let index = KEYS.iter().position(|known| key.as_string().is_some_and(|key| key == known));
         let Some(index) = index else {
-            let reason = "there is a key besides 'descr', 'fortran_order' and 'shape'";
+            let reason = "unexpected key: expected 'descr', 'fortran_order' and 'shape'";
             return Err(Fault::new(reason, item.key_at));
         };
         if found[index].replace(item).is_some() {
-            return Err(Fault::new(format!("the key '{}' stands there twice", KEYS[index]), item.key_at));
+            return Err(Fault::new(format!("duplicate key '{}'", KEYS[index]), item.key_at));
         }
     }
     let missing = |index: usize| Fault::new(format!("the key '{}' is missing", KEYS[index]), None);
@@ -44,7 +44,7 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
             }
             dims(&lengths).map_err(|reason| Fault::new(reason, shape.source.start))?
         }
-        _ => return Err(Fault::new("'shape' is no tuple", shape.source.start)),
+        _ => return Err(Fault::new("'shape' is not a tuple", shape.source.start)),
     };
     let descr_text = &text[descr.source.clone()];
     let dtype = descr::dtype(&descr.value, &normal.lists, descr_text)?;

@@ -1,8 +1,9 @@
-//! The direct path: the texts that known writers put into a header, in one pass that allocates the result alone.
+//! The direct path: parses the headers of known writers in one pass that allocates only the result.
 //!
-//! It takes a dict of the three keys in any order, with any spacing, quotes and trailing commas, and in it scalars, records,
-//! subarrays and titles. What needs a thought (a comment, a prefix, a joined string) is `None` here, and so is everything that
-//! is wrong: the general path takes it, which knows all of Python's literals and says what is wrong.
+//! It accepts a dict of the three keys in any order, with any spacing, quotes and trailing commas, and in it
+//! scalars, records, subarrays and titles. Anything rarer (comments, string prefixes other than `u`, joined
+//! strings) and anything malformed is `None` here and goes to the general path, which knows all of Python's
+//! literals and reports errors.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,7 @@ use crate::header::Header;
 use crate::limits::Limits;
 use crate::shape::{Order, Shape};
 
-/// What the text says, before shape and dtype are checked against each other.
+/// A parsed header whose shape and dtype have not yet been checked against each other.
 pub(super) struct Direct<'a> {
     descr: Cow<'a, str>,
     dtype: DType,
@@ -50,7 +51,8 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
     }
     text.take(b'}')?;
     let (dtype, descr) = descr?;
-    // Padding is most of a short header: all of it is looked at, so that the compiler takes many bytes at a time.
+    // Padding is most of a short header. The fold checks every byte without an early exit, so that the
+    // compiler can vectorize it.
     let padding = text.rest.strip_suffix(b"\n").unwrap_or(text.rest);
     if !padding.iter().fold(true, |all, byte| all & (*byte == b' ')) {
         text.skip_blanks();
@@ -61,7 +63,7 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
     Some(Direct { descr: decoded(descr, version)?, dtype, order: order?, shape: shape? })
 }
 
-/// Bytes as the text that they are in a version; `None` if they are none.
+/// Decodes bytes in the encoding of a version; returns `None` if they are invalid.
 fn decoded(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
     match std::str::from_utf8(bytes) {
         Ok(text) if version == Version::V3 || text.is_ascii() => Some(Cow::Borrowed(text)),
@@ -70,7 +72,7 @@ fn decoded(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A string with the escapes that Python's `repr` writes.
+/// Resolves the escapes that Python's `repr` writes; returns `None` for any other escape.
 fn unescaped(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -124,7 +126,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether this sign comes next, after blanks.
+    /// Returns whether this byte comes next, after blanks.
     fn is_next(&mut self, sign: u8) -> bool {
         self.skip_blanks();
         self.rest.first() == Some(&sign)
@@ -142,9 +144,9 @@ impl<'a> Text<'a> {
         self.take_if(sign).then_some(())
     }
 
-    /// A key with its colon.
+    /// Parses a key and its colon.
     fn key(&mut self) -> Option<&'a [u8]> {
-        // As NumPy and most others write them.
+        // The spelling of NumPy and most other writers, compared in one step.
         for known in [&b"'descr': "[..], b"'fortran_order': ", b"'shape': "] {
             if let Some(rest) = self.rest.strip_prefix(known) {
                 self.rest = rest;
@@ -158,24 +160,26 @@ impl<'a> Text<'a> {
         Some(key)
     }
 
-    /// What stands between quotes, with its escapes.
+    /// Returns the text between quotes, with its escapes unresolved.
     fn raw_string(&mut self) -> Option<&'a [u8]> {
         self.skip_blanks();
         if let [b'u' | b'U', rest @ ..] = self.rest {
-            self.rest = rest; // as Python 2 marks text
+            self.rest = rest; // Python 2's prefix of text strings
         }
         let (&quote @ (b'\'' | b'"'), inner) = self.rest.split_first()? else { return None };
         let mut length = 0;
         loop {
             match *inner.get(length)? {
                 byte if byte == quote => break,
+                // The escaped character is skipped too: a quote in it does not end the string.
                 b'\\' => length += 2,
+                // Line ends are errors in Python; the general path handles the other control characters.
                 0..b' ' => return None,
                 _ => length += 1,
             }
         }
         let (string, rest) = inner.split_at(length);
-        // An empty string before another quote begins one of three quotes.
+        // An empty string directly followed by another quote is the beginning of a triple quote.
         if length == 0 && rest.get(1) == Some(&quote) {
             return None;
         }
@@ -183,12 +187,12 @@ impl<'a> Text<'a> {
         Some(string)
     }
 
-    /// A string without escapes.
+    /// Parses a string without escapes.
     fn string(&mut self) -> Option<&'a [u8]> {
         self.raw_string().filter(|string| !string.contains(&b'\\'))
     }
 
-    /// A string of any text.
+    /// Parses a string and resolves its escapes.
     fn text(&mut self) -> Option<Cow<'a, str>> {
         let text = decoded(self.raw_string()?, self.version)?;
         if text.contains('\\') { unescaped(&text).map(Cow::Owned) } else { Some(text) }
@@ -199,7 +203,7 @@ impl<'a> Text<'a> {
             Some(rest) => (Order::C, rest),
             None => (Order::Fortran, self.rest.strip_prefix(b"True")?),
         };
-        self.rest = rest; // what follows has to be a comma or the end
+        self.rest = rest; // the caller checks that a comma or the end follows
         Some(order)
     }
 
@@ -207,24 +211,26 @@ impl<'a> Text<'a> {
         self.skip_blanks();
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = self.rest.split_at(digits);
+        // Python refuses leading zeros, except in zero itself; the general path decides.
         if digits == 0 || digits > 1 && number[0] == b'0' {
             return None;
         }
-        let is_long = self.version != Version::V3 && rest.first() == Some(&b'L'); // as Python 2 has it
+        let is_long = self.version != Version::V3 && rest.first() == Some(&b'L'); // Python 2's suffix of long integers
         self.rest = if is_long { &rest[1..] } else { rest };
         let digit =
             |number: usize, digit: &u8| number.checked_mul(10)?.checked_add(usize::from(digit - b'0'));
         number.iter().try_fold(0, digit)
     }
 
-    /// The lengths of axes, in parentheses.
+    /// Parses the lengths of axes, in parentheses.
     fn dims(&mut self) -> Option<Shape> {
         self.take(b'(')?;
+        // One allocation for up to four axes, and none for `()`.
         let mut dims = Vec::with_capacity(if self.is_next(b')') { 0 } else { 4 });
         while !self.take_if(b')') {
             dims.push(self.number()?);
             let has_comma = self.take_if(b',');
-            // A number in parentheses is a number.
+            // `(3)` is a number, not a tuple.
             if !has_comma && (dims.len() == 1 || !self.is_next(b')')) || dims.len() > Limits::DIMENSIONS {
                 return None;
             }
@@ -232,8 +238,9 @@ impl<'a> Text<'a> {
         Some(dims.into())
     }
 
-    /// A type: a code, a record, or a pair of a type and a shape.
+    /// Parses a type: a code, a record, or a pair of a type and a shape.
     fn dtype(&mut self, depth: usize) -> Option<DType> {
+        // Bounds the recursion.
         if depth > Limits::RECORD_NESTING {
             return None;
         }
@@ -283,7 +290,7 @@ impl<'a> Text<'a> {
         Some(fields.finish().into())
     }
 
-    /// A name, or a title and a name.
+    /// Parses a name, or a pair of a title and a name.
     fn name(&mut self) -> Option<(Option<Title>, Cow<'a, str>)> {
         if !self.take_if(b'(') {
             return Some((None, self.text()?));

@@ -1,18 +1,18 @@
-//! What is wrong with a header's text, on its way to becoming an error.
+//! Errors in the text of a header, before their offset in the file is known.
 
 use super::Version;
 use crate::error::{Error, ErrorKind};
 
-/// What is wrong, and where in the text.
+/// What is wrong, and at which offset in the text.
 pub(super) struct Fault {
     pub(super) what: What,
     pub(super) at: Option<usize>,
 }
 
 pub(super) enum What {
-    /// The header is malformed, in words.
+    /// The header is malformed; the text says how.
     Malformed(String),
-    /// Something else, which needs no place.
+    /// Any other error, which needs no offset.
     Other(Error),
 }
 
@@ -21,7 +21,7 @@ impl Fault {
         Self { what: What::Malformed(reason.into()), at: at.into() }
     }
 
-    /// The same fault in a text that begins so far further on.
+    /// Shifts the fault's offset, for a text that begins `by` bytes further on.
     pub(super) fn moved(self, by: usize) -> Self {
         Self { at: self.at.map(|at| at + by), ..self }
     }
@@ -40,13 +40,13 @@ impl From<ErrorKind> for Fault {
 }
 
 impl Fault {
-    /// With its place in the file, for a text that begins `start` bytes behind the beginning of the array.
+    /// Converts the fault to an error, for a text that begins `start` bytes after the beginning of the array.
     pub(super) fn into_error(self, text: &str, version: Version, start: usize) -> Error {
         let reason = match self.what {
             What::Other(error) => return error,
             What::Malformed(reason) => reason,
         };
-        // In Latin-1 a character is one byte in the file, whatever it takes in memory.
+        // A Latin-1 character takes one byte in the file, even if its UTF-8 form takes two in memory.
         let offset = self.at.map(|at| match version {
             Version::V3 => start + at,
             _ => start + text.get(..at).map_or(at, |before| before.chars().count()),

@@ -1,20 +1,20 @@
-//! NumPy's rules for records and subarrays, which both paths follow.
+//! NumPy's rules for records and subarrays, shared by the direct and the general path.
 
 use std::collections::HashSet;
 
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
 use crate::shape::Shape;
 
-/// A record that is being read.
+/// A record under construction.
 #[derive(Default)]
 pub(super) struct Fields {
     record: Record,
-    /// The names and titles so far, once there are so many that looking through them takes too long.
+    /// The names and titles so far; empty while a linear search is fast enough.
     names: HashSet<String>,
 }
 
 impl Fields {
-    /// Takes the next field, or what NumPy takes for padding. An error says in words what is wrong.
+    /// Appends a field, or what NumPy treats as padding. The error message says what is wrong.
     pub(super) fn push(&mut self, name: &str, title: Option<Title>, dtype: DType) -> Result<(), String> {
         let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
             self.record.pad(dtype.item_size())
@@ -25,19 +25,21 @@ impl Fields {
             };
             for name in std::iter::once(name).chain(title_text) {
                 if self.has(name) {
-                    return Err(format!("the field name '{}' stands there twice", name.escape_debug()));
+                    return Err(format!("duplicate field name '{}'", name.escape_debug()));
                 }
             }
             if title_text == Some(name) {
-                return Err(format!("the field name '{}' stands there twice", name.escape_debug()));
+                return Err(format!("duplicate field name '{}'", name.escape_debug()));
             }
             self.record.push(name.to_owned(), title, dtype)
         };
         pushed.ok_or_else(|| "the record is larger than NumPy allows".into())
     }
 
-    /// Whether a field has this name or title. Few are looked through, which needs no memory.
+    /// Returns whether a field has this name or title.
     fn has(&mut self, name: &str) -> bool {
+        // Below this count a linear search is cheap and allocates nothing; above it, the set keeps the total
+        // time linear.
         const FEW: usize = 16;
         let fields = self.record.fields();
         let titled = |field: &crate::dtype::Field| match field.title() {
@@ -63,17 +65,17 @@ impl Fields {
     }
 }
 
-/// What follows a type: a length, or the lengths of axes.
+/// The shape after a type: a length, or the lengths of axes.
 pub(super) enum Repeat {
     Length(usize),
     Axes(Shape),
 }
 
-/// A type and a shape: a subarray, if the shape is none of the special ones.
+/// Combines a type and a shape to a subarray, or to a string whose size is the length.
 pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static str> {
     let sizeless = base.as_scalar().filter(|scalar| scalar.size() == 0);
     let shape = match (sizeless, repeat) {
-        // Behind a string without a size, NumPy takes a number for the size.
+        // After a string type without a size, NumPy takes a number as the size.
         (Some(scalar), Repeat::Length(length)) => {
             let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
             let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
@@ -90,7 +92,9 @@ pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static st
     Subarray::new(base, shape).map(DType::from).ok_or("a subarray is larger than NumPy allows")
 }
 
-/// Whether NumPy takes a field without a name for padding: raw bytes, and subarrays of anything.
+/// Returns whether NumPy treats an unnamed field of this dtype as padding.
+///
+/// That is the case for raw bytes and for subarrays of any type but objects.
 fn is_padding(dtype: &DType) -> bool {
     match dtype {
         DType::Scalar(scalar) => scalar.kind() == Kind::Void,

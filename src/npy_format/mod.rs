@@ -1,9 +1,9 @@
 //! The NPY format: two pure functions, [`parse`] and [`format()`], from bytes to a [`Header`] and back.
 //!
-//! They do no I/O. A stream, a slice, a mapping and a member of an archive all drive the same `parse`, and so can
-//! whatever you have that this library does not know. The text of a header goes through the direct path if it is what
-//! a known writer writes, and else through the tokenizer in `scan`, which makes it safe for `py_literal` (feature `py_literal`).
-//! What is wrong with a header, the general path alone says.
+//! They do no I/O: streams, slices, mappings and archive members all use the same `parse`, and so can any
+//! source that this library does not support. The direct path reads the headers of known writers. All other
+//! headers go through the tokenizer in `scan`, which makes the text safe for `py_literal` (feature
+//! `py_literal`). Only the general path reports what is wrong with a header.
 
 mod alias;
 #[cfg(feature = "py_literal")]
@@ -38,7 +38,7 @@ use crate::limits::Limits;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The version of the format.
+/// A version of the NPY format.
 ///
 /// ```
 /// use ndarray_io::npy::Version;
@@ -56,7 +56,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The two numbers of the version, between which [`Display`](fmt::Display) puts a dot.
+    /// Returns the major and minor number of the version; [`Display`](fmt::Display) joins them with a dot.
     ///
     /// ```
     /// assert_eq!(ndarray_io::npy::Version::V2.numbers(), (2, 0));
@@ -79,13 +79,14 @@ impl Version {
         }
     }
 
-    /// The longest text that the version's field for it can state.
+    /// Returns the longest text, in bytes, whose length fits the version's length field.
     fn longest_header(self) -> usize {
         if self == Self::V1 { u16::MAX.into() } else { u32::MAX as usize }
     }
 
-    /// How many bytes stand before the text of the header.
+    /// Returns the number of bytes before the text of the header.
     fn preamble_len(self) -> usize {
+        // 6 bytes of magic, 2 of version, then the length: 2 bytes in version 1.0, 4 in later versions.
         if self == Self::V1 { SHORTEST } else { 12 }
     }
 }
@@ -97,30 +98,37 @@ impl fmt::Display for Version {
     }
 }
 
-/// What every file has at least: the magic, a version and a length.
+/// The shortest preamble, in bytes: the magic, a version and a 2-byte length.
 const SHORTEST: usize = 10;
 
-/// What an NPY header says.
+/// The contents of an NPY header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NpyHeader {
-    /// What the payload is.
+    /// The dtype, order and shape of the payload.
     pub header: Header,
     /// The version of the format.
     pub version: Version,
-    /// The text of `descr`, exactly as it stands in the header.
+    /// The text of `descr`, exactly as it is spelled in the header.
     pub descr: String,
 }
 
-/// What [`parse`] found.
+/// The result of [`parse`].
 pub type Parsed = crate::header::Parsed<NpyHeader>;
 
-/// Reads a header from the first bytes of a file, with the default [`Limits`].
+/// Parses a header from the first bytes of a file, with the default [`Limits`].
+///
+/// Too few bytes are not an error: the result is then [`NeedMore`](crate::header::Parsed::NeedMore). The
+/// length is checked against the limits first; the text is parsed when all of it has arrived.
 ///
 /// # Errors
 ///
-/// An error of the [format](crate::Error::is_format) if the bytes are not a header; [`Limit`](crate::error::ErrorKind::Limit) beyond
-/// the limits. (Too few bytes are not an error.)
+/// - A [format error](crate::Error::is_format) if the bytes are not a header:
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`BadVersion`](crate::error::ErrorKind::BadVersion),
+///   [`BadHeader`](crate::error::ErrorKind::BadHeader),
+///   [`UnsupportedDType`](crate::error::ErrorKind::UnsupportedDType), or
+///   [`Overflow`](crate::error::ErrorKind::Overflow).
+/// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the limits.
 ///
 /// # Examples
 ///
@@ -138,12 +146,12 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     parse_with(bytes, &Limits::default())
 }
 
-/// Reads a header from the first bytes of a file, with limits of your own. See [`parse`].
+/// Parses a header from the first bytes of a file, with custom limits. See [`parse`].
 ///
 /// # Errors
 ///
-/// An error of the [format](crate::Error::is_format) if the bytes are not a header; [`Limit`](crate::error::ErrorKind::Limit) beyond
-/// the limits. (Too few bytes are not an error.)
+/// Those of [`parse`]. The length of the header is checked against `limits`; the limits on nesting and on the
+/// number of axes are fixed.
 pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(magic) {
@@ -159,6 +167,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
         (_, &[_, _, _, _, _, _, _, _, a, b, c, d, ..]) => u64::from(u32::from_le_bytes([a, b, c, d])),
         _ => return Ok(Parsed::NeedMore(start)),
     };
+    // Checked before more bytes are requested, so that no caller buffers a header beyond the limit.
     limits.check_header(length)?;
     let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
     let Some(end) = end else {
@@ -170,12 +179,22 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     }
 }
 
-/// The dtype of a name, as NumPy understands it.
+/// Returns the dtype that NumPy understands by a name.
 pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
     alias::dtype(name).ok()
 }
 
-/// As NumPy spells a dtype: a name as `f8`, `>i2`, `int32`, `M8[ns]`, or what a header says, as `[('x', '<f4'), ('y', '|u1', (3,))]`.
+/// Parses a dtype as NumPy spells it.
+///
+/// The text is a name, such as `f8`, `>i2`, `int32` or `M8[ns]`, or the `descr` of a header, such as
+/// `[('x', '<f4'), ('y', '|u1', (3,))]`. Surrounding whitespace is ignored.
+///
+/// # Errors
+///
+/// [`UnsupportedDType`](crate::error::ErrorKind::UnsupportedDType) if the text names no dtype; for a literal,
+/// also the errors of [`parse`] for a malformed `descr`.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray_io::DType;
@@ -194,12 +213,12 @@ impl std::str::FromStr for DType {
         if let Some(dtype) = named(text) {
             return Ok(dtype);
         }
-        // A header's own rules say what it is, and what is wrong with it.
+        // Parsed as the `descr` of a header, so that the same rules and error messages apply.
         let header = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (), }}\n");
         let is_literal = text.starts_with(['\'', '"', '[', '(', '{']);
-        let reason = "it is no name of a type, and nothing that a header says".to_owned();
+        let reason = "it is neither the name of a type nor a valid descr".to_owned();
         match is_literal {
-            // Not a text that goes on with keys of its own.
+            // Otherwise a text with keys of its own after the dtype would pass for a dtype.
             true => match parse_text(header.as_bytes(), Version::V3, 0)? {
                 found if found.descr == text => Ok(found.header.dtype().clone()),
                 _ => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
@@ -209,13 +228,13 @@ impl std::str::FromStr for DType {
     }
 }
 
-/// The error for a source that ends where [`parse`] still needs `need` bytes.
+/// Returns the error for a source that ends after `have` bytes, where [`parse`] needs `need`.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
     let part = if have < SHORTEST { FileSection::Preamble } else { FileSection::Header };
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
 }
 
-/// Reads the text of a header that begins `start` bytes behind the beginning of the array.
+/// Parses the text of a header that begins `start` bytes after the beginning of the array.
 fn parse_text(text: &[u8], version: Version, start: usize) -> Result<NpyHeader> {
     match direct::parse(text, version) {
         Some(direct) => direct.into_header(version),
@@ -231,7 +250,7 @@ fn parse_general(text: &[u8], version: Version, start: usize) -> Result<NpyHeade
 
 #[cfg(not(feature = "py_literal"))]
 fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
-    let reason = "it is malformed, or spelled as no known writer spells it".into();
+    let reason = "it is malformed, or in a form that no known writer uses".into();
     let error = Error::from(ErrorKind::BadHeader { reason, offset: Some(start as u64) });
     Err(error.with_help(crate::error::Help::Feature { name: "py_literal" }))
 }
@@ -241,7 +260,7 @@ fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
     match std::str::from_utf8(text) {
         Ok(text) if version == Version::V3 || text.is_ascii() => Ok(Cow::Borrowed(text)),
         Err(error) if version == Version::V3 => Err(ErrorKind::BadHeader {
-            reason: "a header of version 3.0 is UTF-8, and this byte is not".into(),
+            reason: "invalid UTF-8 in a header of version 3.0".into(),
             offset: Some((start + error.valid_up_to()) as u64),
         }
         .into()),
@@ -249,7 +268,7 @@ fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
     }
 }
 
-/// Both paths on one text: what the direct one accepts, the general one understands in the same way. Returns whether it accepts it.
+/// Asserts that both paths agree on a text that the direct path accepts; returns whether it does.
 #[cfg(all(any(test, fuzzing), feature = "py_literal"))]
 fn compare_paths(text: &[u8], version: Version) -> bool {
     let Some(direct) = direct::parse(text, version) else { return false };
@@ -261,7 +280,7 @@ fn compare_paths(text: &[u8], version: Version) -> bool {
     true
 }
 
-/// The same for the fuzz target.
+/// Compares both paths on one text, for the fuzz target.
 #[cfg(all(fuzzing, feature = "py_literal"))]
 #[doc(hidden)]
 pub fn compare_header_paths(text: &[u8], version: u8) {

@@ -1,9 +1,11 @@
-//! Python's whole numbers, which are the only ones that a header has.
+//! Python's integer literals, the only numbers in a header.
 
 use super::fault::Fault;
 use crate::error::ErrorKind;
 
-/// The number that a text begins with, and how long it is. `python2` allows the `L` behind it.
+/// Parses the number that a text begins with; returns it and its length in bytes.
+///
+/// `python2` allows the suffix `L` of long integers.
 pub(super) fn whole(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
     let length = text.bytes().take_while(is_word).count();
@@ -15,14 +17,15 @@ pub(super) fn whole(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
         [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
         _ => (10, digits),
     };
-    // Python lets a radix be followed by an underscore, and no number begin with one.
+    // Python allows an underscore after the radix prefix, but not at the beginning of a decimal number.
     let digits = if radix == 10 { digits } else { digits.strip_prefix('_').unwrap_or(digits) };
     let is_group = |group: &str| !group.is_empty() && group.chars().all(|char| char.is_digit(radix));
     let significant = digits.trim_start_matches(['0', '_']);
     let has_leading_zero = radix == 10 && significant.len() < digits.len() && !significant.is_empty();
     if !digits.split('_').all(is_group) || has_leading_zero {
+        // A malformed number can be as long as the header; the message shows its beginning.
         let shown: String = literal.chars().take(40).collect();
-        return Err(Fault::new(format!("'{shown}' is no whole number"), 0));
+        return Err(Fault::new(format!("'{shown}' is not an integer"), 0));
     }
     if significant.is_empty() {
         return Ok((0, length));
@@ -41,7 +44,7 @@ mod tests {
 
     #[test]
     fn numbers_are_pythons() {
-        // What Python 3.11 makes of each; those with an L, Python 2.7.
+        // The values in Python 3.11; with the suffix L, in Python 2.7.
         let sound = [
             ("0", 0),
             ("00", 0),

@@ -1,10 +1,13 @@
-//! The tokenizer of the general path: one linear pass over the text of a header, which brings it into a normal form.
+//! The tokenizer of the general path: converts the text of a header to a normal form, in one linear pass.
 //!
-//! `py_literal`, to which the values are left, is exponential in the nesting of brackets without a comma behind the
-//! last item, knows no comments, line ends, joined strings, raw strings or redundant parentheses, and calculates sums,
-//! which Python refuses. So this pass refuses what Python refuses, bounds the depth, and writes the rest anew: no line
-//! ends, comments, prefixes, suffixes or redundant parentheses, numbers in decimal, strings in one piece with few
-//! escapes, and a comma after every last item. On the way it takes the dict and its lists to pieces.
+//! `py_literal` then parses the values. On its own it takes exponential time for nested brackets without a
+//! trailing comma; does not support comments, line ends, joined strings, raw strings or redundant
+//! parentheses; and evaluates sums, which Python refuses.
+//!
+//! So the tokenizer refuses what Python refuses, limits the nesting depth, and rewrites the rest: without
+//! line ends, comments, prefixes, suffixes and redundant parentheses; with numbers in decimal, each string in
+//! one piece with few escapes, and a trailing comma after every last item. It also splits the dict and its
+//! lists into pieces.
 
 use std::ops::Range;
 
@@ -13,12 +16,14 @@ use super::{number, string};
 use crate::error::LimitKind;
 use crate::limits::{self, Limits};
 
-/// A dict in normal form. Its values, and the items of each list within them, are pieces of their own, so that one after
-/// another can be read: a value of `py_literal` takes hundreds of times the memory of its text.
+/// A dict in normal form, split into pieces.
+///
+/// Its values, and the items of each list within them, are separate pieces and can be parsed one at a time: a
+/// parsed `py_literal` value takes hundreds of times the memory of its text.
 #[derive(Default)]
 pub(super) struct Normal {
     pub(super) items: Vec<Item>,
-    /// The items of each list. In the piece that it is a part of, a list stands as `[number,]`.
+    /// The items of each list. In the surrounding piece, a list is written as `[number,]`.
     pub(super) lists: Vec<Vec<String>>,
 }
 
@@ -26,16 +31,17 @@ pub(super) struct Normal {
 pub(super) struct Item {
     pub(super) key: String,
     pub(super) value: String,
-    /// Where the key begins in the original.
+    /// The offset of the key in the original text.
     pub(super) key_at: usize,
-    /// Where the value stands in the original.
+    /// The range of the value in the original text.
     pub(super) source: Range<usize>,
 }
 
-/// Brings a dict into normal form. `python2` allows the `L` behind long integers.
+/// Converts a dict to normal form. `python2` allows the suffix `L` of long integers.
 pub(super) fn normalize(text: &str, python2: bool) -> Result<Normal, Fault> {
+    // Python refuses source text with a NUL byte.
     if let Some(at) = text.find('\0') {
-        return Err(Fault::new("there is a NUL", at));
+        return Err(Fault::new("NUL byte in the header", at));
     }
     let outs = vec![String::new()];
     let mut scanner = Scanner {
@@ -49,30 +55,30 @@ pub(super) fn normalize(text: &str, python2: bool) -> Result<Normal, Fault> {
     };
     scanner.run()?;
     let is_dict = scanner.had_dict && scanner.outs == [""];
-    if is_dict { Ok(scanner.normal) } else { Err(Fault::new("it is no dict", 0)) }
+    if is_dict { Ok(scanner.normal) } else { Err(Fault::new("it is not a dict", 0)) }
 }
 
 /// An open bracket.
 struct Frame {
     open: u8,
-    /// Where in the output it stands.
+    /// The offset of the bracket in the output.
     out_at: usize,
-    /// How many items are complete.
+    /// The number of complete items.
     items: usize,
-    /// Whether a comma has come.
+    /// Whether a comma has been seen.
     has_comma: bool,
-    /// Where the item behind the last comma (or the bracket) begins, if there is one.
+    /// The offset of the item after the last comma (or the bracket), if it has begun.
     item_at: Option<usize>,
-    /// The number of a list.
+    /// For a list, its index in `Normal::lists`.
     list: usize,
-    /// In a dict: the key before the last colon, and where the value behind it begins.
+    /// In a dict: the key before the last colon, and the offset of the value after it.
     key: Option<(String, usize)>,
 }
 
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// The piece that is being written, behind those that it is a part of.
+    /// A stack of pieces: the one being written, on top of those that contain it.
     outs: Vec<String>,
     frames: Vec<Frame>,
     python2: bool,
@@ -91,7 +97,7 @@ impl Scanner<'_> {
                 b')' | b']' | b'}' => {
                     let Some(frame) = self.frames.pop() else { return Err(self.unexpected()) };
                     if wants_value && frame.key.is_some() {
-                        return Err(self.fault("a value is missing"));
+                        return Err(self.fault("expected a value"));
                     }
                     self.close(frame, byte, end_of_token)?;
                     wants_value = false;
@@ -110,19 +116,19 @@ impl Scanner<'_> {
             }
         }
         match self.frames.last() {
-            Some(frame) => Err(self.fault(format!("'{}' is never closed", char::from(frame.open)))),
-            None if wants_value => Err(self.fault("there is no value")),
+            Some(frame) => Err(self.fault(format!("unclosed '{}'", char::from(frame.open)))),
+            None if wants_value => Err(self.fault("expected a value")),
             None => Ok(()),
         }
     }
 
-    /// The piece that is being written.
+    /// Returns the piece that is being written.
     fn out(&mut self) -> &mut String {
-        // The first is never taken away: each that is pushed by a bracket is popped by its end.
+        // The first piece is never popped: the end of a bracket pops only what its beginning has pushed.
         self.outs.last_mut().expect("there is always a piece")
     }
 
-    /// Takes a value, or the bracket that begins one; says whether a value is still wanted.
+    /// Scans a value or an opening bracket; returns whether a value must still follow.
     fn value(&mut self, byte: u8) -> Result<bool, Fault> {
         if let Some(frame) = self.frames.last_mut() {
             frame.item_at.get_or_insert(self.at);
@@ -140,7 +146,7 @@ impl Scanner<'_> {
         Ok(false)
     }
 
-    /// Takes a string and those that follow it, as one.
+    /// Scans a string and those that directly follow it, and joins them.
     fn strings(&mut self) -> Result<(), Fault> {
         let mut joined = String::new();
         loop {
@@ -151,9 +157,9 @@ impl Scanner<'_> {
             if joined.is_empty() {
                 joined = next;
             } else if joined.starts_with('b') || next.starts_with('b') {
-                return Err(Fault::new("bytes and strings are not joined in a header", from));
+                return Err(Fault::new("bytes and strings cannot be joined", from));
             } else {
-                joined.pop(); // the closing quote: every string in normal form has the same
+                joined.pop(); // the closing quote, which is the same for every string in normal form
                 joined.push_str(&next[1..]);
             }
             let end = self.at;
@@ -167,10 +173,11 @@ impl Scanner<'_> {
     }
 
     fn open(&mut self, open: u8) -> Result<(), Fault> {
+        // `py_literal` recurses into brackets, so their depth is limited before it sees them.
         let (found, limit) = (self.frames.len() as u64 + 1, Limits::NESTING as u64);
         limits::check(LimitKind::Nesting, found, limit)?;
         if open == b'{' && std::mem::replace(&mut self.had_dict, true) {
-            return Err(self.fault("only the header itself is a dict"));
+            return Err(self.fault("nested dict"));
         }
         let list = self.normal.lists.len();
         let out_at = self.out().len();
@@ -207,7 +214,9 @@ impl Scanner<'_> {
         if frame.open != b'(' {
             self.outs.pop();
         } else if has_last && !frame.has_comma {
-            self.out().remove(frame.out_at); // parentheses around one value mean nothing
+            // Shifts only the text within these parentheses. The nesting is limited, so that the pass stays
+            // linear.
+            self.out().remove(frame.out_at); // redundant parentheses around one value
         } else {
             self.out().push_str(if has_last { ",)" } else { ")" });
         }
@@ -225,14 +234,14 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Takes note of the item that ends here, if there is one.
+    /// Completes the item that ends here, if there is one.
     fn end_item(&mut self, frame: &mut Frame, end_of_token: usize) -> Result<(), Fault> {
-        /// Far more keys than a header has; which of them are wrong is for others to say.
+        /// Bounds the keys that are kept; a header has three. Which keys are valid is checked in `dict`.
         const MOST_KEYS: usize = 16;
         let Some(key_at) = frame.item_at.take() else { return Ok(()) };
         frame.items += 1;
         match (frame.open, frame.key.take()) {
-            // Shapes are the longest tuples.
+            // All tuples are limited to the number of axes: shapes are the longest of them.
             (b'(', _) => limits::check(LimitKind::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
             (b'[', _) => {
                 let piece = std::mem::take(self.out());
@@ -261,7 +270,7 @@ impl Scanner<'_> {
                 frame.key = Some((key, value_at));
                 Ok(())
             }
-            _ => Err(Fault::new("a colon stands where none belongs", at)),
+            _ => Err(Fault::new("unexpected colon", at)),
         }
     }
 
@@ -273,7 +282,7 @@ impl Scanner<'_> {
         self.skip_blanks()?;
         match self.peek() {
             Some(b'0'..=b'9') => self.number(),
-            _ => Err(self.fault("a sign stands before something that is no number")),
+            _ => Err(self.fault("expected a number after the sign")),
         }
     }
 
@@ -297,7 +306,7 @@ impl Scanner<'_> {
         Err(self.unexpected())
     }
 
-    /// Passes over spaces and comments, within brackets and around the whole also over line ends.
+    /// Skips spaces, line ends, line continuations and comments.
     fn skip_blanks(&mut self) -> Result<(), Fault> {
         while let Some(byte) = self.peek() {
             match byte {
@@ -329,7 +338,7 @@ impl Scanner<'_> {
         let rest = &self.text[self.at..];
         if ["np.", "numpy."].iter().any(|prefix| rest.starts_with(prefix)) {
             return self.fault(
-                "a call of NumPy's, which a faulty writer put there (numpy issue 28334: NumPy refuses the file too); \
+                "a call of NumPy, put there by a faulty writer (numpy issue 28334: NumPy refuses the file too); \
                  the shape has to hold plain numbers",
             );
         }

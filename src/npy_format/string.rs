@@ -1,14 +1,14 @@
-//! Python's string literals, rewritten with single quotes and few escapes.
+//! Rewrites Python's string literals with single quotes and few escapes.
 
-/// What is wrong, and how far behind the beginning of the literal.
+/// What is wrong, and at which offset from the beginning of the literal.
 type Fault = (String, usize);
 
-/// Whether a string or bytes literal begins here.
+/// Returns whether a text begins with a string or bytes literal.
 pub(super) fn starts_string(text: &str) -> bool {
     split_prefix(text).is_some()
 }
 
-/// The letters before the quote, and the rest.
+/// Splits the letters before the quote from the rest.
 fn split_prefix(text: &str) -> Option<(&str, &str)> {
     let length = text.bytes().take(3).take_while(|byte| b"rRbBuU".contains(byte)).count();
     let (prefix, rest) = text.split_at(length);
@@ -16,9 +16,9 @@ fn split_prefix(text: &str) -> Option<(&str, &str)> {
     (is_prefix && rest.starts_with(['\'', '"'])).then_some((prefix, rest))
 }
 
-/// Appends the literal that `text` begins with to `out`, in normal form; returns its length.
+/// Appends the literal at the beginning of `text` to `out`, in normal form; returns its length in `text`.
 pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, Fault> {
-    let (prefix, rest) = split_prefix(text).ok_or_else(|| ("a string is missing".to_owned(), 0))?;
+    let (prefix, rest) = split_prefix(text).ok_or_else(|| ("expected a string".to_owned(), 0))?;
     let is_raw = prefix.contains(['r', 'R']);
     let is_bytes = prefix.contains(['b', 'B']);
     let quote = if rest.starts_with("'''") || rest.starts_with("\"\"\"") { &rest[..3] } else { &rest[..1] };
@@ -32,18 +32,18 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, Fault> {
         }
         let mut chars = rest.chars();
         match chars.next() {
-            None => return Err(("a string is never closed".into(), 0)),
+            None => return Err(("unclosed string".into(), 0)),
             Some('\n' | '\r') if quote.len() == 1 => {
-                return Err(("a string is never closed on its line".into(), at));
+                return Err(("unclosed string at the end of the line".into(), at));
             }
             Some('\r') => {
-                push(out, '\n'); // as Python reads every line end
+                push(out, '\n'); // Python normalizes every line end to \n
                 at += if rest.starts_with("\r\n") { 2 } else { 1 };
             }
             Some('\\') if is_raw => {
                 push(out, '\\');
                 at += 1;
-                // What follows never ends a raw string, be it the quote.
+                // In a raw string, an escaped quote does not end the string, and the backslash stays.
                 if let Some(next @ ('\\' | '\'' | '"')) = chars.next() {
                     push(out, next);
                     at += 1;
@@ -51,7 +51,7 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, Fault> {
             }
             Some('\\') => at += escape(chars.as_str(), is_bytes, out).map_err(|reason| (reason, at))?,
             Some(char) if is_bytes && !char.is_ascii() => {
-                return Err(("bytes hold a letter that is not ASCII".into(), at));
+                return Err(("non-ASCII character in a bytes literal".into(), at));
             }
             Some(char) => {
                 push(out, char);
@@ -61,10 +61,11 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, Fault> {
     }
 }
 
-/// Takes the escape behind a backslash; returns its length with the backslash.
+/// Resolves the escape after a backslash; returns its length, including the backslash.
 fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String> {
-    let first = rest.chars().next().ok_or("a string is never closed")?;
+    let first = rest.chars().next().ok_or("unclosed string")?;
     let char = match first {
+        // A backslash before a line end continues the string and adds nothing to it.
         '\n' => return Ok(2),
         '\r' => return Ok(if rest.starts_with("\r\n") { 3 } else { 2 }),
         '\\' | '\'' | '"' => first,
@@ -83,10 +84,10 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
         'u' if !is_bytes => return hex(rest, 4, out),
         'U' if !is_bytes => return hex(rest, 8, out),
         'N' if !is_bytes => {
-            return Err("\\N{…} is not understood: no known writer uses it in a header".into());
+            return Err("unsupported escape \\N{…}".into());
         }
         _ => {
-            // Python keeps the backslash of an escape that it does not know.
+            // Python keeps the backslash of an unknown escape.
             push(out, '\\');
             push(out, first);
             return Ok(1 + first.len_utf8());
@@ -112,11 +113,13 @@ fn numbered(digits: &str, radix: u32, length: usize, out: &mut String) -> Result
             push(out, char);
             Ok(length)
         }
-        None => Err(format!("the escape \\{digits} is no character (a lone surrogate, or beyond Unicode)")),
+        None => {
+            Err(format!("the escape \\{digits} is not a character (a lone surrogate, or beyond Unicode)"))
+        }
     }
 }
 
-/// Appends one character of a string in normal form.
+/// Appends one character to a string in normal form.
 fn push(out: &mut String, char: char) {
     match char {
         '\'' | '\\' => {
@@ -135,7 +138,7 @@ mod tests {
 
     #[test]
     fn literals_mean_what_python_says() {
-        // (literal, what Python 3.11's ast.literal_eval makes of it)
+        // (literal, result of ast.literal_eval in Python 3.11)
         let cases = [
             (r"'a'", "a"),
             (r#""it's""#, "it's"),

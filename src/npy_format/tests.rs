@@ -1,4 +1,4 @@
-//! The two paths agree, and the direct one takes what writers write.
+//! The direct and the general path agree, and the direct path accepts what known writers write.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::compare_paths as check;
 use super::*;
 
-/// Texts as the sources of these writers make them.
+/// Header texts as the sources of these writers make them.
 const WRITTEN: &[(&str, &str)] = &[
     ("NumPy 2.4", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }                     \n"),
     ("NumPy 1.0", "{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 4L)}           \n"),
@@ -65,13 +65,13 @@ fn every_known_writers_header_is_direct() {
     assert!(!check(&latin1, Version::V3));
 }
 
-/// Files of a folder and the folders in it.
+/// Returns the files of a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// With the direct path switched off, every file means the same, and what is wrong with it is the same.
+/// Checks that every header gives the same result or the same error with and without the direct path.
 fn check_folder(folder: &Path) -> usize {
     let mut direct = 0;
     for path in files(folder) {
@@ -90,7 +90,7 @@ fn check_folder(folder: &Path) -> usize {
     direct
 }
 
-/// The text of a file's header, and where it begins.
+/// Returns the version and text of a file's header, and where the text starts.
 fn text_of(bytes: &[u8]) -> Option<(Version, &[u8], usize)> {
     let version =
         Version::from_numbers(*bytes.get(6)?, *bytes.get(7)?).ok().filter(|_| bytes.starts_with(MAGIC))?;
@@ -117,7 +117,7 @@ fn both_paths_read_the_corpus() {
     assert!(direct > 800, "{direct}");
 }
 
-/// Some of what may stand between two tokens.
+/// Generates white space or comments between two tokens.
 fn blank() -> impl Strategy<Value = String> {
     prop_oneof![40 => Just(String::new()), 40 => Just(" ".to_owned()), 4 => "[ \n\t]{1,3}", 1 => Just("#x\n".to_owned())]
 }
@@ -195,7 +195,7 @@ fn header() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever the direct path accepts, it understands as the general path does.
+    /// The general path gives the same result for any text that the direct path accepts.
     #[test]
     fn direct_and_general_path_agree(text in header()) {
         for version in [Version::V1, Version::V2, Version::V3] {
@@ -203,7 +203,7 @@ proptest! {
         }
     }
 
-    /// The same of texts in which something has been changed.
+    /// Both paths agree on modified texts, too.
     #[test]
     fn both_agree_on_damaged_texts(text in header(), at: prop::sample::Index, with in "[(){}\\[\\],:'\"a0L\\\\# \n]{0,2}", cut in 0usize..3) {
         let mut text: Vec<char> = text.chars().collect();
@@ -215,7 +215,7 @@ proptest! {
         }
     }
 
-    /// The direct path takes what NumPy writes for scalars: it would be no fast path else.
+    /// The direct path accepts what NumPy writes for scalar dtypes; otherwise it would not make reading fast.
     #[test]
     fn direct_path_takes_what_numpy_writes(
         descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
@@ -232,7 +232,7 @@ proptest! {
         prop_assert_eq!(parsed.header, header);
     }
 
-    /// No text makes the parser panic, and it is never slow: the budget is far above what it needs.
+    /// No text makes the parser panic or run for long: the budget is far above what it needs.
     #[test]
     fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
         for version in [Version::V1, Version::V3] {
@@ -242,7 +242,7 @@ proptest! {
     }
 }
 
-/// From 16 fields on, names are looked up in another way.
+/// From 16 fields on, duplicate names are found by another algorithm.
 #[test]
 fn records_of_many_fields_are_direct_and_their_names_differ() {
     for count in [15, 16, 17, 40] {
@@ -262,7 +262,7 @@ fn records_of_many_fields_are_direct_and_their_names_differ() {
     }
 }
 
-/// A dtype is a literal, and not the beginning of a header.
+/// A dtype is a complete literal, not the start of a header.
 #[test]
 fn a_dtype_has_nothing_after_it() {
     for text in ["'<f4', 'fortran_order': False, 'shape': ()} #", "'<f4' #", "'<f4',", "'<f4'}"] {
@@ -271,7 +271,7 @@ fn a_dtype_has_nothing_after_it() {
     assert_eq!(" [('x', '<f4')] ".parse::<DType>().unwrap().to_string(), "[('x', '<f4')]");
 }
 
-/// The texts above are not all refused.
+/// The direct path accepts many of the generated texts.
 #[test]
 fn many_of_the_texts_are_direct() {
     use proptest::strategy::ValueTree;

@@ -1,4 +1,4 @@
-//! From a header to bytes: what NumPy writes, to the byte.
+//! Writes headers as bytes that equal NumPy's.
 
 use std::fmt::Write;
 
@@ -8,22 +8,29 @@ use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::shape::Order;
 
-/// NumPy aligns the payload to this.
+/// The payload starts at a multiple of this, as in files that NumPy writes.
 const ALIGN: usize = 64;
-/// The room that NumPy leaves for the growing axis: as many digits as a 64-bit length can have, and one more.
+/// The width, in digits, that NumPy reserves for the growing axis: a 64-bit length has up to 20, plus one.
 const GROWTH_DIGITS: usize = 21;
-/// What a disk writes whole or not at all.
+/// The number of bytes that a disk writes atomically. Larger physical sectors are multiples of it.
 pub(crate) const SECTOR: usize = 512;
-/// Room for a small payload behind the header, so that both can be written in one go.
+/// Spare capacity after the header, so that it and a small payload can be written in one call.
 const SPARE: usize = 128;
 
-/// The header as bytes, equal to what NumPy writes for it: in the lowest version that can hold it, or in the one asked
-/// for.
+/// Formats a header as the bytes that NumPy writes for it.
+///
+/// Without a `version`, uses the lowest one that can hold the header. The result includes the magic and the
+/// padding; its length is a multiple of 64.
 ///
 /// # Errors
 ///
-/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version;
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) of a dtype that NumPy does not have.
+/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version.
+/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not have the dtype.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are subarrays and the order is
+///   Fortran's.
+/// - [`Overflow`](crate::error::ErrorKind::Overflow) if no version can hold the header.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if the array has more than 64 axes, including those of a
+///   subarray.
 ///
 /// # Examples
 ///
@@ -45,8 +52,10 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
     format_text(header, version, |text, _| text)
 }
 
-/// The same for an array that grows: its shape does not cross a sector, so that a header that is written again is never torn
-/// within its length. That takes spaces that NumPy does not write, in headers of more than 450 bytes or so.
+/// Formats the header of an array that grows, with its shape within one sector.
+///
+/// When the header is rewritten with a new length, a power failure then cannot leave that length partially
+/// written. In headers of more than about 450 bytes, this takes spaces that NumPy does not write.
 pub(crate) fn format_growing(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
     format_text(header, version, in_one_sector)
 }
@@ -63,7 +72,7 @@ fn format_text(
         return Err(error.with_help(Help::WriteAs { rust_type: "Complex<f32>" }));
     }
     if matches!(header.dtype(), DType::Subarray(_)) && header.order() == Order::Fortran {
-        let reason = "elements that are arrays themselves are written in C order only: in Fortran order their parts would be apart";
+        let reason = "elements that are arrays are written in C order only: in Fortran order their parts would not be contiguous";
         return Err(ErrorKind::BadOption { reason: reason.into() }.into());
     }
     let text = text(&*header.ungrouped()?);
@@ -81,6 +90,7 @@ fn format_text(
         return Err(ErrorKind::VersionTooLow { wanted: version.numbers(), needed: needed.numbers() }.into());
     }
 
+    // The spaces that `place` inserts can push the header past the limit that was checked above.
     let text = place(text, version);
     let padded = padded_len(encoded_len(&text, version), version);
     if padded > version.longest_header() {
@@ -91,8 +101,9 @@ fn format_text(
     Ok(framed(&text, version, version.preamble_len() + padded))
 }
 
-/// The header in just so many bytes, those of one that is there, with or without its shape in one sector; `None` if it does
-/// not fit.
+/// Formats a header in exactly `len` bytes, to replace an existing one.
+///
+/// Keeps the shape in one sector if `is_in_one_sector`. Returns `None` if the header does not fit.
 pub(crate) fn format_in_place(
     header: &Header,
     version: Version,
@@ -103,14 +114,14 @@ pub(crate) fn format_in_place(
     if is_in_one_sector {
         text = in_one_sector(text, version);
     }
-    let text = text.trim_end(); // without the room to grow: what is left of the old header is room
+    let text = text.trim_end(); // without the growth padding: `framed` pads to `len` anyway
     let is_latin1 = text.chars().all(|char| u32::from(char) <= 0xFF);
     let length = encoded_len(text, version);
     let fits = version.preamble_len() + length < len && (is_latin1 || version == Version::V3);
     fits.then(|| framed(text, version, len))
 }
 
-/// How many bytes a text has in a version.
+/// Returns the length of a text in bytes, in the encoding of a version.
 fn encoded_len(text: &str, version: Version) -> usize {
     match version {
         Version::V3 => text.len(),
@@ -119,10 +130,11 @@ fn encoded_len(text: &str, version: Version) -> usize {
     }
 }
 
-/// The text with spaces in front of its shape, if the shape, with its room to grow, would cross a sector without them. (Of more
-/// than a sector, it crosses one in any case.)
+/// Inserts spaces before the shape if it, with its space to grow, would otherwise cross a sector boundary.
+///
+/// A shape longer than a sector crosses one in any case and is left as it is.
 fn in_one_sector(mut text: String, version: Version) -> String {
-    let shape = text.rfind("'shape'").unwrap_or(0); // the last thing in it, and nothing but numbers follows
+    let shape = text.rfind("'shape'").unwrap_or(0); // the last key, followed only by numbers
     let start = version.preamble_len() + encoded_len(&text[..shape], version);
     let end = start + text.len() - shape;
     if start / SECTOR != (end - 1) / SECTOR && end - start <= SECTOR {
@@ -131,18 +143,19 @@ fn in_one_sector(mut text: String, version: Version) -> String {
     text
 }
 
-/// A text with what stands before it, filled up to the length of the whole.
+/// Adds the preamble to a text and pads it with spaces to a total length of `end` bytes.
 fn framed(text: &str, version: Version, end: usize) -> Vec<u8> {
     let padded = end - version.preamble_len();
     let mut bytes = Vec::with_capacity(end + SPARE);
     let (major, minor) = version.numbers();
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&[major, minor]);
-    // The length has been found to fit.
+    // The callers have checked that the length fits the field.
     bytes.extend_from_slice(&(padded as u32).to_le_bytes()[..version.preamble_len() - bytes.len()]);
     if text.is_ascii() || version == Version::V3 {
         bytes.extend_from_slice(text.as_bytes());
     } else {
+        // Latin-1: the callers have checked that every character fits one byte.
         bytes.extend(text.chars().map(|char| u32::from(char) as u8));
     }
     bytes.resize(end - 1, b' ');
@@ -166,8 +179,9 @@ fn text(header: &Header) -> String {
     text
 }
 
-/// The length with the padding that aligns the payload, of which there is at least one space, and the line end.
+/// Returns the length of a text with its padding and its line end. There is at least one space of padding.
 fn padded_len(length: usize, version: Version) -> usize {
+    // As NumPy does, a header that is aligned already still gets a full 64 bytes of padding.
     let unpadded = version.preamble_len() + length + 1;
     length + 1 + (ALIGN - unpadded % ALIGN)
 }

@@ -1,4 +1,4 @@
-//! Where an archive's bytes are, and its directory: finding members by their names.
+//! Access to an archive's bytes, and its central directory with lookup by member name.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,22 +14,22 @@ use crate::transfer::ReadAt;
 use crate::transfer::{Home, Observer, Source, cut};
 use crate::zip::{self, Member, Method};
 
-/// Anything that reads and seeks.
+/// Any seekable reader.
 pub(super) trait Stream: Read + Seek {}
 impl<R: Read + Seek> Stream for R {}
 
-/// Where an archive's bytes are.
+/// The bytes of an archive, borrowed for one operation.
 pub(super) enum Place<'a> {
     File(&'a File),
-    /// Some of the bytes: those from this place on.
+    /// A slice of the archive, which starts at this file offset.
     Bytes(&'a [u8], u64),
     Stream(&'a mut dyn Stream),
-    /// Something else that is read at places.
+    /// Any other random-access source.
     #[cfg(feature = "object-store-0_14")]
     Other(&'a Arc<dyn ReadAt>),
 }
 
-/// What an archive is in that is read by several threads.
+/// The owned bytes of an archive that several threads read.
 #[derive(Clone, Debug)]
 pub(crate) enum Holder {
     File(Arc<File>),
@@ -46,7 +46,7 @@ impl Holder {
         }
     }
 
-    /// These bytes of it, for an array.
+    /// Returns a byte range of the archive as the storage of an array.
     pub(super) fn part(&self, range: Range<u64>) -> FileBytes {
         match self {
             Self::File(file) => FileBytes::Range(Arc::clone(file), range),
@@ -55,7 +55,7 @@ impl Holder {
         }
     }
 
-    /// The same, for a member's blocks.
+    /// Returns the archive as the storage of a member's compressed blocks.
     pub(super) fn home(&self) -> Home<'static> {
         match self {
             Self::File(file) => Home::Own(Arc::clone(file)),
@@ -86,7 +86,7 @@ impl Place<'_> {
         })
     }
 
-    /// Calls with a source of just these bytes.
+    /// Invokes `call` with a source that is limited to `range`.
     pub(super) fn with<T>(
         &mut self,
         range: Range<u64>,
@@ -95,7 +95,7 @@ impl Place<'_> {
         self.with_seen(range, None, call)
     }
 
-    /// The same with somebody who sees the bytes.
+    /// Does the same as `Place::with`, and reports the bytes that are read to an observer.
     pub(super) fn with_seen<T>(
         &mut self,
         range: Range<u64>,
@@ -119,7 +119,7 @@ impl Place<'_> {
         }
     }
 
-    /// Fills a buffer with what is at a place, as far as there is something.
+    /// Fills a buffer from an offset. Returns fewer bytes only at the end of the archive.
     #[cfg(feature = "zip-methods")]
     pub(super) fn fill_at(&mut self, at: u64, into: &mut [u8]) -> Result<usize> {
         let end = at.saturating_add(into.len() as u64);
@@ -128,13 +128,14 @@ impl Place<'_> {
         self.with(at.min(end)..end, |mut source| source.fill(into))
     }
 
-    /// Reads just these bytes, of which there may be as many as an archive's own length.
+    /// Reads exactly `range`, which may be as long as the archive.
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         #[cfg(feature = "object-store-0_14")]
         if let Self::Other(from) = self {
-            // Only the server says how long the archive is: memory grows with what comes.
+            // The archive's length is only the server's claim, so the buffer grows with the bytes that
+            // arrive.
             while bytes.len() < len {
                 let (arrived, room) = (bytes.len(), limits::room_for(bytes.len(), len));
                 bytes
@@ -156,53 +157,58 @@ impl Place<'_> {
     }
 }
 
-/// What an archive says of one of its members.
+/// The metadata of one member, as the central directory states it.
 #[derive(Clone, Debug)]
 pub struct NpzMember(Member);
 
 impl NpzMember {
-    /// The name without its suffix `.npy`, if it has one: what NumPy calls the array.
+    /// Returns the array's name as NumPy shows it: the member's name without one `.npy` suffix.
     pub fn name(&self) -> &str {
         array_name(&self.0.name)
     }
 
-    /// The whole name.
+    /// Returns the member's full name, including any suffix.
     pub fn file_name(&self) -> &str {
         &self.0.name
     }
 
-    /// Whether the name ends in `.npy`, so that there should be an array in it.
+    /// Returns whether the name ends in `.npy`, so that the member should be an array.
     pub fn is_array(&self) -> bool {
         self.0.name.ends_with(".npy")
     }
 
-    /// How many bytes the member has.
+    /// Returns the uncompressed size in bytes. For an array, it includes the NPY header.
     pub fn size(&self) -> u64 {
         self.0.size
     }
 
-    /// How many bytes it takes in the archive.
+    /// Returns the compressed size in bytes: the space that the content takes in the archive.
     pub fn packed_size(&self) -> u64 {
         self.0.packed
     }
 
-    /// The method by which it is compressed. (The level is not recorded in an archive.)
+    /// Returns the compression method. Archives do not record the level.
     pub fn method(&self) -> Method {
         self.0.aes_method().unwrap_or(self.0.method)
     }
 
-    /// Whether a password is needed to read it.
+    /// Returns whether a password is needed to read the member.
     pub fn is_encrypted(&self) -> bool {
         self.0.is_encrypted()
     }
 
-    /// Whether the member is compressed in blocks of which the archive has an index, as this library writes them: parts of it are
-    /// read without unpacking the rest (see [`NpzFile::open_member`](crate::NpzFile::open_member)).
+    /// Returns whether the member can be decompressed in parts.
+    ///
+    /// This holds for members that are compressed in blocks and have a block index in the archive, as this
+    /// library writes them. Reading a part of such a member decompresses only the blocks that it needs (see
+    /// [`NpzFile::open_member`](crate::NpzFile::open_member)).
     pub fn has_index(&self) -> bool {
         !self.0.is_encrypted() && zip::block_index(&self.0).is_some()
     }
 
-    /// The CRC-32 of its content; 0 of some encrypted members, which have another checksum.
+    /// Returns the CRC-32 of the uncompressed content.
+    ///
+    /// It is 0 for some encrypted members, which have an authentication code instead.
     pub fn crc32(&self) -> u32 {
         self.0.crc
     }
@@ -212,24 +218,26 @@ fn array_name(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }
 
-/// The members of an archive.
+/// The central directory of an archive.
 #[derive(Debug)]
 pub(super) struct Archive {
     members: Vec<NpzMember>,
-    /// The members' numbers by their names, once one is looked for.
+    /// Indices of the members, sorted by name; computed at the first lookup.
     by_name: OnceLock<Vec<usize>>,
     end: zip::End,
 }
 
 impl Archive {
     pub(super) fn load(place: &mut Place<'_>) -> Result<Self> {
+        // One read of the last bytes finds the end record for any comment length; a small directory comes
+        // with it.
         let len = place.len()?;
         let tail_at = len.saturating_sub(zip::TAIL);
         let tail = place.read(tail_at..len)?;
         let end = zip::find_end(&tail, tail_at)?;
         let range = end.start..end.start + end.len;
         let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {
-            Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // it lies within the tail
+            Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // it is within the tail
             None => zip::directory(&place.read(range)?, &end)?,
         };
         Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name: OnceLock::new(), end })
@@ -239,7 +247,7 @@ impl Archive {
         &self.members
     }
 
-    /// How many bytes are in the file before its first record: they belong to another program.
+    /// Returns the number of bytes before the first record. They belong to another program.
     pub(super) fn prefix_len(&self) -> u64 {
         self.members.iter().map(|member| member.0.offset).min().unwrap_or(self.end.start)
     }
@@ -248,7 +256,7 @@ impl Archive {
         &self.end.comment
     }
 
-    /// Whether two directories say the same.
+    /// Returns whether two directories are the same, as far as an update depends on them.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let facts = |archive: &Self| -> Vec<_> {
             let members = archive.members.iter().map(|NpzMember(member)| member);
@@ -261,12 +269,14 @@ impl Archive {
         self.members.iter().map(|member| member.name().to_owned()).collect()
     }
 
-    /// The member of a name: as it stands, or with the suffix `.npy`, as NumPy looks for it.
+    /// Finds a member by NumPy's rule: the exact name, or else the name with the suffix `.npy`.
     pub(super) fn find(&self, name: &str) -> Result<&Member> {
         self.find_if(name, |_| true).map(|index| &self.members[index].0)
     }
 
-    /// The number of the one member of a name that passes: as it stands, or with the suffix `.npy`.
+    /// Returns the index of the only matching member for which `passes` holds.
+    ///
+    /// Members with exactly this name are preferred to those with the suffix `.npy`.
     pub(super) fn find_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
         let with_suffix = format!("{name}.npy");
         let mut named =
@@ -279,6 +289,7 @@ impl Archive {
                 Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
             None => {
+                // An archive may have millions of members: the error lists only the first.
                 const MOST: usize = 100;
                 let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
                 Err(ErrorKind::NoSuchMember { name: name.to_owned(), there }.into())
@@ -286,7 +297,7 @@ impl Archive {
         }
     }
 
-    /// The numbers of the members of just this name.
+    /// Returns the indices of all members with exactly this file name.
     pub(super) fn named(&self, file_name: &str) -> impl Iterator<Item = usize> + use<'_> {
         let name = |index: &usize| self.members[*index].0.name.as_str();
         let sorted = self.by_name.get_or_init(|| {
@@ -299,7 +310,7 @@ impl Archive {
         sorted[start..start + count].iter().copied()
     }
 
-    /// Takes note of another checksum.
+    /// Records a new checksum for the members with this name.
     #[cfg(feature = "mmap")]
     pub(super) fn set_crc(&mut self, file_name: &str, crc: u32) {
         for index in self.named(file_name).collect::<Vec<_>>() {
@@ -309,7 +320,8 @@ impl Archive {
 
     pub(super) fn at(&self, index: usize) -> Result<&Member> {
         self.members.get(index).map(|member| &member.0).ok_or_else(|| {
-            let reason = format!("there is no member {index}; the archive has {}", self.members.len());
+            let reason =
+                format!("index {index} is out of range: the archive has {} members", self.members.len());
             ErrorKind::BadOption { reason }.into()
         })
     }

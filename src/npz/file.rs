@@ -18,7 +18,11 @@ use crate::options::ReadOptions;
 use crate::parts::{FileBytes, NpyFile};
 use crate::transfer;
 
-/// An archive in a file, which is read by position: as many threads as like can read from it at once.
+/// An NPZ archive in a file, shareable across threads.
+///
+/// Members are read by position, so that no method needs `&mut self`. [`NpzFile::open`] reads only the
+/// central directory; each call that reads a member reads its bytes anew. Use [`NpzReader`](super::NpzReader)
+/// for any other seekable reader.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -45,22 +49,22 @@ pub struct NpzFile {
 }
 
 impl NpzFile {
-    /// Opens an archive by its path. Members are not touched.
+    /// Opens an archive by path. Reads the central directory, but no member.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
 
-    /// Opens an archive by its path, with options for all that is read from it.
+    /// Opens an archive by path, with options for everything that is read from it.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -68,22 +72,22 @@ impl NpzFile {
         Ok(Self { path: Some(path.to_owned()), ..opened })
     }
 
-    /// The archive in a file that is open.
+    /// Opens the archive in a file that is already open.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
 
-    /// The same with options.
+    /// Opens the archive in a file that is already open, with options for everything that is read from it.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         Self::of(Holder::File(Arc::new(file)), options)
     }
@@ -93,52 +97,61 @@ impl NpzFile {
         Ok(Self { holder, path: None, archive, options: options.clone() })
     }
 
-    /// The same archive with the name of what it is in, for errors.
+    /// Sets the name of the archive's storage, which errors mention.
     #[cfg(feature = "object-store-0_14")]
     pub(crate) fn called(self, path: &Path) -> Self {
         Self { path: Some(path.to_owned()), ..self }
     }
 
-    /// Whether there are no members.
+    /// Returns whether the archive has no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many members there are.
+    /// Returns the number of members, including those that are not arrays.
     pub fn len(&self) -> usize {
         self.archive.members().len()
     }
 
-    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    /// Returns the names of all members, each without one `.npy` suffix.
+    ///
+    /// They are in the order of the central directory.
     pub fn names(&self) -> Vec<String> {
         self.archive.names()
     }
 
-    /// What the archive says of its members.
+    /// Returns the metadata of all members, in the order of the central directory.
     pub fn members(&self) -> &[NpzMember] {
         self.archive.members()
     }
 
-    /// Reads an array by its name.
+    /// Reads an array by name, and verifies its checksum.
+    ///
+    /// The name may be given with or without the suffix `.npy`; an exact match is preferred.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
         let read = || member::read(self.holder.place(), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
-    /// The number in the directory of the member with this name; the suffix `.npy` may be left away.
+    /// Returns the index of a member in the central directory. The suffix `.npy` may be omitted.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     ///
     /// # Examples
     ///
@@ -154,14 +167,19 @@ impl NpzFile {
         self.archive.find_if(name, |_| true).map_err(|error| self.at_path(error))
     }
 
-    /// Reads an array by its number in the directory.
+    /// Reads an array by its index in the central directory, and verifies its checksum.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
-    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_index<T: FromPayload>(&self, index: usize) -> Result<T> {
         self.read_index_with(index, &self.options)
     }
@@ -171,22 +189,31 @@ impl NpzFile {
         read().map_err(|error| self.at_path(error))
     }
 
-    /// Opens an array as [`NpyFile::open`] opens a file: for slices, chunks and walks in bounded memory.
+    /// Opens an array for reading slices and chunks in bounded memory, like [`NpyFile::open`].
     ///
-    /// A stored member is read where it is in the archive, and so is a large one that this library has compressed: it has an index of
-    /// blocks of 1 MiB, of which those that a part needs are unpacked, and each compared with its own checksum. (If reading goes to and
-    /// fro until most blocks have been unpacked several times, it is treated as follows from then on.) Any other compressed
-    /// member is unpacked once, into a file without a name in the system's folder for temporary files, which takes as much room there
-    /// as the array; its checksum is compared then. That of a stored member is not, since not all of it may be read:
-    /// [`NpzFile::verify`] does that.
+    /// Where the data comes from depends on how the member is stored:
+    ///
+    /// - Uncompressed members are read directly from the archive. Their checksum is not verified, since not
+    ///   all of their bytes may be read; use [`NpzFile::verify`].
+    /// - Members with a [block index](NpzMember::has_index) (those above 1 MiB that this library has
+    ///   compressed) are decompressed block by block, usually 1 MiB each. Each block is checked against its
+    ///   own checksum. If random access decompresses the blocks more than about three times on average, the
+    ///   member is decompressed into a temporary file after all.
+    /// - All other members are decompressed once, into an unnamed file in the system's temporary directory,
+    ///   which takes as much disk space as the member's uncompressed size. The checksum is verified then.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
-    /// [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the array contains Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     ///
     /// # Examples
     ///
@@ -206,14 +233,19 @@ impl NpzFile {
         open().map_err(|error| self.at_path(error))
     }
 
-    /// Opens an array by the number of its member in the directory. See [`NpzFile::open_member`].
+    /// Opens an array by its index in the central directory. See [`NpzFile::open_member`].
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number; [`Io`](crate::error::ErrorKind::Io) if
-    /// the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is
-    /// damaged; [`Objects`](crate::error::ErrorKind::Objects) of Python objects, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the array contains Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn open_member_index(&self, index: usize) -> Result<NpyFile> {
         let open = || self.open_found(self.archive.at(index)?);
         open().map_err(|error| self.at_path(error))
@@ -229,7 +261,7 @@ impl NpzFile {
         {
             FileBytes::Blocks(Box::new(blocks))
         } else {
-            // What the header promises and the member has not is found out before there is a file.
+            // Fail before the temporary file is created if the header declares more data than the member has.
             let found = member::peek(self.holder.place(), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
@@ -241,65 +273,97 @@ impl NpzFile {
         NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
     }
 
-    /// Reads a member, be it an array or not, and compares its size and checksum.
+    /// Reads a member by its index, whether or not it is an array, and verifies its size and checksum.
+    ///
+    /// The content is discarded.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
+    ///   than the [`Limits`](crate::Limits) allow.
     pub fn verify_index(&self, index: usize) -> Result<()> {
         let verify = || member::verify(self.holder.place(), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 
-    /// The header of an array, without its elements.
+    /// Reads the header of an array, without its elements.
+    ///
+    /// The checksum is not verified.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
-    /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
+    ///   unsupported method.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek(&self, name: &str) -> Result<NpyHeader> {
         let peek = || member::peek(self.holder.place(), self.archive.find(name)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
-    /// What the header of an array says, by the number of its member.
+    /// Reads the header of an array by its index in the central directory, without its elements.
+    ///
+    /// The checksum is not verified.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number; [`Io`](crate::error::ErrorKind::Io) if
-    /// the system fails; an error of the [format](crate::Error::is_format) if the file is malformed or truncated;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
+    ///   unsupported method.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
         let peek = || member::peek(self.holder.place(), self.archive.at(index)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
-    /// The bytes of a member, be it an array or not.
+    /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.
+    ///
+    /// For an array, that is a complete NPY file.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
         let read = || member::read_raw(self.holder.place(), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
-    /// Writes the bytes of a member, be it an array or not, block by block; says how many there are. That the checksum is
-    /// another is known only behind the last of them.
+    /// Copies the bytes of a member to a writer, and returns their number.
+    ///
+    /// The member need not be an array. It is copied block by block, so that memory stays small. A wrong
+    /// checksum is detected only after the last byte has been written.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     ///
     /// # Examples
     ///
@@ -319,26 +383,38 @@ impl NpzFile {
         copy().map_err(|error| self.at_path(error))
     }
 
-    /// The bytes of a member by its number.
+    /// Reads all bytes of a member by its index, and verifies its checksum.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
         let read = || member::read_raw(self.holder.place(), self.archive.at(index)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
-    /// Reads all arrays, several at once: every member whose name ends in `.npy`, in the order of the directory.
+    /// Reads all arrays, several at the same time, in the order of the central directory.
+    ///
+    /// Arrays are the members whose names end in `.npy`. [`ReadOptions::threads`] sets the number of threads.
+    /// All arrays are in memory at the end.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
-    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -356,22 +432,24 @@ impl NpzFile {
     pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
         let members = self.members();
         let arrays: Vec<usize> = (0..members.len()).filter(|&index| members[index].is_array()).collect();
-        // Either members are read at the same time, or parts of one member.
+        // Use threads either across members or within one, but not both: `threads` is the total.
         let threads = self.options.get_threads().min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let next = AtomicUsize::new(0);
         let work = || {
             let mut read = Vec::new();
+            // Members differ in size, so each thread takes the next one instead of a fixed share.
             while let Some(&index) = arrays.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let array = self.read_index_with::<T>(index, &options);
                 if array.is_err() {
-                    next.store(arrays.len(), Ordering::Relaxed); // the others need not go on
+                    next.store(arrays.len(), Ordering::Relaxed); // stop the other threads
                 }
                 read.push((index, array));
             }
             read
         };
         let mut all = thread::scope(|scope| {
+            // A helper thread that cannot be started is not an error: this thread does its work.
             let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
             let mut all = work();
@@ -384,12 +462,19 @@ impl NpzFile {
         all.into_iter().map(|(index, array)| Ok((members[index].name().to_owned(), array?))).collect()
     }
 
-    /// Reads each member and compares its size and checksum; the first that is damaged is named.
+    /// Reads every member and verifies its size and checksum.
+    ///
+    /// The error names the first damaged member.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
+    ///   than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<()> {
         (0..self.len()).try_for_each(|index| self.verify_index(index))
     }
@@ -402,15 +487,23 @@ impl NpzFile {
     }
 }
 
-/// Reads all arrays of an archive, by their names: every member whose name ends in `.npy`.
+/// Reads all arrays of an archive into a map by name.
+///
+/// Arrays are the members whose names end in `.npy`; the suffix is not part of the key. All arrays are in
+/// memory at the same time.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
-/// [format](crate::Error::is_format) if it is damaged; [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have
-/// one name; [`Objects`](crate::error::ErrorKind::Objects) of Python objects that the options do not allow;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
-/// the progress callback.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if the
+///   member is damaged or cannot be decompressed.
+/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is missing
+///   or wrong (with the feature `zip-methods`).
+/// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
+/// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
+///   allow them.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///
@@ -428,17 +521,23 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
     read_npz_with(path, &ReadOptions::new())
 }
 
-/// Reads all arrays of an archive with options. See [`read_npz`].
+/// Reads all arrays of an archive into a map by name, with options. See [`read_npz`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
-/// [format](crate::Error::is_format) if it is damaged; [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have
-/// one name; [`Objects`](crate::error::ErrorKind::Objects) of Python objects that the options do not allow;
-/// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); [`Cancelled`](crate::error::ErrorKind::Cancelled) by
-/// the progress callback.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if the
+///   member is damaged or cannot be decompressed.
+/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is missing
+///   or wrong (with the feature `zip-methods`).
+/// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
+/// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
+///   allow them.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
+    // A map cannot represent two members of one name, so this is an error instead of a lost array.
     let twice = npz.members().iter().find_map(|member| npz.archive.find(member.file_name()).err());
     match twice {
         Some(error) => Err(npz.at_path(error)),

@@ -1,9 +1,8 @@
-//! Members that this library does not unpack itself, because they are encrypted or compressed by a method that few writers of
-//! arrays use: the crate `zip` reads them.
+//! Members that the `zip` crate decodes: encrypted ones, and those with a rarely used compression method.
 //!
-//! It is given an archive of the one member: its own bytes, with a directory of one record behind them. So the directory has
-//! been parsed once, by this library, and members of the same name stay apart. That the content is of the stated size and has the
-//! stated checksum is checked here, as of every member.
+//! The crate is given an archive of just this member: its own bytes, followed by a directory with one record.
+//! So only this library parses the real directory, and members of the same name stay distinct. The size and
+//! checksum of the content are verified here, as for every member.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -19,16 +18,16 @@ use crate::options::ReadOptions;
 use crate::transfer::Source;
 use crate::zip::{self, Member, Method};
 
-/// An archive of one member.
+/// A virtual archive that consists of one member.
 struct OneMember<'a, 'p> {
     place: &'a mut Place<'p>,
     member: &'a Member,
-    /// Where in the file the member's own bytes end,
+    /// The offset in the file at which the member's own bytes end.
     end: u64,
-    /// and what follows them here.
+    /// The directory, which follows the member's bytes.
     directory: Vec<u8>,
     at: u64,
-    /// How many of the member's own bytes have been read.
+    /// The number of the member's own bytes that have been read.
     reached: &'a std::cell::Cell<u64>,
 }
 
@@ -72,7 +71,9 @@ impl Seek for OneMember<'_, '_> {
     }
 }
 
-/// Calls with the content of a member, which begins at a place of the file, and checks it.
+/// Invokes `call` with the decoded content of a member, and verifies its size and checksum.
+///
+/// `content` is the offset of the encoded content in the file.
 pub(super) fn open<T>(
     place: &mut Place<'_>,
     (member, content): (&Member, u64),
@@ -83,19 +84,19 @@ pub(super) fn open<T>(
     let (taken, is_authenticated) = stream(place, (member, content), options, |stream| {
         member::exactly(stream, member, options, &seen, call)
     })?;
-    let found = seen.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all has been seen
+    let found = seen.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
     if member.aes_method().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
         return Err(ErrorKind::BadZip { reason }.into());
     }
-    // Of a member with such a code, the archive may give no CRC.
+    // AE-2 members may have no CRC (0): the authentication code replaces it.
     match found == member.crc || is_authenticated && member.crc == 0 {
         true => Ok(taken),
         false => Err(ErrorKind::BadCrc { found, wanted: member.crc }.into()),
     }
 }
 
-/// Calls with the beginning of the content, and checks nothing.
+/// Invokes `call` with the beginning of the decoded content, and verifies nothing.
 pub(super) fn peek<T>(
     place: &mut Place<'_>,
     (member, content): (&Member, u64),
@@ -106,7 +107,7 @@ pub(super) fn peek<T>(
     authenticated.map(|(found, _)| found)
 }
 
-/// Calls with what a member unpacks to. Says also whether an authentication code has been found to be right.
+/// Invokes `call` with the decoded content, and returns also whether an authentication code was verified.
 fn stream<T>(
     place: &mut Place<'_>,
     (member, content): (&Member, u64),
@@ -123,30 +124,33 @@ fn stream<T>(
     if !is_known {
         return Err(unsupported(method));
     }
+    // Before the crate is given the member, so that it allocates nothing that the limits forbid.
     check_dictionary(place, (member, content), method, options)?;
     if member.is_encrypted() && options.the_password().is_none() {
         return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
     }
     let reached = std::cell::Cell::new(0);
     let end = content + member.packed;
+    // The real offset is irrelevant here: in the virtual archive the member starts at 0.
     let alone = Member { offset: 0, ..member.clone() };
     let record = zip::directory_record(&alone, member.has_descriptor());
     let directory =
         [&record[..], &zip::directory_end(1, end - member.offset, record.len() as u64, b"")].concat();
     let one = OneMember { place, member, end, directory, at: 0, reached: &reached };
     let mut archive = ZipArchive::new(one).map_err(told)?;
-    let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // which is checked here
+    let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // verified here instead
     let file = archive.by_index_with_options(0, options).map_err(told)?;
-    reached.set(0); // looking for the end record has read the last bytes as well
+    reached.set(0); // finding the end record has already read the last bytes
     let mut unpacked = Unpacked(Box::new(file));
     let taken = call(&mut unpacked)?;
     drop(unpacked);
     drop(archive);
-    // The code is the last of the content, and is read only to be checked.
+    // The code is at the very end, and the crate reads it only to verify it. So the last byte was read if it
+    // was verified.
     Ok((taken, aes.is_some() && reached.get() == end - member.offset))
 }
 
-/// What the crate unpacks; an error of it says what is wrong with the member.
+/// The decoded content. Errors of the crate become errors about the member.
 struct Unpacked<'a>(Box<dyn Read + 'a>);
 
 impl Read for Unpacked<'_> {
@@ -163,7 +167,7 @@ impl Read for Unpacked<'_> {
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> Error {
-    ErrorKind::BadZip { reason: format!("its packed content is malformed: {error}") }.into()
+    ErrorKind::BadZip { reason: format!("its compressed content is malformed: {error}") }.into()
 }
 
 fn told(error: ZipError) -> Error {
@@ -184,7 +188,7 @@ fn unsupported(method: Method) -> Error {
     ErrorKind::UnsupportedZip { reason: format!("the member is encrypted and compressed as {method}") }.into()
 }
 
-/// An error if a member asks for more memory to be unpacked than the limits allow for its content.
+/// Fails if decompressing a member needs more memory than the payload limit allows.
 fn check_dictionary(
     place: &mut Place<'_>,
     (member, content): (&Member, u64),
@@ -192,11 +196,11 @@ fn check_dictionary(
     options: &ReadOptions,
 ) -> Result<()> {
     let largest = match method {
-        // No more than the content is long, by the reader's own rule.
+        // The decoder itself allocates no more than the uncompressed size.
         Method::Lzma => member.size,
         Method::Xz if member.is_encrypted() => {
-            let reason =
-                "the member is encrypted and compressed as xz: how much memory it takes cannot be known";
+            // The block headers, which state the dictionary sizes, are encrypted as well.
+            let reason = "the member is encrypted and compressed as xz: the memory that it needs is unknown";
             return Err(ErrorKind::UnsupportedZip { reason: reason.into() }.into());
         }
         Method::Xz => xz::largest_dictionary(&mut |at, into| {

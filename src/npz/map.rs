@@ -1,4 +1,4 @@
-//! [`NpzMmap`]: archives that are mapped, so that their stored members are arrays where they lie.
+//! [`NpzMmap`] and [`NpzMmapMut`]: memory-mapped archives, whose stored members are used in place.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -19,12 +19,15 @@ use crate::io::change::{self, Locked, Purpose};
 use crate::options::ReadOptions;
 use crate::zip::{Member, Method};
 
-/// A map of an archive for reading. Opening it reads the directory alone; what is touched is loaded.
+/// A read-only memory map of an archive.
 ///
-/// A member that is stored, aligned and in this machine's byte order is viewed without copying. [`NpzWriter`] writes
-/// members in this way; NumPy's are not always aligned, and compressed ones have to be read: [`NpzMmap::cow`] does either.
+/// Opening it reads only the central directory; pages of members are loaded when they are accessed.
 ///
-/// Checksums are not compared when something is viewed, since that would load all of it: see [`NpzMmap::verify`].
+/// [`NpzMmap::view`] borrows a member without copying if it is stored uncompressed, aligned, and in native
+/// byte order. [`NpzWriter`] writes such members. Those of NumPy are not always aligned; [`NpzMmap::cow`]
+/// copies where it has to.
+///
+/// Views do not verify checksums, since that would load the entire member. Use [`NpzMmap::verify`].
 ///
 /// [`NpzWriter`]: crate::NpzWriter
 ///
@@ -36,7 +39,7 @@ use crate::zip::{Member, Method};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
 /// write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[true]))])?;
-/// // SAFETY: nobody changes the file as long as the map is there.
+/// // SAFETY: no process changes the file while the map exists.
 /// let npz = unsafe { NpzMmap::open(&path)? };
 /// assert_eq!(npz.view::<f64, Ix1>("a")?.sum(), 4.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,24 +56,24 @@ impl NpzMmap {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     ///
     /// # Safety
     ///
-    /// As long as the map is there, nobody may change or cut the file, in this process or another. Replacing it as
-    /// [`write_npz`](crate::write_npz) does is harmless: the map keeps the old one.
+    /// While the map exists, the file must not be modified or truncated, by this process or another.
+    /// Replacing it as [`write_npz`](crate::write_npz) does is safe: the map keeps the old file.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller guarantees the same.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
     }
 
-    /// Maps an archive for reading, with options for what is read from it.
+    /// Maps an archive for reading, with options for everything that is read from it.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     ///
     /// # Safety
     ///
@@ -79,7 +82,7 @@ impl NpzMmap {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
-            // SAFETY: the caller promises that the file does not change.
+            // SAFETY: the caller guarantees that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
             let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
             Ok(Self { map, archive, options: options.clone() })
@@ -87,38 +90,49 @@ impl NpzMmap {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    /// Returns the names of all members, each without one `.npy` suffix.
+    ///
+    /// They are in the order of the central directory.
     pub fn names(&self) -> Vec<String> {
         self.archive.names()
     }
 
-    /// What the archive says of its members.
+    /// Returns the metadata of all members, in the order of the central directory.
     pub fn members(&self) -> &[NpzMember] {
         self.archive.members()
     }
 
-    /// A stored member as an array, without copying it.
+    /// Returns a stored member as an array view, without copying. Does not verify the checksum.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; an error of the [format](crate::Error::is_format) if the file is malformed, truncated, or
-    /// longer than its array; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type, or if they
-    /// cannot be viewed: they are in the other byte order, misaligned, compressed or not laid out as in memory.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - A [format error](crate::Error::is_format) if the member is malformed, truncated, longer than its
+    ///   array, or encrypted.
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type, or
+    ///   if it cannot be viewed: it is compressed, misaligned, in the other byte order, or not laid out as in
+    ///   memory.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<ArrayView<'_, A, D>> {
         let member = self.archive.find(name)?;
         let view = || ArrayView::view_npy_with(&self.map[stored(&self.map, member)?], &self.options);
         view().map_err(|error: Error| error.at_member(&member.name))
     }
 
-    /// A member as an array: borrowed if it can be viewed, else read (and its checksum compared).
+    /// Returns a member as an array: borrowed if possible, otherwise read and its checksum verified.
+    ///
+    /// Encrypted members are an error, even if the options have their password.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
-    /// [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
-    /// those of the type.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -129,7 +143,7 @@ impl NpzMmap {
     /// # let path = folder.path().join("arrays.npz");
     /// let options = NpzOptions::new().compression(Compression::deflated());
     /// write_npz_with(&path, &[("a", &arr1(&[1.5, 2.5]))], &options)?;
-    /// // SAFETY: nobody changes the file as long as the map is there.
+    /// // SAFETY: no process changes the file while the map exists.
     /// let npz = unsafe { NpzMmap::open(&path)? };
     /// assert!(npz.view::<f64, Ix1>("a").is_err());
     /// assert!(npz.cow::<f64, Ix1>("a")?.is_owned());
@@ -147,12 +161,19 @@ impl NpzMmap {
         }
     }
 
-    /// Reads each member and compares its size and checksum; the first that is damaged is named.
+    /// Reads every member and verifies its size and checksum.
+    ///
+    /// The error names the first damaged member.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
+    ///   than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<()> {
         (0..self.members().len()).try_for_each(|index| {
             member::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
@@ -160,7 +181,7 @@ impl NpzMmap {
     }
 }
 
-/// Whether a member is what was asked for, and only how it lies is in the way.
+/// Returns whether the member has the requested type, so that only its storage prevents a view.
 fn needs_copy(error: &Error) -> bool {
     use ErrorKind::{ForeignByteOrder, Misaligned, NotStored, NotViewable};
     matches!(
@@ -169,17 +190,20 @@ fn needs_copy(error: &Error) -> bool {
     )
 }
 
-/// Where a stored member's content lies in a map.
+/// Returns the range of a stored member's content in the map.
 fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
     let content = member::content(&mut Place::Bytes(map, 0), member)?;
     if member.method != Method::Stored {
         return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
     }
-    // It lies within the map, whose length is a usize.
+    // `content` has checked that it ends within the map, whose length is a `usize`.
     Ok(content as usize..(content + member.packed) as usize)
 }
 
-/// A map of an archive for changing its stored members in place.
+/// A writable memory map of an archive, for changing stored members in place.
+///
+/// Changes go to the file. The archive is locked while the map exists, and [`NpzMmapMut::flush`] must be
+/// called to update the checksums of changed members.
 ///
 /// ```
 /// use ndarray::{arr1, Array1, Ix1};
@@ -189,10 +213,10 @@ fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
 /// write_npz(&path, &[("a", &arr1(&[1.5, 2.5]))])?;
-/// // SAFETY: nobody else uses the file as long as the map is there.
+/// // SAFETY: the file is not used elsewhere while the map exists.
 /// let mut npz = unsafe { NpzMmapMut::open(&path)? };
 /// npz.view_mut::<f64, Ix1>("a")?[0] = 10.0;
-/// npz.flush()?; // brings the checksums up to date
+/// npz.flush()?; // updates the checksums
 /// drop(npz);
 /// assert_eq!(NpzFile::open(&path)?.read::<Array1<f64>>("a")?, arr1(&[10.0, 2.5]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -201,28 +225,32 @@ fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
 pub struct NpzMmapMut {
     map: MmapMut,
     archive: Archive,
-    /// The members whose checksums may be out of date, by their whole names.
+    /// The full names of the members whose checksums may be out of date.
     changed: BTreeSet<String>,
-    /// Holds the lock: two maps would not know of each other's checksums.
+    /// Holds the lock: two maps would overwrite each other's checksums.
     _locked: Locked,
 }
 
 impl NpzMmapMut {
-    /// Maps an archive for reading and writing: changes go to the file.
+    /// Maps an archive for reading and writing. Changes go to the file.
+    ///
+    /// Does not wait for the lock.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
     ///
     /// # Safety
     ///
-    /// As long as the map is there, nobody else may use the file, in this process or another.
+    /// While the map exists, the file must not be used elsewhere, in this process or another.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
+            // Lock before mapping, so that no other writer changes the directory after it is read.
             let file = change::open_locked(path, Purpose::Change, change::AT_ONCE)?;
-            // SAFETY: the caller promises that nobody else uses the file.
+            // SAFETY: the caller guarantees that the file is not used elsewhere.
             let map = unsafe { MmapMut::map_mut(&*file)? };
             let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
             Ok(Self { map, archive, changed: BTreeSet::new(), _locked: file })
@@ -230,26 +258,32 @@ impl NpzMmapMut {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    /// Returns the names of all members, each without one `.npy` suffix.
+    ///
+    /// They are in the order of the central directory.
     pub fn names(&self) -> Vec<String> {
         self.archive.names()
     }
 
-    /// What the archive says of its members.
+    /// Returns the metadata of all members, in the order of the central directory.
     pub fn members(&self) -> &[NpzMember] {
         self.archive.members()
     }
 
-    /// A stored member as an array, for changing it. Its checksum is out of date until [`NpzMmapMut::flush`]; the first time,
-    /// it is compared, so that damage that is there already is not signed with a new one.
+    /// Returns a stored member as a mutable array view.
+    ///
+    /// The first call for a member reads all of it to verify its checksum, so that [`NpzMmapMut::flush`] does
+    /// not give existing damage a valid checksum. From then on the checksum is out of date until the flush.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the
-    /// [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not
-    /// those of the type, or if they cannot be viewed: they are in the other byte order, misaligned or compressed;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type, or
+    ///   if it cannot be viewed: it is compressed, misaligned, or in the other byte order.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,
         name: &str,
@@ -259,21 +293,21 @@ impl NpzMmapMut {
         let range = stored(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
             member::verify(Place::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
-            // What cannot be viewed has not been changed.
+            // A member is marked as changed only if it can be viewed.
             ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
             self.changed.insert(member.name.clone());
         }
         ArrayViewMut::view_mut_npy(&mut self.map[range]).map_err(at_member)
     }
 
-    /// Brings the checksums of members that were changed up to date, and waits until all is on the disk.
+    /// Updates the checksums of changed members, and waits until all changes are on disk.
     ///
-    /// A map that is dropped without it leaves the changes, but old checksums: whoever reads these members is told that
-    /// they are damaged.
+    /// It reads all of each changed member. Dropping the map without it keeps the changes but not their
+    /// checksums: readers report these members as damaged.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush(&mut self) -> Result<()> {
         for name in std::mem::take(&mut self.changed) {
             let member = self.archive.find(&name)?.clone();
@@ -282,8 +316,10 @@ impl NpzMmapMut {
             let mut sum = Sum::default();
             sum.add(&self.map[range]);
             for place in member.crc_places(content, self.map.get(member.offset as usize..)) {
-                // Both lie within the archive: in records that were parsed, or behind the content.
+                // Both are within the archive: in records that have been parsed, or right after the content.
                 let bytes = self.map.get_mut(place as usize..).and_then(|rest| rest.first_chunk_mut::<4>());
+                // Only overwrite what is the old checksum, since not every writer puts a signature before its
+                // data descriptor.
                 if let Some(bytes) = bytes.filter(|bytes| **bytes == member.crc.to_le_bytes()) {
                     *bytes = sum.get().to_le_bytes();
                 }

@@ -1,4 +1,4 @@
-//! The content of a member: read where it is stored, unpacked, or unpacked block by block, and compared with its checksum.
+//! The content of a member: read directly, decompressed as a stream or block by block, and verified.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -25,11 +25,13 @@ pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &
     open(place, member, options, |source| io::read_whole(source, options))
 }
 
-/// Reads a member's header, and nothing after it but what comes with it.
+/// Reads a member's header, and only what comes with it in the same read.
 pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
-    /// In so many bytes nearly every header ends, with the record in front of it: one read and not several.
+    /// Nearly always enough for the local header and the NPY header, so that one read suffices.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
+    // In memory there is no read to save. Elsewhere an error may only mean that the first bytes were too few,
+    // so the full read below decides.
     if !matches!(place, Place::Bytes(..))
         && let Ok(bytes) = place.read(member.offset..end)
         && let Ok(found) = peek_before(end, Place::Bytes(&bytes, member.offset), member, options)
@@ -39,7 +41,7 @@ pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions)
     peek_before(u64::MAX, place, member, options).map_err(|error| error.at_member(&member.name))
 }
 
-/// The same of the bytes before a place.
+/// Reads the header from the bytes before the offset `end`.
 fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
     let content = any_content(&mut place, member)?;
     let unpacker = match way(member)? {
@@ -53,7 +55,7 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
     };
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
-        return Err(cut()); // of what has been read: the caller reads more
+        return Err(cut()); // the prefix is too short: the caller reads more
     }
     let found = place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
@@ -65,18 +67,19 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
     found.map(|(found, _)| found)
 }
 
-/// Reads all bytes of a member, whatever they are.
+/// Reads all bytes of a member as they are.
 pub(super) fn read_raw(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
     open(place, member, options, |source| {
+        // Read the bytes as an array of `u8`: by the same fast path as elements, and within the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
         let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
-        // There is a number of one byte.
+        // A one-byte unsigned integer is a valid dtype.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, options)
     })
 }
 
-/// Hands on all bytes of a member, block by block; says how many there are.
+/// Copies all bytes of a member to a writer, block by block. Returns their number.
 pub(super) fn copy_raw(
     place: Place<'_>,
     member: &Member,
@@ -84,12 +87,14 @@ pub(super) fn copy_raw(
     writer: &mut dyn Write,
 ) -> Result<u64> {
     options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
+    // `open` may invoke the closure twice, so the count lives outside and the second pass skips what was
+    // written.
     let mut written = 0;
     open(place, member, options, |source| {
-        source.skip(written)?; // by an earlier call
+        source.skip(written)?; // already written by an earlier call
         let mut block = vec![0; transfer::BLOCK];
         while written < member.size {
-            // No more than the archive says, whatever the content unpacks to: that is found out by who opened it.
+            // Never write more than the stated size. If the content is longer, `open` reports it.
             let most = usize::try_from(member.size - written).unwrap_or(usize::MAX).min(block.len());
             let count = source.fill(&mut block[..most])?;
             if count == 0 {
@@ -102,17 +107,17 @@ pub(super) fn copy_raw(
     })
 }
 
-/// Reads a member and compares its checksum, keeping nothing.
+/// Reads a member and verifies its size and checksum, discarding the content.
 pub(super) fn verify(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<()> {
     open(place, member, &options.clone().allow_trailing(true), |_| Ok(()))
 }
 
-/// Where a member's content begins, after a look at the record in front of it.
+/// Checks a member's local header, and returns the offset of its content.
 fn any_content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
     local_record(place, member).and_then(|record| zip::check_local(&record, member))
 }
 
-/// The same of a member whose bytes are what the archive says: an error if they are encrypted.
+/// Does the same as `any_content`, but fails if the member is encrypted.
 pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
     let content = any_content(place, member)?;
     match member.is_encrypted() {
@@ -121,9 +126,9 @@ pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
     }
 }
 
-/// The record in front of a member, with its extra fields.
+/// Reads the local header of a member, with its extra fields.
 pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
-    /// Nearly all records have no more extra fields than this: what most writers put there, and the filling to a multiple of 64.
+    /// Nearly always enough for the extra fields: those of common writers, and padding to a multiple of 64.
     const EXTRA: u64 = 92;
     let fixed = (zip::LOCAL_SIZE + member.raw_name().len()) as u64;
     let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.limit);
@@ -134,19 +139,19 @@ pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec
     }
 }
 
-/// What the record in front of a member has of extra fields, but those that are made anew.
+/// Returns the extra fields of a member's local header, except those that are regenerated.
 pub(super) fn own_fields(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
     let record = local_record(place, member)?;
     Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default()))
 }
 
-/// Who unpacks a member.
+/// The decoder of a member.
 enum Way {
-    /// It is stored as it is.
+    /// No decoder: the member is stored.
     Stored,
-    /// This library, by what this makes.
+    /// This library, by the decoder that this function creates.
     Own(fn() -> Result<Unpacker>),
-    /// The crate `zip`.
+    /// The `zip` crate.
     #[cfg(feature = "zip-methods")]
     Crate,
 }
@@ -170,7 +175,7 @@ fn way(member: &Member) -> Result<Way> {
     })
 }
 
-/// The blocks of a member that has an index of them, if the archive can be read anywhere.
+/// Returns the blocks of a member that has a block index, if the archive allows random access.
 fn blocks<'a>(
     place: &Place<'a>,
     member: &Member,
@@ -189,10 +194,12 @@ fn blocks<'a>(
     Some(PackedBlocks::new(home, start, index, make, options.get_threads()))
 }
 
-/// A member that is small enough to be unpacked in memory, by what can do it only there.
+/// Returns a one-block index for a member that is small enough for `libdeflate`.
+///
+/// `libdeflate` decompresses only in memory.
 #[cfg(feature = "libdeflate")]
 fn at_once(member: &Member) -> Option<crate::codec::BlockIndex> {
-    /// Compressed and unpacked, it takes memory beside the array.
+    /// The most memory for the compressed and the uncompressed content, in addition to the array.
     const MOST: u64 = 8 << 20;
     let takes = member.size.saturating_add(member.packed);
     let fits = member.method == Method::Deflated && member.size > 0 && takes <= MOST;
@@ -204,7 +211,7 @@ fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
     None
 }
 
-/// The blocks of a member, for reading parts of it; `None` if it has no index of them.
+/// Returns the blocks of a member for reading parts of it, or `None` if it has no block index.
 pub(super) fn blocks_within(
     archive: &Holder,
     member: &Member,
@@ -214,7 +221,8 @@ pub(super) fn blocks_within(
     let Way::Own(make) = way(member)? else { return Ok(None) };
     let content = any_content(&mut archive.place(), member)?;
     let blocks = PackedBlocks::new(archive.home(), content, index, make, options.get_threads());
-    // The limit is for what is read of the member, and not for the file that it may be unpacked to.
+    // The payload limit applies to the parts that are read, not to the temporary file that the fallback may
+    // write.
     let limits = options.get_limits().payload(u64::MAX);
     let (archive, member, options) =
         (archive.clone(), member.clone(), options.without_progress().limits(limits));
@@ -222,7 +230,7 @@ pub(super) fn blocks_within(
     Ok(Some(blocks.with_fallback(Box::new(unpack))))
 }
 
-/// A file without a name with all that a member unpacks to, and how much that is.
+/// Decompresses a member into an unnamed temporary file. Returns the file and its length.
 pub(super) fn unpacked(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<(File, u64)> {
     let unpacked = unnamed(&temporary_folder())?;
     let len = copy_raw(place, member, options, &mut &unpacked)?;
@@ -240,7 +248,7 @@ fn other_way(reason: &str) -> Result<Way> {
     Err(error.with_help(crate::error::Help::Feature { name: "zip-methods" }))
 }
 
-/// Calls with what a member unpacks to: an error if that is not just the bytes that the archive states.
+/// Invokes `call` with the decoded stream, and fails unless it has exactly the stated size.
 pub(super) fn exactly<T>(
     stream: &mut impl Read,
     member: &Member,
@@ -250,16 +258,18 @@ pub(super) fn exactly<T>(
 ) -> Result<T> {
     let mut source = Source::of(stream).seen_by(Some(seen));
     let taken = call(&mut source)?;
+    // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
     if options.get_allow_trailing() {
         source.skip(member.size.saturating_sub(source.passed()))?;
     }
-    // The end has to be seen, too.
+    // Try to read one more byte: content that is too long must be noticed as well.
     let is_longer = source.skip(1)? > 0;
     let made = source.passed();
     if is_longer || made != member.size {
         let more = if is_longer { "or more " } else { "" };
         let (packed, size) = (member.packed, member.size);
-        let reason = format!("it inflates to {made} bytes {more}out of {packed}, and should to {size}");
+        let reason =
+            format!("expected {size} bytes of content, found {made} {more}in {packed} compressed bytes");
         return Err(ErrorKind::BadZip { reason }.into());
     }
     Ok(taken)
@@ -271,16 +281,17 @@ impl Observer for Pieces {
     }
 }
 
-/// Opens a member, calls with its unpacked bytes, and compares size and checksum.
+/// Opens a member, invokes `call` with its content, and verifies size and checksum.
 ///
-/// It may call twice, if it finds out only afterwards that what came was wrong.
+/// `call` may be invoked twice: if the block index turns out to be wrong, the content is read again as a
+/// stream.
 fn open<T>(
     mut place: Place<'_>,
     member: &Member,
     options: &ReadOptions,
     call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    /// Up to this size, a member is read at once with the record in front of it.
+    /// Members up to this size are read together with their local header, in one read.
     const SMALL: u64 = 64 << 10;
     let opened = match member.limit - member.offset {
         len if len <= SMALL && !matches!(place, Place::Bytes(..)) => {
@@ -317,10 +328,11 @@ fn open_at<T>(
         if !blocks.is_wrong() || is_cancelled {
             return checked.and(taken);
         }
-        // The index does not belong to this content. Only the content itself counts.
+        // The index does not match this content. The stream is the authority.
     }
     let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
+    // The checksum is computed while the bytes are read, when they are still in the CPU cache.
     let seen = Pieces::default();
     let taken = match unpacker {
         Some(unpacker) => place.again().with(packed, |source| {
@@ -329,14 +341,14 @@ fn open_at<T>(
             match unpack.is_at_end() {
                 true => Ok(taken),
                 false => {
-                    let reason = format!("what it inflates from ends before its {} bytes", member.packed);
+                    let reason = format!("the compressed stream ends before its {} bytes", member.packed);
                     Err(ErrorKind::BadZip { reason }.into())
                 }
             }
         })?,
         None => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
     };
-    // What was parsed where it lies, or passed over, is looked at now.
+    // Add to the checksum the bytes that were skipped or used in place.
     let found = seen.finish(member.size, |missing, add| {
         let missing = content + missing.start..content + missing.end;
         place.with(missing, |mut source| {

@@ -1,8 +1,11 @@
-//! NPZ: archives of NPY members. An archive only says where its members are and how they are packed; what is in them goes
-//! the same road as every other array.
+//! NPZ archives: ZIP files whose members are NPY arrays.
 //!
-//! Read by [`NpzReader`] from anything that reads and seeks, by [`NpzFile`] from a file and from several threads, by `NpzMmap` from a
-//! map; written by [`NpzWriter`]; changed by [`NpzUpdate`], which makes a new archive out of an old one.
+//! An archive only locates its members and says how they are compressed. Their contents go through the same
+//! pipeline as every other NPY array.
+//!
+//! [`NpzReader`] reads archives from any `Read + Seek`, [`NpzFile`] reads a file from several threads, and
+//! `NpzMmap` memory-maps a file. [`NpzWriter`] writes archives. [`NpzUpdate`] replaces an archive by a
+//! changed copy.
 
 mod archive;
 mod file;

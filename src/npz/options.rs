@@ -1,8 +1,8 @@
-//! How members are packed.
+//! How the members of an archive are compressed.
 
 use crate::options::WriteOptions;
 
-/// How a member is packed.
+/// How a member is compressed.
 ///
 /// ```
 /// use ndarray_io::npz::Compression;
@@ -11,19 +11,22 @@ use crate::options::WriteOptions;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
-    /// As it is: the fastest, and it can be mapped.
+    /// Not compressed: the fastest to read and write, and the only kind that can be memory-mapped.
     #[default]
     Stored,
-    /// Deflated, with a level from 0 (none) and 1 (fast) to 9 (small). 6 is what most programs take.
+    /// Deflate, with a level from 0 (none) and 1 (fastest) to 9 (smallest).
+    ///
+    /// The usual level is 6; levels above 9 mean 9.
     Deflated(u32),
-    /// Compressed by Zstandard, with a level from 1 (fast) to 22 (small); 3 is usual. It is faster than deflate and makes
-    /// less of it, but NumPy reads it only with Python 3.14 or later.
+    /// Zstandard, with a level from 1 (fastest) to 22 (smallest). The usual level is 3.
+    ///
+    /// It is faster than Deflate and compresses better, but NumPy reads it only with Python 3.14 or later.
     #[cfg(feature = "zstd")]
     Zstd(i32),
 }
 
 impl Compression {
-    /// Deflated, with the usual level.
+    /// Returns Deflate with the usual level, 6.
     ///
     /// ```
     /// use ndarray_io::npz::Compression;
@@ -35,6 +38,8 @@ impl Compression {
 }
 
 /// Options for writing archives.
+///
+/// By default, members are not compressed.
 ///
 /// ```
 /// use ndarray_io::npz::{Compression, NpzOptions};
@@ -51,31 +56,34 @@ pub struct NpzOptions {
 }
 
 impl NpzOptions {
-    /// The defaults: stored members, with the time stamp that ZIP begins with, so that equal arrays give equal files.
+    /// Creates the default options: stored members.
+    ///
+    /// Members have a fixed timestamp (the first one that ZIP can represent), so that equal arrays give equal
+    /// files.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How members are packed.
+    /// Sets how members are compressed. The default is [`Compression::Stored`].
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Self {
         self.compression = compression;
         self
     }
 
-    /// How each array is written, and what is done with a file by its path.
+    /// Sets how each array is written, and how a file that is given by path is replaced.
     #[must_use]
     pub fn write(mut self, options: WriteOptions) -> Self {
         self.write = options;
         self
     }
 
-    /// What [`compression`](Self::compression) has set.
+    /// Returns the value of [`compression`](Self::compression).
     pub fn get_compression(&self) -> Compression {
         self.compression
     }
 
-    /// What [`write`](Self::write) has set.
+    /// Returns the value of [`write`](Self::write).
     pub fn get_write(&self) -> &WriteOptions {
         &self.write
     }

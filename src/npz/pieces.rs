@@ -1,4 +1,4 @@
-//! Members that are written piece by piece.
+//! Members whose content is streamed into the archive.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -13,14 +13,21 @@ use crate::io::NpyWriter;
 use crate::options::WriteOptions;
 
 impl<W: Write> NpzWriter<W> {
-    /// Adds an array whose elements come piece by piece, so that it need not be in memory. `write` gets the writer of the
-    /// member, to push all of them; elements that are missing or too many are an error.
+    /// Adds an array that is written in pieces, so that it need not fit into memory.
+    ///
+    /// `write` receives a writer for the member and must push exactly the elements that `shape` declares.
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name; [`WrongCount`](crate::error::ErrorKind::WrongCount)
-    /// if the pieces are more or fewer than declared; [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error, of text
-    /// without a width, and of Python objects; whatever `write` returns; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
+    ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
+    ///   member.
+    /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if `write` pushes more or fewer elements than
+    ///   declared.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) for text without a width, and for Python objects.
+    /// - Any error that `write` returns.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
     /// # Examples
     ///
@@ -38,8 +45,8 @@ impl<W: Write> NpzWriter<W> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     ///
-    /// After an error the archive can go on only if the array is small (64 KiB), because of a larger one a part has been
-    /// written by then.
+    /// After an error, the archive can still be used if the declared array takes at most 64 KiB in memory. A
+    /// larger one has been written in part by then, and all later calls fail.
     pub fn add_pieces<A, Sh>(
         &mut self,
         name: impl Into<String>,
@@ -52,6 +59,8 @@ impl<W: Write> NpzWriter<W> {
     {
         let shape = shape.into_shape_with_order();
         let elements = shape.raw_dim().slice().iter().fold(1, |all: usize, axis| all.saturating_mul(*axis));
+        // Saturating: an overflowing shape is rejected by `shaped_with`. Here it only selects the path for
+        // large members.
         let make = |writer: &mut dyn Write, options: &WriteOptions| {
             let mut pieces = NpyWriter::shaped_with(writer, shape, options)?;
             write(&mut pieces)?;
@@ -66,14 +75,18 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl<W: Write> NpzWriter<W> {
-    /// Adds a member of any bytes, `len` of them, under a name as it stands: an array that is in a file already, or what
-    /// should go with the arrays.
+    /// Adds a member of `len` arbitrary bytes under exactly this name.
+    ///
+    /// Use it for existing NPY files and for metadata that belongs with the arrays. No suffix is added. Bytes
+    /// of the reader after the first `len` are not read.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the reader has fewer than `len` bytes, if the name has more than 65,535
-    /// bytes or a NUL, or after an earlier error; [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails. What the reader has beyond `len` bytes is not read.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the reader has fewer than `len` bytes, if the
+    ///   name is longer than 65,535 bytes or contains a NUL, or after an earlier error left an incomplete
+    ///   member.
+    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
     /// # Examples
     ///
@@ -91,7 +104,7 @@ impl<W: Write> NpzWriter<W> {
         let make = |writer: &mut dyn Write, _: &WriteOptions| {
             let copied = std::io::copy(&mut reader.take(len), writer)?;
             if copied < len {
-                let reason = format!("the reader has {copied} bytes for a member of {len}");
+                let reason = format!("expected {len} bytes from the reader, found {copied}");
                 return Err(ErrorKind::BadOption { reason }.into());
             }
             Ok(())
@@ -106,7 +119,7 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
-/// An array that comes into being while it is stored, once.
+/// An array that is produced while it is written, and so can be written only once.
 struct Pieces<F> {
     byte_len: usize,
     payload_len: Option<u64>,

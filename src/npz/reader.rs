@@ -1,4 +1,4 @@
-//! [`NpzReader`]: archives out of anything that reads and seeks.
+//! [`NpzReader`]: reads archives from any seekable reader.
 
 use std::io::{Read, Seek};
 
@@ -13,12 +13,13 @@ use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::transfer::os;
 
-/// Reads archives of arrays (`.npz`) from anything that reads and seeks.
+/// Reads NPZ archives from any seekable reader.
 ///
-/// Members are found by NumPy's rules: `by_name("x")` reads the member `x`, or else `x.npy`. Names are keys and never
-/// paths. Each member's checksum is compared when it is read.
+/// Members are found by NumPy's rule: `by_name("x")` reads the member `x`, or else `x.npy`. Names are keys
+/// and never paths. Reading a member verifies its checksum.
 ///
-/// A `File` is read by position and on several threads; [`NpzFile`](super::NpzFile) does the same without `&mut`.
+/// A `File` is read by position and by several threads; [`NpzFile`](super::NpzFile) does the same without
+/// `&mut`.
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array1, Array2};
@@ -44,60 +45,67 @@ pub struct NpzReader<R> {
 }
 
 impl<R: Read + Seek> NpzReader<R> {
-    /// Reads the archive's directory. Members are not touched.
+    /// Reads the archive's central directory, but no member.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new(reader: R) -> Result<Self> {
         Self::new_with(reader, &ReadOptions::new())
     }
 
-    /// Reads the archive's directory, with options for all that is read from it.
+    /// Reads the archive's central directory, with options for everything that is read from it.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut place(&mut reader))?;
         Ok(Self { reader, archive, options: options.clone() })
     }
 
-    /// Whether there are no members.
+    /// Returns whether the archive has no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many members there are.
+    /// Returns the number of members, including those that are not arrays.
     pub fn len(&self) -> usize {
         self.archive.members().len()
     }
 
-    /// The names of all members, in the order of the directory, each without one suffix `.npy`.
+    /// Returns the names of all members, each without one `.npy` suffix.
+    ///
+    /// They are in the order of the central directory.
     ///
     /// # Errors
     ///
-    /// None today: the type is that of `ndarray-npy`.
+    /// None at present. The return type matches `ndarray-npy`.
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(self.archive.names())
     }
 
-    /// What the archive says of its members.
+    /// Returns the metadata of all members, in the order of the central directory.
     pub fn members(&self) -> &[NpzMember] {
         self.archive.members()
     }
 
-    /// Reads an array by its name.
+    /// Reads an array by name.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn by_name<S, D>(&mut self, name: &str) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -107,14 +115,19 @@ impl<R: Read + Seek> NpzReader<R> {
         self.read(name)
     }
 
-    /// Reads an array by its number in the directory.
+    /// Reads an array by its index in the central directory.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
-    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn by_index<S, D>(&mut self, index: usize) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -124,15 +137,20 @@ impl<R: Read + Seek> NpzReader<R> {
         self.read_index(index)
     }
 
-    /// Reads whatever array is asked for by its name, also a [`DynArray`](crate::DynArray).
+    /// Reads an array of any supported type by name, including [`DynArray`](crate::DynArray).
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged; a
-    /// [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -149,26 +167,37 @@ impl<R: Read + Seek> NpzReader<R> {
         member::read(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
-    /// The same by the number in the directory.
+    /// Reads an array of any supported type by its index in the central directory.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; a [mismatch](crate::Error::is_mismatch) if its elements or axes are
-    /// not those of the type; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_index<T: FromPayload>(&mut self, index: usize) -> Result<T> {
         member::read(place(&mut self.reader), self.archive.at(index)?, &self.options)
     }
 
-    /// The header of an array, without its elements.
+    /// Reads the header of an array, without its elements.
+    ///
+    /// The checksum is not verified.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
-    /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
+    ///   unsupported method.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     ///
     /// # Examples
     ///
@@ -185,14 +214,19 @@ impl<R: Read + Seek> NpzReader<R> {
         member::peek(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
-    /// The bytes of a member, be it an array or not.
+    /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error of the [format](crate::Error::is_format) if it is damaged;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -209,26 +243,33 @@ impl<R: Read + Seek> NpzReader<R> {
         member::read_raw(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
-    /// The same by the number in the directory.
+    /// Reads all bytes of a member by its index, and verifies its checksum.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadCrc`](crate::error::ErrorKind::BadCrc) or another error
-    /// of the [format](crate::Error::is_format) if it is damaged; [`Limit`](crate::error::ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw_index(&mut self, index: usize) -> Result<Vec<u8>> {
         member::read_raw(place(&mut self.reader), self.archive.at(index)?, &self.options)
     }
 
-    /// The reader.
+    /// Returns the underlying reader.
+    ///
+    /// Its position is unspecified.
     pub fn into_inner(self) -> R {
         self.reader
     }
 }
 
-/// A file is recognised, so that it is read by position.
+/// Returns the access for a reader. A `File` is detected, so that it can be read by position.
 fn place<R: Read + Seek>(reader: &mut R) -> Place<'_> {
+    // Two calls, because the borrow checker rejects returning the first borrow from only one branch.
     if os::as_file(reader).is_none() {
         return Place::Stream(reader);
     }

@@ -1,4 +1,4 @@
-//! [`NpzUpdate`]: another archive in the place of an old one.
+//! [`NpzUpdate`]: replaces an archive by a changed copy.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -13,8 +13,13 @@ use crate::error::{ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
 use crate::zip::Member;
 
-/// Adds, replaces and removes members of an archive. What is not touched is copied as it is, without unpacking it; the
-/// new archive is written beside the old one and takes its place when it is complete.
+/// Adds, replaces and removes members of an archive.
+///
+/// Unchanged members are copied without decompressing them. The new archive is written to a temporary file in
+/// the same directory, which replaces the old one atomically when it is complete. So an update takes time and
+/// disk space in proportion to the entire archive.
+///
+/// Calls only record the changes; [`NpzUpdate::finish`] makes them.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -37,41 +42,45 @@ pub struct NpzUpdate<'a> {
     file: Locked,
     archive: Archive,
     options: NpzOptions,
-    /// What becomes of the members that do not stay, by their numbers.
+    /// The changes by member index: `Some` replaces the member, `None` removes it.
     changes: HashMap<usize, Option<&'a (dyn WriteArray + Sync)>>,
     added: Vec<(String, &'a (dyn WriteArray + Sync))>,
-    /// Their names.
+    /// The names of the added arrays.
     names: HashSet<String>,
 }
 
 impl<'a> NpzUpdate<'a> {
-    /// Opens an archive, and locks it until the update is finished or dropped: another update fails with
-    /// [`ErrorKind::Locked`]. Nothing is changed before [`NpzUpdate::finish`].
+    /// Opens and locks an archive.
+    ///
+    /// The lock is held until the update is finished or dropped; another update fails with
+    /// [`ErrorKind::Locked`]. The archive does not change before [`NpzUpdate::finish`].
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for writing in place.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &NpzOptions::new())
     }
 
-    /// Opens an archive, with options for the members that are written.
+    /// Opens and locks an archive, with options for the members that are written.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for writing in place.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
             if options.get_write().get_in_place() {
-                let reason =
-                    "an archive is read while its successor is written, so that it cannot be in its place";
+                let reason = "an archive cannot be updated in place: it is read while the new one is written";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
+            // Lock before the directory is read, so that it is still valid when the members are copied.
             let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
             let archive = Archive::load(&mut Place::File(&file))?;
             let (changes, added, names) = Default::default();
@@ -81,11 +90,11 @@ impl<'a> NpzUpdate<'a> {
         open().map_err(|error: crate::error::Error| error.at_path(path))
     }
 
-    /// Adds an array, whose name must not be there yet.
+    /// Adds an array as the member `name` with the suffix `.npy`.
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name.
+    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     pub fn add(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let member = format!("{name}.npy");
         let is_old = self.archive.named(&member).any(|index| self.stays(index));
@@ -96,12 +105,12 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Puts an array in the place of a member, whose name stays as it is.
+    /// Replaces the content of a member by an array. The member keeps its name.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     pub fn replace(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, Some(array));
@@ -112,19 +121,19 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if not
-    /// exactly one member has the name.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     pub fn remove(mut self, name: &str) -> Result<Self> {
         let index = self.archive.find_if(name, |index| self.stays(index))?;
         self.changes.insert(index, None);
         Ok(self)
     }
 
-    /// Removes a member by its number: one of several that have the same name.
+    /// Removes a member by its index in the central directory, such as one of several with the same name.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there is no member of this number.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
     pub fn remove_index(mut self, index: usize) -> Result<Self> {
         self.archive.at(index)?;
         self.changes.insert(index, None);
@@ -135,18 +144,24 @@ impl<'a> NpzUpdate<'a> {
         !matches!(self.changes.get(&index), Some(None))
     }
 
-    /// Writes the new archive and puts it in the place of the old one.
+    /// Writes the new archive and replaces the old one by it.
+    ///
+    /// The content of unchanged members is copied without verifying its checksum.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the record of a
-    /// member that stays contradicts the directory (its content is copied without a look at the checksum); those of
-    /// [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays; a [conflict](crate::Error::is_conflict) if the existing
-    /// file is locked or cannot be replaced.
+    /// - A [format error](crate::Error::is_format) if the local header of an unchanged member contradicts the
+    ///   central directory.
+    /// - Any error of [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays.
+    /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
+    ///   replaced.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file of
+    ///   its own.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added, names: _ } = self;
         let write = |old: &File, mut file: &File| {
-            // What another program has put before the archive stays there.
+            // Keep what another program has put before the archive.
             let mut before = old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
@@ -163,7 +178,8 @@ impl<'a> NpzUpdate<'a> {
             for (name, array) in added {
                 npz.add(name, array, &options)?;
             }
-            // Where there are no locks, another program may have changed the archive since it was opened.
+            // On systems without locks, another program may have changed the archive since it was opened.
+            // Check before the directory makes the copy valid.
             match Archive::load(&mut Place::File(old)) {
                 Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
                 _ => Err(ErrorKind::Locked.into()),

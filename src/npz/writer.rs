@@ -1,4 +1,4 @@
-//! [`NpzWriter`]: archives, member by member.
+//! [`NpzWriter`]: writes archives, one member after another.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,15 +13,20 @@ use crate::io::change;
 use crate::transfer::{Pack, Packers, Sink, os};
 use crate::zip::{self, Member, Method};
 
-/// Up to this size, an array is made in memory and put in a row with others.
+/// Arrays up to this size are encoded in memory and written together with other small members.
 const SMALL: usize = 64 << 10;
-/// How much of such a row is collected before it is written.
+/// The buffer of small members is written when it reaches this size: one system call for many members.
 const ROW: usize = 256 << 10;
 
-/// Writes archives of arrays (`.npz`) to anything that writes.
+/// Writes NPZ archives to any writer, one member after another.
 ///
-/// Each array becomes a member, whose name gets the suffix `.npy`, as with NumPy. [`NpzWriter::finish`] writes the
-/// directory, without which there is no archive: one that was dropped before looks like what it is, cut.
+/// Each array becomes a member whose name gets the suffix `.npy`, as in NumPy. [`NpzWriter::finish`] writes
+/// the central directory. If the writer is dropped before, the result is a truncated archive, which readers
+/// reject.
+///
+/// Arrays of more than 64 KiB are streamed to the writer. Smaller ones are encoded in memory first and
+/// collected in a buffer of 256 KiB. Unless the writer is a `File`, uncompressed arrays of more than 64 KiB
+/// are encoded twice: their checksum precedes the data, so it is computed first.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -37,62 +42,72 @@ const ROW: usize = 256 << 10;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// To a path, write with [`write_npz`], which replaces a file whole or not at all.
+/// To write to a path, use [`write_npz`], which replaces an existing file atomically.
 #[derive(Debug)]
 pub struct NpzWriter<W> {
     writer: W,
     pub(super) options: NpzOptions,
     rows: ArchiveState,
     names: HashSet<String>,
-    /// An error has left half a member behind.
+    /// An error has left an incomplete member in the archive.
     is_broken: bool,
 }
 
-/// What has been written, and what is about to be.
+/// What has been written, and what is still buffered.
 #[derive(Debug, Default)]
 struct ArchiveState {
-    /// Where in its file the archive begins, and if records in it can be patched.
+    /// The offset of the archive in its file, and whether earlier records can be patched.
     start: u64,
     can_patch: bool,
-    /// How long the archive is so far, with what has been collected.
+    /// The length of the archive so far, including buffered bytes.
     len: u64,
     collected: Vec<u8>,
-    /// With each, whether size and checksum follow it.
+    /// Each member, and whether a data descriptor follows its content.
     members: Vec<(Member, bool)>,
     comment: Vec<u8>,
     packers: Option<Packers>,
 }
 
 impl<W: Write> NpzWriter<W> {
-    /// Stores arrays as they are.
+    /// Creates a writer that does not compress arrays.
     pub fn new(writer: W) -> Self {
         Self::new_with_options(writer, &NpzOptions::new())
     }
 
-    /// Deflates arrays, with the usual level and on all cores.
+    /// Creates a writer that compresses arrays with Deflate at the usual level, 6.
+    ///
+    /// Large arrays are compressed by several threads: by default as many as the machine has, but at most 4.
     pub fn new_compressed(writer: W) -> Self {
         Self::new_with_options(writer, &NpzOptions::new().compression(Compression::deflated()))
     }
 
-    /// Packs arrays as the options say.
+    /// Creates a writer with options, which are the default for all members.
     pub fn new_with_options(mut writer: W, options: &NpzOptions) -> Self {
         let mut rows = ArchiveState::default();
+        // In a file, sizes and checksums can be patched into a member's local header after its content is
+        // written.
         if let Some((start, can_patch)) = os::as_file(&mut writer).and_then(os::position) {
             (rows.start, rows.can_patch) = (start, can_patch);
         }
         Self { writer, options: options.clone(), rows, names: HashSet::new(), is_broken: false }
     }
 
-    /// Adds an array. Its member is named like it, with the suffix `.npy`.
+    /// Adds an array as the member `name` with the suffix `.npy`.
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// after an earlier error, or if the name has more than 65,535 bytes or a NUL; [`Io`](crate::error::ErrorKind::Io) if the system
-    /// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
-    /// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
+    ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
+    ///   member.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
+    ///   represent the elements.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the array changes while it is written to
+    ///   a stream.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
     where
         N: Into<String>,
@@ -102,16 +117,22 @@ impl<W: Write> NpzWriter<W> {
         self.add(name.into(), array, &options)
     }
 
-    /// Adds an array that is packed as these options say.
+    /// Adds an array with options of its own, such as another compression.
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member has the name; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// after an earlier error, or if the name has more than 65,535 bytes or a NUL; [`Io`](crate::error::ErrorKind::Io) if the system
-    /// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
-    /// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
+    ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
+    ///   member.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
+    ///   represent the elements.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the array changes while it is written to
+    ///   a stream.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -142,7 +163,7 @@ impl<W: Write> NpzWriter<W> {
         self.add_member(name + ".npy", array, options)
     }
 
-    /// The same under a name as it stands.
+    /// Adds a member under exactly this name.
     pub(super) fn add_member<T: WriteArray + ?Sized>(
         &mut self,
         name: String,
@@ -161,11 +182,13 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// Adds a member of another archive as it is, with all that its records say. `extra` is what its own record has of fields.
+    /// Copies a member from another archive without decompressing it, and keeps its metadata.
+    ///
+    /// `extra` holds the extra fields of its local header.
     pub(super) fn copy(&mut self, mut from: &File, old: &Member, extra: &[u8], content: u64) -> Result<()> {
         self.check_whole()?;
         if !zip::fits(old, extra) {
-            let reason = "the member has so many extra fields that they cannot be written again".into();
+            let reason = "the extra fields of the member are too long to be copied".into();
             return Err(ErrorKind::UnsupportedZip { reason }.into());
         }
         self.is_broken = true;
@@ -176,7 +199,7 @@ impl<W: Write> NpzWriter<W> {
         from.seek(SeekFrom::Start(content))?;
         let copied = std::io::copy(&mut from.take(old.packed), &mut self.writer)?;
         if copied < old.packed {
-            let reason = "it was cut while it was copied".into();
+            let reason = "the archive was truncated while a member was copied".into();
             return Err(ErrorKind::BadZip { reason }.into());
         }
         self.rows.len += copied;
@@ -186,7 +209,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// The comment of the archive that is updated.
+    /// Sets the comment of the archive.
     pub(super) fn set_comment(&mut self, comment: Vec<u8>) {
         self.rows.comment = comment;
     }
@@ -197,7 +220,7 @@ impl<W: Write> NpzWriter<W> {
             return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
         }
         if u16::try_from(name.len()).is_err() || name.contains('\0') {
-            let reason = "a member's name has at most 65,535 bytes and no NUL".into();
+            let reason = "the name of a member is limited to 65,535 bytes and must not contain NUL".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
         Ok(())
@@ -207,7 +230,7 @@ impl<W: Write> NpzWriter<W> {
         match self.is_broken {
             false => Ok(()),
             true => {
-                let reason = "an earlier error has left half a member in the archive".into();
+                let reason = "an earlier error has left an incomplete member in the archive".into();
                 Err(ErrorKind::BadOption { reason }.into())
             }
         }
@@ -219,6 +242,7 @@ impl<W: Write> NpzWriter<W> {
         array: &T,
         options: &NpzOptions,
     ) -> Result<bool> {
+        // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut content = Vec::new();
         store_npy_into(array, Sink::of(&mut content), options.get_write())?;
         if let Some(packing) = packing(options) {
@@ -233,7 +257,7 @@ impl<W: Write> NpzWriter<W> {
         }
         member.offset = self.rows.len;
         let record = zip::local_record(member, &[], self.rows.start + self.rows.len, zip::Sizes::Here);
-        self.is_broken = true; // if the row cannot be written
+        self.is_broken = true; // in case writing the buffer fails
         self.write_row(&record)?;
         self.write_row(&content)?;
         self.is_broken = false;
@@ -246,10 +270,10 @@ impl<W: Write> NpzWriter<W> {
         array: &T,
         options: &NpzOptions,
     ) -> Result<bool> {
-        /// What packing can add to bytes that do not get shorter, and a header: the rest of 4 GiB is for the payload.
+        /// Reserved, of 4 GiB, for the NPY header and for the growth of incompressible data.
         const SPARE: u64 = 64 << 20;
-        // What is stored with its sizes after it can be read by no stream, so that they are found before: in memory, where that
-        // costs little.
+        // A streaming reader cannot find the end of a stored member whose sizes follow it. So they are
+        // computed before, by a pass in memory that writes nothing, which costs little.
         let is_known = !self.rows.can_patch && member.method == Method::Stored && array.is_repeatable();
         if is_known {
             let mut sum = Sum::default();
@@ -267,7 +291,7 @@ impl<W: Write> NpzWriter<W> {
             zip::Sizes::FollowLong
         };
         let follows = sizes != zip::Sizes::Here;
-        self.is_broken = true; // until it is complete
+        self.is_broken = true; // until the member is complete
         member.offset = self.rows.len;
         let record = zip::local_record(member, &[], self.rows.start + self.rows.len, sizes);
         self.write_row(&record)?;
@@ -286,6 +310,7 @@ impl<W: Write> NpzWriter<W> {
             set_stored(member, &sum);
         }
         self.rows.len += member.packed;
+        // The local header has been written with the values of the first pass, and cannot be patched.
         if let Some(known) = known {
             if known != (member.crc, member.size, member.packed) {
                 let reason = "the array has changed while it was written".into();
@@ -294,7 +319,7 @@ impl<W: Write> NpzWriter<W> {
         } else if follows {
             if sizes == zip::Sizes::FollowShort && member.size.max(member.packed) >= u32::MAX.into() {
                 return Err(ErrorKind::Overflow {
-                    what: "a member that was to be shorter than 4 GiB".into(),
+                    what: "a member that was declared to be shorter than 4 GiB".into(),
                 }
                 .into());
             }
@@ -308,7 +333,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(follows)
     }
 
-    /// Collects bytes, and writes them when there are many.
+    /// Buffers bytes, and writes the buffer once it is large.
     fn write_row(&mut self, bytes: &[u8]) -> Result<()> {
         self.rows.len += bytes.len() as u64;
         self.rows.collected.extend_from_slice(bytes);
@@ -321,12 +346,15 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// Writes the directory and flushes; the archive is complete then. Returns the writer.
+    /// Writes the central directory, flushes, and returns the writer.
+    ///
+    /// The archive is incomplete without this call.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error, or if the options ask to sync what is not a file;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error left an incomplete member,
+    ///   or if the options request a sync and the writer is not a file.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(mut self) -> Result<W> {
         self.check_whole()?;
         let start = self.rows.len;
@@ -344,7 +372,7 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl ArchiveState {
-    /// Compresses what `write` writes.
+    /// Compresses everything that `write` writes, and returns the index of the blocks.
     fn pack(
         &mut self,
         sink: &mut Sink<'_>,
@@ -352,6 +380,8 @@ impl ArchiveState {
         options: &NpzOptions,
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<BlockIndex> {
+        // Reuse the compressors of the previous member if method and level are the same: setting them up
+        // takes time.
         let packers = match self.packers.take() {
             Some(packers) if packers.packing() == packing => packers,
             _ => Packers::new(packing),
@@ -362,7 +392,7 @@ impl ArchiveState {
     }
 }
 
-/// How the options want members compressed.
+/// Returns the compression that the options request, if any.
 fn packing(options: &NpzOptions) -> Option<Packing> {
     match options.get_compression() {
         Compression::Stored => None,
@@ -372,22 +402,22 @@ fn packing(options: &NpzOptions) -> Option<Packing> {
     }
 }
 
-/// Notes what has been stored as it is.
+/// Records the checksum and sizes of a stored member.
 fn set_stored(member: &mut Member, sum: &Sum) {
     (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
 }
 
-/// Notes what has been compressed, and where its blocks are.
+/// Records the checksum, the sizes and the block index of a compressed member.
 fn set_packed(member: &mut Member, index: &BlockIndex) {
     (member.crc, member.size, member.packed) = (index.sum().get(), index.sum().len(), index.packed());
     member.extra = zip::index_field(index);
 }
 
-/// A member that is about to be written.
+/// Returns the metadata of a new member.
 fn new_member(name: &str, compression: Compression) -> Member {
-    /// The first of January 1980, at midnight: the time that ZIP begins with.
+    /// Midnight on January 1, 1980: the earliest DOS timestamp. A fixed time makes archives reproducible.
     const STAMP: u32 = 0x0021_0000;
-    /// A regular file that its owner can write and all can read.
+    /// Unix permissions: a regular file that its owner can write and everyone can read.
     const ATTRIBUTES: u32 = 0o100_644 << 16;
     let method = match compression {
         Compression::Stored => Method::Stored,
@@ -416,17 +446,22 @@ fn new_member(name: &str, compression: Compression) -> Member {
     }
 }
 
-/// Writes an archive of these arrays. A file that is there is replaced whole or not at all, as by
-/// [`write_npy`](crate::write_npy).
+/// Writes an archive of these arrays to a path, without compression.
+///
+/// An existing file is replaced atomically, as by [`write_npy`](crate::write_npy).
 ///
 /// # Errors
 ///
-/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the system
-/// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
-/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
-/// file is locked or cannot be replaced.
+/// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have the same name.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
+///   longer than 65,535 bytes or contains a NUL.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+///   the elements.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///
@@ -444,16 +479,20 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) ->
     write_npz_with(path, arrays, &NpzOptions::new())
 }
 
-/// Writes an archive of these arrays with options. See [`write_npz`].
+/// Writes an archive of these arrays to a path, with options. See [`write_npz`].
 ///
 /// # Errors
 ///
-/// [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have one name; [`Io`](crate::error::ErrorKind::Io) if the system
-/// fails; [`TextTooLong`](crate::error::ErrorKind::TextTooLong), [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
-/// [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot hold the elements;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback; a [conflict](crate::Error::is_conflict) if the existing
-/// file is locked or cannot be replaced.
+/// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have the same name.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
+///   longer than 65,535 bytes or contains a NUL.
+/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
+///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+///   the elements.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///

@@ -1,6 +1,6 @@
-//! [`Look`]: how an array is shown.
+//! [`Look`]: how arrays are formatted as text.
 
-/// How an array is shown: how much of it, how wide, and with how many digits.
+/// How an array is formatted: how many elements, how wide, and with how many digits.
 ///
 /// # Examples
 ///
@@ -16,9 +16,9 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// Arrays of more elements show their edges only.
+    /// Arrays with more elements show only the first and last indices of each long axis.
     pub(crate) most: usize,
-    /// An array of many axes has many edges: after so many elements the rest is left out.
+    /// Even so, an array of many axes shows many elements: after this number, the rest is omitted.
     pub(crate) last: usize,
     pub(crate) width: usize,
     pub(crate) precision: Option<usize>,
@@ -31,27 +31,34 @@ impl Default for Look {
 }
 
 impl Look {
-    /// As `Display` shows arrays: the edges alone of more than 1000 elements, a line for each row, all digits that matter.
+    /// Returns the defaults, as `Display` formats arrays.
+    ///
+    /// Of more than 1000 elements only the edges are shown. Each row is one line, and floating-point numbers
+    /// have the fewest digits that round-trip.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// All elements, of however large an array.
+    /// Shows all elements, even of a large array.
     #[must_use]
     pub fn all(self) -> Self {
         Self { most: usize::MAX, last: usize::MAX, ..self }
     }
 
-    /// Rows of more columns of text than this go on in another line.
+    /// Sets the number of columns of text after which a row continues on the next line.
+    ///
+    /// By default it is unlimited.
     #[must_use]
     pub fn width(self, columns: usize) -> Self {
         Self { width: columns, ..self }
     }
 
-    /// Floating-point numbers have at most so many digits after the point.
+    /// Sets the maximum number of digits after the decimal point of floating-point numbers.
+    ///
+    /// A nonzero number that would be shown as zero is shown with an exponent instead.
     #[must_use]
     pub fn precision(self, digits: usize) -> Self {
-        // What `format!` can write, and more than any number has.
+        // Within the precision that `format!` supports; no `f64` has more than 1074 digits after the point.
         Self { precision: Some(digits.min(1100)), ..self }
     }
 }

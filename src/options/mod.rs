@@ -1,4 +1,4 @@
-//! What a caller may ask for beyond the defaults, for every format and every way in and out.
+//! Options for reading and writing, shared by all formats.
 
 mod look;
 pub(crate) mod ra;
@@ -20,8 +20,8 @@ use crate::shape::Order;
 
 /// Options for reading.
 ///
-/// Every option has a method that sets it, and one that begins with `get_` and says what is set. What takes options ends with `_with`
-/// and takes them by reference.
+/// Each option is set by a method of its name and returned by one with the prefix `get_`. Functions that end
+/// with `_with` take options by reference.
 ///
 /// ```
 /// use ndarray_io::{Casting, Limits, ReadOptions};
@@ -40,7 +40,7 @@ pub struct ReadOptions {
     ignore_ra_flags: bool,
     allow_objects: bool,
     old_text: OldText,
-    /// Raw bytes are taken for records of their size, in this byte order.
+    /// Raw bytes may be read as records of the same size, in this byte order.
     composites: Option<ByteOrder>,
     innermost_first: bool,
     #[cfg(feature = "zip-methods")]
@@ -49,7 +49,7 @@ pub struct ReadOptions {
     progress: Option<Progress>,
 }
 
-/// A password, which is not shown.
+/// A password, hidden in `Debug` output.
 #[cfg(feature = "zip-methods")]
 #[derive(Clone)]
 struct Password(std::sync::Arc<[u8]>);
@@ -61,90 +61,107 @@ impl std::fmt::Debug for Password {
     }
 }
 
-/// What a `str` in a pickle of Python 2 is: it may be text or bytes, and nothing says which.
+/// How a `str` in a Python 2 pickle is read: it may be text or bytes, and the pickle does not say which.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OldText {
-    /// Text if it is ASCII, else bytes. (NumPy has no such way.)
+    /// Text if it is ASCII, otherwise bytes. (NumPy has no equivalent.)
     #[default]
     AsciiOrBytes,
-    /// Text, and an error if it is not ASCII: NumPy's default.
+    /// Text; a string that is not ASCII is an error. This is NumPy's default.
     Ascii,
-    /// Text, each byte of which is a character.
+    /// Text in Latin-1: each byte is a character.
     Latin1,
     /// Bytes.
     Bytes,
 }
 
 impl ReadOptions {
-    /// The defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the file may ask for.
+    /// Sets the limits on what an untrusted file may request.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Converts elements of another type: numbers, bools and times to one another. By default the file's dtype has to be the Rust type's own, in either byte
-    /// order.
+    /// Converts elements of another dtype, as far as the casting rule allows.
+    ///
+    /// Numbers, bools and times can be converted to one another. By default the file's dtype must be that of
+    /// the Rust type, in either byte order. A conversion that the rule does not allow is a
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch).
     #[must_use]
     pub fn casting(mut self, casting: Casting) -> Self {
         self.casting = Some(casting);
         self
     }
 
-    /// Passes over bytes behind the array where a whole file or slice is read. By default they are an error. From a
-    /// reader exactly one array is taken anyway, and what follows it is left.
+    /// Ignores bytes after the array when an entire file or slice is read.
+    ///
+    /// By default they are an error, [`Trailing`](crate::error::ErrorKind::Trailing). From a reader, exactly
+    /// one array is read in any case, and the bytes that follow are not consumed.
     #[must_use]
     pub fn allow_trailing(mut self, allow: bool) -> Self {
         self.allow_trailing = allow;
         self
     }
 
-    /// Passes over fields of the file's records that the struct to read does not have. By default they are an error.
+    /// Ignores fields of the file's records that the struct does not have.
+    ///
+    /// By default they are an error, [`ExtraField`](crate::error::ErrorKind::ExtraField).
     #[must_use]
     pub fn ignore_extra_fields(mut self, ignore: bool) -> Self {
         self.ignore_extra_fields = ignore;
         self
     }
 
-    /// Lets a [`DynArray`](crate::DynArray) hold Python objects, as data: see `object::Object`. By default it is an error, since a file of
-    /// objects is nearly always a surprise. (Who asks for `Object` by name needs no option.)
+    /// Allows a [`DynArray`](crate::DynArray) to contain Python objects, as data; see `object::Object`.
+    ///
+    /// By default they are an error, [`Objects`](crate::error::ErrorKind::Objects), because a file of objects
+    /// is rarely expected. Arrays whose element type is `Object` do not need this option.
     #[must_use]
     pub fn allow_objects(mut self, allow: bool) -> Self {
         self.allow_objects = allow;
         self
     }
 
-    /// What a `str` in a pickle of Python 2 is, as NumPy's `encoding` says it. By default text if it is ASCII, else bytes.
+    /// Sets how a `str` in a Python 2 pickle is read, like NumPy's `encoding` parameter.
+    ///
+    /// By default it is text if it is ASCII, otherwise bytes.
     #[must_use]
     pub fn old_text(mut self, old_text: OldText) -> Self {
         self.old_text = old_text;
         self
     }
 
-    /// Passes over flags of an RA file that are not known, and takes data as they are that are marked as packed and are not.
-    /// By default both are an error.
+    /// Ignores unknown flags of an RA file.
+    ///
+    /// Data that is marked as compressed but is not is then read as it is. By default both are errors:
+    /// [`UnknownFlags`](crate::error::ErrorKind::UnknownFlags) and
+    /// [`BadPacking`](crate::error::ErrorKind::BadPacking).
     #[must_use]
     pub fn ignore_ra_flags(mut self, ignore: bool) -> Self {
         self.ignore_ra_flags = ignore;
         self
     }
 
-    /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
-    /// one. (0 is taken for 1.)
+    /// Sets the maximum number of threads that read one large array.
+    ///
+    /// By default it is the available parallelism, at most 4. With 1, no thread is started; 0 means 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));
         self
     }
 
-    /// Calls with the bytes done and those in all, again and again while the elements of an array are read. If the call
-    /// breaks off, the read is cancelled, which is an error.
+    /// Sets a callback that receives the bytes done and the total while the elements of an array are read.
+    ///
+    /// It is invoked by one thread at a time, and not for an array without bytes. If it returns
+    /// [`ControlFlow::Break`], the read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
     ///
     /// ```
     /// use ndarray::Array1;
@@ -166,10 +183,11 @@ impl ReadOptions {
         self
     }
 
-    /// The password of encrypted members of an archive, as bytes: most programs take it as UTF-8. It is the same for all members
-    /// that are read with these options, and does not show in `Debug`.
+    /// Sets the password for encrypted archive members, as bytes; most programs encode it as UTF-8.
     ///
-    /// The old encryption of ZIP is no protection; that by AES is one.
+    /// All members that are read with these options use it. It is not shown in `Debug` output.
+    ///
+    /// The traditional ZIP encryption is not secure; AES encryption is.
     #[cfg(feature = "zip-methods")]
     #[must_use]
     pub fn password(mut self, password: impl AsRef<[u8]>) -> Self {
@@ -177,7 +195,7 @@ impl ReadOptions {
         self
     }
 
-    /// Whether [`password`](Self::password) has set one.
+    /// Returns whether a [`password`](Self::password) is set.
     #[cfg(feature = "zip-methods")]
     pub fn has_password(&self) -> bool {
         self.password.is_some()
@@ -188,42 +206,42 @@ impl ReadOptions {
         self.password.as_ref().map(|Password(bytes)| &bytes[..])
     }
 
-    /// What [`limits`](Self::limits) has set.
+    /// Returns the limits set with [`limits`](Self::limits).
     pub fn get_limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What [`casting`](Self::casting) has set.
+    /// Returns the casting rule set with [`casting`](Self::casting), if any.
     pub fn get_casting(&self) -> Option<Casting> {
         self.casting
     }
 
-    /// What [`allow_trailing`](Self::allow_trailing) has set.
+    /// Returns the value set with [`allow_trailing`](Self::allow_trailing).
     pub fn get_allow_trailing(&self) -> bool {
         self.allow_trailing
     }
 
-    /// What [`ignore_extra_fields`](Self::ignore_extra_fields) has set.
+    /// Returns the value set with [`ignore_extra_fields`](Self::ignore_extra_fields).
     pub fn get_ignore_extra_fields(&self) -> bool {
         self.ignore_extra_fields
     }
 
-    /// What [`allow_objects`](Self::allow_objects) has set.
+    /// Returns the value set with [`allow_objects`](Self::allow_objects).
     pub fn get_allow_objects(&self) -> bool {
         self.allow_objects
     }
 
-    /// What [`old_text`](Self::old_text) has set.
+    /// Returns the value set with [`old_text`](Self::old_text).
     pub fn get_old_text(&self) -> OldText {
         self.old_text
     }
 
-    /// What [`ignore_ra_flags`](Self::ignore_ra_flags) has set.
+    /// Returns the value set with [`ignore_ra_flags`](Self::ignore_ra_flags).
     pub fn get_ignore_ra_flags(&self) -> bool {
         self.ignore_ra_flags
     }
 
-    /// The number of threads that [`threads`](Self::threads) has set, or that the machine has.
+    /// Returns the number of threads set with [`threads`](Self::threads), or the default.
     pub fn get_threads(&self) -> usize {
         thread_count(self.threads)
     }
@@ -232,17 +250,17 @@ impl ReadOptions {
         self.progress.as_ref()
     }
 
-    /// The same for a file whose composite elements are known by their size alone.
+    /// Returns the options for a file whose records are identified only by their size.
     pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
         Self { composites: Some(order), ..self }
     }
 
-    /// The same without the callback, for a part of what it is told about.
+    /// Returns the options without the callback, for a step whose progress the caller reports itself.
     pub(crate) fn without_progress(&self) -> Self {
         Self { progress: None, ..self.clone() }
     }
 
-    /// The same for a file whose axes are listed from the fastest to the slowest.
+    /// Returns the options for a file that lists its axes from the fastest-varying to the slowest.
     pub(crate) fn with_innermost_first(self) -> Self {
         Self { innermost_first: true, ..self }
     }
@@ -287,35 +305,43 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// The defaults: what `numpy.save` does.
+    /// Returns the default options, which match `numpy.save`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The version of the NPY format. By default the lowest that can hold the header, as NumPy chooses it.
+    /// Sets the version of the NPY format.
+    ///
+    /// By default it is the lowest that can hold the header, as in NumPy.
     #[must_use]
     pub fn version(mut self, version: Version) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// The order of the elements. By default C order, but Fortran order for an array that is contiguous in that order
-    /// only, as NumPy chooses it.
+    /// Sets the order of the elements.
+    ///
+    /// By default, as in NumPy, it is C order, or Fortran order for an array that is contiguous only in that
+    /// order.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// The byte order of the elements. By default this machine's; a [`DynArray`](crate::DynArray) keeps its own.
+    /// Sets the byte order of the elements.
+    ///
+    /// By default it is this machine's, but a [`DynArray`](crate::DynArray) keeps its own.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = Some(order);
         self
     }
 
-    /// The width of text (`String`, in code points) and of strings of bytes (`Vec<u8>`). By default that of the longest
-    /// element, at least 1, as NumPy chooses it. An element that is longer is an error, never cut.
+    /// Sets the width of text (`String`, in code points) and of byte strings (`Vec<u8>`, in bytes).
+    ///
+    /// By default it is the length of the longest element, at least 1, as in NumPy. A longer element is an
+    /// error, [`TextTooLong`](crate::error::ErrorKind::TextTooLong); it is never truncated.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -331,16 +357,22 @@ impl WriteOptions {
         self
     }
 
-    /// Makes a file that is written by its path survive a loss of power: it is forced to the disk before it takes the
-    /// place of the old one. Without it the file survives the death of the process, which costs nothing.
+    /// Makes a file that is written by path survive a loss of power.
+    ///
+    /// The new file is synced to disk before it replaces the old one. By default (`false`) a file survives a
+    /// crash of the process, but not necessarily a loss of power. For a writer other than a `File` or
+    /// `BufWriter<File>`, `true` is an error, [`BadOption`](crate::error::ErrorKind::BadOption).
     #[must_use]
     pub fn sync(mut self, sync: bool) -> Self {
         self.sync = sync;
         self
     }
 
-    /// How long to wait for another process (or another part of this one) that is appending to the file, updating it or has
-    /// mapped it for writing. By default the call fails at once, with [`ErrorKind::Locked`](crate::error::ErrorKind::Locked).
+    /// Sets how long to wait for a lock on the file.
+    ///
+    /// Another process, or another part of this one, may be appending to the file, updating it, or may have
+    /// mapped it for writing. By default the call fails immediately with
+    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked).
     ///
     /// ```
     /// use ndarray_io::{WriteOptions, write_npy_with};
@@ -358,41 +390,52 @@ impl WriteOptions {
         self
     }
 
-    /// Overwrites a file where it is, instead of replacing it as a whole. This keeps hard links and a foreign owner,
-    /// but a crash or a full disk leaves a torn file, and an array that views the same file must not be written so.
+    /// Overwrites a file in place instead of replacing it atomically.
+    ///
+    /// This keeps hard links and another user's ownership, but a crash or a full disk leaves the file
+    /// partially written. Do not write an array that is a view of the same file in this way.
     #[must_use]
     pub fn in_place(mut self, in_place: bool) -> Self {
         self.in_place = in_place;
         self
     }
 
-    /// The protocol of a pickle of Python objects: 4, as NumPy 2 writes it, or 2 or 3, which older versions read as well.
+    /// Sets the protocol for pickles of Python objects: 2, 3 or 4.
+    ///
+    /// By default it is 4, as in NumPy 2. Protocols 2 and 3 can also be read by older versions. Writing
+    /// objects with any other protocol is an error, [`BadOption`](crate::error::ErrorKind::BadOption).
     #[must_use]
     pub fn pickle_protocol(mut self, protocol: u8) -> Self {
         self.pickle_protocol = Some(protocol);
         self
     }
 
-    /// Gives a file that is made full of zeros (`write_zeroed_npy`, `NpyMmapMut::create`) its room on the disk at once, so
-    /// that a full disk is an error then. Without it such a file takes room only where it is filled, and a disk that is
-    /// full by then kills a process that fills it through a map.
+    /// Allocates the disk space of a file of zeros when the file is created.
+    ///
+    /// It applies to `write_zeroed_npy` and `NpyMmapMut::create`. A full disk is then an error of that call.
+    /// By default such a file is sparse and takes space as it is filled; if the disk is full by then, a
+    /// process that fills the file through a map is killed. Where the system cannot reserve space, zeros are
+    /// written, which takes time in proportion to the size.
     #[must_use]
     pub fn preallocate(mut self, preallocate: bool) -> Self {
         self.preallocate = preallocate;
         self
     }
 
-    /// How many threads may work on one large array. By default as many as the machine has, up to 4; 1 never starts
-    /// one. (0 is taken for 1.)
+    /// Sets the maximum number of threads that write one large array.
+    ///
+    /// By default it is the available parallelism, at most 4. With 1, no thread is started; 0 means 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));
         self
     }
 
-    /// Calls with the bytes done and those in all, again and again while an array is written. If the call breaks off, the
-    /// write is cancelled, which is an error: a file that is written by its path stays as it was. (Of a [`NpyWriter`] each
-    /// `push` is a step already; it does not call.)
+    /// Sets a callback that receives the bytes done and the total while an array is written.
+    ///
+    /// It is invoked by one thread at a time. If it returns [`ControlFlow::Break`], the write fails with
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled), and an existing file that was to be replaced is
+    /// unchanged. A [`NpyWriter`] does not invoke the callback, because each `push` is a step of its own.
     ///
     /// [`NpyWriter`]: crate::NpyWriter
     ///
@@ -412,57 +455,57 @@ impl WriteOptions {
         self
     }
 
-    /// What [`version`](Self::version) has set.
+    /// Returns the version set with [`version`](Self::version), if any.
     pub fn get_version(&self) -> Option<Version> {
         self.version
     }
 
-    /// What [`order`](Self::order) has set.
+    /// Returns the order set with [`order`](Self::order), if any.
     pub fn get_order(&self) -> Option<Order> {
         self.order
     }
 
-    /// The byte order that [`byte_order`](Self::byte_order) has set, if any.
+    /// Returns the byte order set with [`byte_order`](Self::byte_order), if any.
     pub(crate) fn chosen_byte_order(&self) -> Option<ByteOrder> {
         self.byte_order
     }
 
-    /// The byte order that [`byte_order`](Self::byte_order) has set, or this machine's.
+    /// Returns the byte order set with [`byte_order`](Self::byte_order), or this machine's.
     pub fn get_byte_order(&self) -> ByteOrder {
         self.byte_order.unwrap_or(ByteOrder::NATIVE)
     }
 
-    /// What [`text_width`](Self::text_width) has set.
+    /// Returns the width set with [`text_width`](Self::text_width), if any.
     pub fn get_text_width(&self) -> Option<usize> {
         self.text_width
     }
 
-    /// What [`sync`](Self::sync) has set.
+    /// Returns the value set with [`sync`](Self::sync).
     pub fn get_sync(&self) -> bool {
         self.sync
     }
 
-    /// What [`wait_for_lock`](Self::wait_for_lock) has set.
+    /// Returns the time set with [`wait_for_lock`](Self::wait_for_lock).
     pub fn get_wait_for_lock(&self) -> Duration {
         self.wait_for_lock
     }
 
-    /// What [`in_place`](Self::in_place) has set.
+    /// Returns the value set with [`in_place`](Self::in_place).
     pub fn get_in_place(&self) -> bool {
         self.in_place
     }
 
-    /// The protocol that [`pickle_protocol`](Self::pickle_protocol) has set, or 4.
+    /// Returns the protocol set with [`pickle_protocol`](Self::pickle_protocol), or 4.
     pub fn get_pickle_protocol(&self) -> u8 {
         self.pickle_protocol.unwrap_or(4)
     }
 
-    /// What [`preallocate`](Self::preallocate) has set.
+    /// Returns the value set with [`preallocate`](Self::preallocate).
     pub fn get_preallocate(&self) -> bool {
         self.preallocate
     }
 
-    /// The number of threads that [`threads`](Self::threads) has set, or that the machine has.
+    /// Returns the number of threads set with [`threads`](Self::threads), or the default.
     pub fn get_threads(&self) -> usize {
         thread_count(self.threads)
     }
@@ -471,12 +514,12 @@ impl WriteOptions {
         self.progress.as_ref()
     }
 
-    /// The same for one step of many.
+    /// Returns the options without the callback, for one of several steps.
     pub(crate) fn without_progress(&self) -> Self {
         Self { progress: None, ..self.clone() }
     }
 
-    /// The same for a field of a record, which has a width of its own.
+    /// Returns the options for a field of a record, which has its own width.
     pub(crate) fn for_field(&self, len: Option<usize>) -> Self {
         Self { text_width: len, ..self.clone() }
     }

@@ -1,4 +1,4 @@
-//! What a caller may ask for when RA files are written.
+//! Options for writing RA files.
 
 use super::WriteOptions;
 use crate::shape::Order;
@@ -23,7 +23,7 @@ pub struct RaOptions {
     trailing: Trailing,
 }
 
-/// What happens to bytes that stand behind the array of an RA file which is replaced.
+/// What happens to bytes that follow the array when an RA file is replaced.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -41,38 +41,46 @@ pub struct RaOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trailing {
-    /// They are not lost by accident: it is an error if there are any.
+    /// Protects them: if there are any, the write fails with
+    /// [`CannotReplace`](crate::error::ErrorKind::CannotReplace).
     #[default]
     Protect,
-    /// They are kept, behind the new array.
+    /// Keeps them after the new array.
+    ///
+    /// Writing to a writer instead of a path is then a
+    /// [`BadOption`](crate::error::ErrorKind::BadOption), because there is no existing file.
     Keep,
-    /// These bytes are written instead, which may be none.
+    /// Writes these bytes instead, which may be empty.
     Write(Vec<u8>),
 }
 
 impl RaOptions {
-    /// The defaults: the array's own shape, its elements as they are.
+    /// Returns the defaults: the array's own shape, and its elements uncompressed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Options that every format has. (Of them, version and order have no effect.)
+    /// Sets the options that all formats share. The version and the order have no effect on RA files.
     #[must_use]
     pub fn write(mut self, write: WriteOptions) -> Self {
         self.write = write;
         self
     }
 
-    /// Writes the axes in reverse, as some copies of the format's Python program do. The first dimension of an RA file varies
-    /// fastest, so that the elements of an array in C order (ndarray's default) need not be turned round then; but whoever
-    /// reads the file finds its axes reversed.
+    /// Writes the axes in reverse order, as some versions of the format's Python program do.
+    ///
+    /// The first axis of an RA file varies fastest. With this option an array in C order (ndarray's default)
+    /// need not be transposed, but readers of the file find its axes reversed.
     #[must_use]
     pub fn reversed(mut self, reversed: bool) -> Self {
         self.reversed = reversed;
         self
     }
 
-    /// Packs the data as one block of LZ4, as the format's program in C does. All of them are in memory for that.
+    /// Compresses the data as a single LZ4 block, as the format's C program does.
+    ///
+    /// The compressed data is held in memory. An array of more than 2,113,929,216 bytes is an error,
+    /// [`BadOption`](crate::error::ErrorKind::BadOption).
     #[cfg(feature = "lz4")]
     #[must_use]
     pub fn compressed(mut self, compressed: bool) -> Self {
@@ -80,47 +88,50 @@ impl RaOptions {
         self
     }
 
-    /// Writes `bool` and `bf16` as the type 5, which some programs take for the one and some for the other, by the size, and
-    /// the format's own do not know. By default `bool` is refused, and `bf16` is written as raw bytes.
+    /// Writes `bool` and `bf16` as element type 5, as well as any other raw element of 2 bytes.
+    ///
+    /// Programs differ in how they read this type: by its size, as one of the two, or not at all. By default
+    /// `bool` is an error, [`NotExpressible`](crate::error::ErrorKind::NotExpressible), and `bf16` is written
+    /// as raw bytes.
     #[must_use]
     pub fn eltype_5(mut self, eltype_5: bool) -> Self {
         self.eltype_5 = eltype_5;
         self
     }
 
-    /// What stands behind the array in the new file.
+    /// Sets what follows the array in the new file.
     #[must_use]
     pub fn trailing(mut self, trailing: Trailing) -> Self {
         self.trailing = trailing;
         self
     }
 
-    /// What [`write`](Self::write) has set.
+    /// Returns the options set with [`write`](Self::write).
     pub fn get_write(&self) -> &WriteOptions {
         &self.write
     }
 
-    /// What [`reversed`](Self::reversed) has set.
+    /// Returns the value set with [`reversed`](Self::reversed).
     pub fn get_reversed(&self) -> bool {
         self.reversed
     }
 
-    /// Whether the data are packed.
+    /// Returns whether the data is compressed.
     pub fn get_compressed(&self) -> bool {
         self.compressed
     }
 
-    /// What [`eltype_5`](Self::eltype_5) has set.
+    /// Returns the value set with [`eltype_5`](Self::eltype_5).
     pub fn get_eltype_5(&self) -> bool {
         self.eltype_5
     }
 
-    /// What [`trailing`](Self::trailing) has set.
+    /// Returns the value set with [`trailing`](Self::trailing).
     pub fn get_trailing(&self) -> &Trailing {
         &self.trailing
     }
 
-    /// The options for the elements: the order is the one that needs no word in the header.
+    /// Returns the options for the elements, in the order that the header assumes.
     pub(crate) fn element_options(&self) -> WriteOptions {
         let order = if self.reversed { Order::C } else { Order::Fortran };
         self.write.clone().order(order)

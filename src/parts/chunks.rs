@@ -1,4 +1,4 @@
-//! [`Chunks`]: an array piece by piece, if asked for with the next piece read while this one is worked on.
+//! [`Chunks`]: iterates over an array in pieces along an axis, optionally reading ahead on another thread.
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -13,13 +13,17 @@ use crate::element::ReadableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::ArrayFormat;
 
-/// The pieces of an array along an axis, as [`ArrayFile::chunks`] gives them.
+/// An iterator over the pieces of an array along an axis, returned by [`ArrayFile::chunks`].
+///
+/// Each piece is read into a new array when the iterator advances. [`Chunks::for_each_view`] reuses one array
+/// instead, and [`Chunks::for_each_ahead`] reads the next piece on another thread. An error ends the
+/// iteration.
 #[derive(Debug)]
 pub struct Chunks<'a, A, D, F: ArrayFormat> {
     file: &'a ArrayFile<F>,
     axis: usize,
     length: usize,
-    /// Where the next piece begins, and where the last ends.
+    /// The start of the next piece and the end of the last one, as indices along the axis.
     next: usize,
     end: usize,
     pieces: PhantomData<fn() -> Array<A, D>>,
@@ -33,36 +37,40 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             return Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into());
         }
         let Some(&end) = shape.dims().get(axis).filter(|_| length > 0) else {
-            let reason = format!("an array of shape {shape} has no pieces of {length} along its axis {axis}");
+            let reason = format!(
+                "an array of shape {shape} cannot be divided into pieces of {length} along axis {axis}"
+            );
             return Err(ErrorKind::BadOption { reason }.into());
         };
         Ok(Self { file, axis, length, next: 0, end, pieces: PhantomData })
     }
 
-    /// The next piece, read into an array that has been one, whose memory is used again.
+    /// Reads the next piece, reusing the memory of `array` if it has the length of the piece.
     fn next_into(&mut self, array: Option<Array<A, D>>) -> Option<Result<Array<A, D>>> {
         let start = Some(self.next).filter(|start| *start < self.end)?;
         let count = self.length.min(self.end - start);
         let axes = Axes::of::<A>(self.file.header(), &self.file.options);
-        let selection = axes.expect("`new` has seen the axes").along(self.axis, start, count);
+        let selection = axes.expect("`new` has checked the axes").along(self.axis, start, count);
         let piece = match array.filter(|array| array.len_of(Axis(self.axis)) == count) {
             Some(mut array) => self.file.select_into(&selection, &mut array).map(|()| array),
             None => self.file.select(&selection),
         };
-        // After an error there are no more pieces.
+        // An error ends the iteration.
         self.next = if piece.is_ok() { start + count } else { self.end };
         Some(piece)
     }
 
-    /// Calls with each piece; the memory of one is used for the next, which is faster than the iterator. Ends when the call
-    /// breaks off.
+    /// Invokes the callback with a view of each piece, until it returns `ControlFlow::Break`.
+    ///
+    /// Pieces of equal length share one array, so this is faster than the iterator.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -96,35 +104,43 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         Ok(())
     }
 
-    /// The same, while another thread reads the next piece. At most three are in memory.
+    /// Invokes the callback with each piece while another thread reads the next one.
+    ///
+    /// At most three pieces are in memory: one in the callback, one waiting and one being read. If no thread
+    /// can be started, the pieces are read on the current one.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn for_each_ahead(self, mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>) -> Result<()> {
         thread::scope(|scope| {
+            // A capacity of one bounds memory: a finished piece may wait while the next one is read.
             let (ready, pieces) = mpsc::sync_channel(1);
+            // Returns used arrays to the reading thread. Unbounded, so that the callback's thread never
+            // blocks here.
             let (give_back, used) = mpsc::channel();
+            // A copy: `self` is still needed if no thread can be started.
             let mut ahead = Self { ..self };
             let read = move || {
                 while let Some(piece) = ahead.next_into(used.try_recv().ok()) {
                     if ready.send(piece).is_err() {
-                        break; // nobody wants more
+                        break; // the callback has ended the loop
                     }
                 }
             };
             if thread::Builder::new().spawn_scoped(scope, read).is_err() {
-                return self.for_each_view(call); // the system gives no thread
+                return self.for_each_view(call); // no thread could be started
             }
             for piece in pieces {
                 let piece = piece?;
                 if call(piece.view()).is_break() {
                     break;
                 }
-                let _ = give_back.send(piece); // the last has been read perhaps
+                let _ = give_back.send(piece); // fails if the reading thread has finished
             }
             Ok(())
         })
@@ -134,13 +150,14 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
 impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A, D, F> {
     type Item = Result<Array<A, D>>;
 
-    /// After an error there are no more pieces.
+    /// Reads the next piece. Returns `None` after the last piece or after an error.
     fn next(&mut self) -> Option<Self::Item> {
         self.next_into(None)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = (self.end - self.next).div_ceil(self.length);
+        // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
     }
 }

@@ -1,4 +1,4 @@
-//! [`ArrayFile`]: a file of which parts are read.
+//! [`ArrayFile`]: random access to parts of an array in a file.
 
 use std::fs::File;
 use std::io::Seek;
@@ -22,16 +22,18 @@ use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Anywhere, ByteRuns, Source};
 
-/// An NPY file of any size, of which parts are read and written.
+/// A handle to an NPY file of any size, for reading and writing parts of its array.
 ///
-/// [`open`](ArrayFile::open) reads the header. Then [`slice`](ArrayFile::slice) reads a part as ndarray's `s![]` names it,
-/// [`take`](ArrayFile::take) some indices of an axis, [`chunks`](ArrayFile::chunks) and [`rows`](ArrayFile::rows) go through the array
-/// in pieces, and [`read`](ArrayFile::read) reads all of it. Only the bytes of the part are read, and memory is bounded by the part. Of a
-/// file that was opened with [`open_to_write`](ArrayFile::open_to_write), [`write_slice`](ArrayFile::write_slice) changes parts.
+/// [`open`](ArrayFile::open) reads only the header. [`slice`](ArrayFile::slice) reads the part that ndarray's
+/// `s![]` selects, [`take`](ArrayFile::take) reads individual indices of an axis,
+/// [`chunks`](ArrayFile::chunks) and [`rows`](ArrayFile::rows) iterate over the array in pieces, and
+/// [`read`](ArrayFile::read) reads all of it. Memory use depends on the size of the part, not of the file.
+/// [`write_slice`](ArrayFile::write_slice) changes parts of a file that was opened with
+/// [`open_to_write`](ArrayFile::open_to_write).
 ///
-/// It reads by position, so that it can be shared between threads, and needs no buffer around the file. Several readers may read a file that
-/// another process appends to: [`refresh`](ArrayFile::refresh) looks for new rows. A member of an archive is opened with
-/// `NpzFile::open_member`.
+/// Reads are positional, so threads can share a handle, and no buffered reader is needed. The file may be
+/// read while another process appends to it: [`refresh`](ArrayFile::refresh) picks up new rows.
+/// `NpzFile::open_member` opens a member of an archive.
 ///
 /// # Examples
 ///
@@ -54,10 +56,17 @@ use crate::transfer::{self, Anywhere, ByteRuns, Source};
 /// ```
 pub type NpyFile = ArrayFile<Npy>;
 
-/// An RA file of any size, of which parts are read. Its data must not be packed.
+/// A handle to an RA file of any size, for reading and writing parts of its array.
+///
+/// The data must not be packed (compressed or stored as bits).
 pub type RaFile = ArrayFile<Ra>;
 
-/// A file of any size, of which parts are read ([`NpyFile`] and [`RaFile`](crate::ra::RaFile) are its names): by position, so that as many threads as like can read at once.
+/// A handle to an array in a file: see [`NpyFile`] and [`RaFile`](crate::ra::RaFile).
+///
+/// Reads are positional, so threads can share a handle and read concurrently. Bytes after the array, such as
+/// rows that another process is appending, are ignored: see [`ArrayFile::trailing_len`].
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray::{arr2, s, Array2};
@@ -66,47 +75,45 @@ pub type RaFile = ArrayFile<Ra>;
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(row, column)| (row * 100 + column) as u64))?;
 /// let file = NpyFile::open(&path)?;
-/// let part: Array2<u64> = file.slice(s![10..12, ..;25])?; // only what it needs is read
+/// let part: Array2<u64> = file.slice(s![10..12, ..;25])?; // reads only the bytes of the part
 /// assert_eq!(part, arr2(&[[1000, 1025], [1100, 1125]]));
 /// let mut sum = 0;
-/// for chunk in file.chunks::<u64, ndarray::Ix2>(0, 100)? { // a hundred rows at a time
+/// for chunk in file.chunks::<u64, ndarray::Ix2>(0, 100)? { // 100 rows at a time
 ///     sum += chunk?.sum();
 /// }
 /// # assert_eq!(sum, 2_498_725_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// What follows the array, such as rows that somebody is appending, is not looked at: see [`ArrayFile::trailing_len`].
 #[derive(Debug)]
 pub struct ArrayFile<F: ArrayFormat> {
     pub(super) bytes: FileBytes,
     path: Option<PathBuf>,
-    /// The name, of a member of an archive.
+    /// The name of the member, if the file is a member of an archive.
     member: Option<String>,
-    /// Holds the lock of who changes some elements, if the file was opened for that.
+    /// Holds the lock for changing elements, if the file was opened with `open_to_write`.
     pub(super) locked: Option<Locked>,
     found: F::Found,
     data_offset: usize,
     pub(super) options: ReadOptions,
 }
 
-/// Where the bytes of an array and its header are.
+/// Where the header and the elements of an array are stored.
 #[derive(Debug)]
 pub(crate) enum FileBytes {
-    /// In all of a file.
+    /// An entire file.
     File(Arc<File>),
-    /// In these bytes of a file.
+    /// A byte range of a file.
     Range(Arc<File>, Range<u64>),
-    /// In the blocks of a compressed member.
+    /// The blocks of a compressed archive member.
     #[cfg(feature = "npz")]
     Blocks(Box<transfer::PackedBlocks<'static>>),
-    /// In these bytes of something else: several files, or an object in a store.
+    /// A byte range of another source: several files, or an object in a store.
     #[cfg(feature = "object")]
     Other(Arc<dyn transfer::ReadAt>, Range<u64>),
 }
 
 impl FileBytes {
-    /// The file, if it is one and not a part of it.
+    /// Returns the file if the bytes are an entire file.
     pub(super) fn file(&self) -> Option<&Arc<File>> {
         match self {
             Self::File(file) => Some(file),
@@ -114,7 +121,7 @@ impl FileBytes {
         }
     }
 
-    /// The bytes from a place on.
+    /// Returns the bytes from offset `at` on.
     fn anywhere(&self, at: u64) -> Anywhere<'_> {
         match self {
             Self::File(file) => Anywhere::File(file, at),
@@ -126,7 +133,7 @@ impl FileBytes {
         }
     }
 
-    /// How many there are, by now.
+    /// Returns the current length in bytes.
     fn len(&self) -> Result<u64> {
         Ok(match self {
             Self::File(file) => file.metadata()?.len(),
@@ -138,10 +145,11 @@ impl FileBytes {
         })
     }
 
-    /// Reads the header at the beginning.
+    /// Reads the header at the start of the bytes.
     pub(crate) fn read_header<F: ArrayFormat>(&self, options: &ReadOptions) -> Result<(F::Found, usize)> {
         let mut source = match self {
             Self::File(file) => {
+                // Another process may be appending to the file, so its header may have to be read again.
                 let mut file = &**file;
                 file.rewind()?;
                 return io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits());
@@ -157,61 +165,79 @@ impl FileBytes {
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
-    /// Opens a file by its path and reads its header.
+    /// Opens a file and reads its header.
+    ///
+    /// A truncated payload is not detected here, but when it is read.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
-    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
-    /// when they are read.)
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
+    ///   read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
 
-    /// The same with options for all that is read.
+    /// Opens a file and reads its header, with options.
+    ///
+    /// The options apply to everything that is read later. A truncated payload is not detected here, but when
+    /// it is read.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
-    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
-    /// when they are read.)
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
+    ///   read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
         Ok(Self { path: Some(path.to_owned()), ..open().map_err(|error: Error| error.at_path(path))? })
     }
 
-    /// The array that a file has from its beginning.
+    /// Reads the header at the start of an open file, regardless of the file's position.
+    ///
+    /// A truncated payload is not detected here, but when it is read.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
-    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
-    /// when they are read.)
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
+    ///   read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
 
-    /// The same with options for all that is read.
+    /// Reads the header at the start of an open file, with options.
+    ///
+    /// The options apply to everything that is read later. A truncated payload is not detected here, but when
+    /// it is read.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python objects and
-    /// [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
-    /// when they are read.)
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
+    ///   read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         Self::shared(Arc::new(file), options)
     }
 
-    /// The same of a file that another one has as well.
+    /// Like [`ArrayFile::new_with`], for a shared file handle.
     pub(super) fn shared(shared: Arc<File>, options: &ReadOptions) -> Result<Self> {
         let bytes = FileBytes::File(shared);
         let found = bytes.read_header::<F>(options)?;
@@ -227,7 +253,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let header = F::header(&found);
         if header.payload_len().is_none() {
             let error = Error::from(ErrorKind::Objects { found: header.dtype().clone() });
-            return Err(error.with_help(Help::ReadPickle)); // they are one pickle, of which no part can be read
+            return Err(error.with_help(Help::ReadPickle)); // objects are stored as one pickle, which cannot be read in parts
         }
         let options = F::gate(&found, options).into_owned();
         Ok(Self { bytes, path: None, member: None, locked: None, found, data_offset, options })
@@ -237,12 +263,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
         F::header(&self.found)
     }
 
-    /// The bytes of the array, wherever they are.
+    /// Returns the bytes of the array's elements, wherever they are stored.
     pub(crate) fn anywhere(&self) -> Anywhere<'_> {
         self.bytes.anywhere(self.data_offset as u64)
     }
 
-    /// An error if the file is shorter than its array.
+    /// Returns an error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
         let header = self.header();
         let whole = ByteRuns::of_bytes(
@@ -252,22 +278,23 @@ impl<F: ArrayFormat> ArrayFile<F> {
         );
         match whole.len() == header.payload_len().unwrap_or_default() {
             true => self.check_runs(&whole),
-            false => self.check_length(header.payload_len().unwrap_or_default()), // more than this machine can address
+            false => self.check_length(header.payload_len().unwrap_or_default()), // larger than this machine's address space
         }
     }
 
-    /// The same file with the lock of who writes parts of it.
+    /// Attaches the lock for writing parts, and the path for errors.
     pub(super) fn locked_by(self, locked: Locked, path: &Path) -> Self {
         Self { locked: Some(locked), path: Some(path.to_owned()), ..self }
     }
 
-    /// How many bytes there are, header included.
+    /// Returns the current length in bytes, header included.
     fn file_len(&self) -> Result<u64> {
         self.bytes.len().map_err(|error| self.at_path(error))
     }
 
-    /// An error if some of these bytes of the array do not exist.
+    /// Returns an error if some of these bytes of the array do not exist.
     fn check_runs(&self, runs: &ByteRuns) -> Result<()> {
+        // Stacks and objects in stores check their own parts: their length assumes that all of them exist.
         #[cfg(feature = "object")]
         if let FileBytes::Other(bytes, _) = &self.bytes {
             bytes.check(runs).map_err(|error| self.at_path(error))?;
@@ -284,14 +311,18 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(())
     }
 
-    /// Reads the header again: another process may have appended rows, which [`ArrayFile::shape`] has from then on. Says
-    /// whether the shape is another. The dtype and the order have to be the same.
+    /// Reads the header again and returns whether the shape has changed.
+    ///
+    /// Another process may have appended rows, which [`ArrayFile::shape`] includes from then on. The dtype,
+    /// the order and the offset of the elements must be the same as before.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file holds another array by now.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file now contains a different array.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array is a stack or an object in a store.
     ///
     /// # Examples
     ///
@@ -313,15 +344,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
         #[cfg(feature = "object")]
         if let FileBytes::Other(..) = &self.bytes {
             let reason =
-                "only files are refreshed: stacks by themselves, and what is in a store is opened again"
-                    .into();
+                "only a file can be refreshed: refresh the stack itself, or open the object again".into();
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         }
         let found = self.bytes.read_header::<F>(&self.options);
         let (found, data_offset) = found.map_err(|error| self.at_path(error))?;
         let (old, new) = (self.header(), F::header(&found));
+        // A different offset means that the file has been rewritten, even with the same dtype.
         if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
-            let reason = "the file holds another array than when it was opened".into();
+            let reason = "the file contains another array than when it was opened".into();
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         let is_other = old.shape() != new.shape();
@@ -329,31 +360,33 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(is_other)
     }
 
-    /// What the elements are.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
         self.header().dtype()
     }
 
-    /// How the elements follow one another.
+    /// Returns the order in which the elements are stored.
     pub fn order(&self) -> Order {
         self.header().order()
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.header().shape()
     }
 
-    /// Where the elements begin, in bytes.
+    /// Returns the offset of the elements from the start of the header, in bytes.
     pub fn data_offset(&self) -> u64 {
         self.data_offset as u64
     }
 
-    /// How many bytes follow the array. `None` if the file is shorter than its array.
+    /// Returns the number of bytes after the array, or `None` if the file is shorter than its array.
+    ///
+    /// Each call queries the current length of the file.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn trailing_len(&self) -> Result<Option<u64>> {
         let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default();
         Ok(self.file_len()?.checked_sub(array))
@@ -367,13 +400,17 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
     }
 
-    /// Reads all of it.
+    /// Reads the entire array.
+    ///
+    /// Bytes after the array are ignored.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the
-    /// file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
         let whole = ByteRuns::new(
@@ -384,19 +421,20 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.with_picked(header, &whole, T::from_payload)
     }
 
-    /// Reads a part, as ndarray's `slice` takes it of an array.
+    /// Reads the part of the array that ndarray's `slice` would select.
     ///
-    /// Only the bytes that it needs are read, where they are close together with what lies between them. Indices that the
-    /// array has not are an error.
+    /// Runs of bytes that are close together are read by one call, including the bytes between them. Apart
+    /// from these, only the bytes of the part are read.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement,
@@ -407,17 +445,21 @@ impl<F: ArrayFormat> ArrayFile<F> {
         arranged(&selection, array).map_err(|error| self.at_path(error))
     }
 
-    /// Reads a part into an array that is there, of whatever strides, which has the shape of the slice.
+    /// Reads a part into an existing array, which must have the shape of the slice.
+    ///
+    /// The array may have any strides.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array has another shape than the part;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array and the slice have different
+    ///   shapes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -454,19 +496,22 @@ impl<F: ArrayFormat> ArrayFile<F> {
         read().map_err(|error| self.at_path(error))
     }
 
-    /// Reads some indices along an axis, in the order in which they are given, as `numpy.take` does: rows at random for a training
-    /// loop, for example. An index may come more than once; one that the array has not is an error.
+    /// Reads the given indices along an axis, in the given order, as `numpy.take` does.
     ///
-    /// They are read in the order of the file and where they are close together by one call; what is not in memory is asked of the
-    /// disk at once.
+    /// A typical use is to read random rows in a training loop. An index may occur more than once.
+    ///
+    /// The bytes are read in the order of the file; those that are close together are read by one call. Data
+    /// that the operating system has not cached is requested from the disk all at once.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have the axis or the indices;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
+    ///   bounds.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -486,15 +531,19 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.with_picked(&header, &picked, T::from_payload)
     }
 
-    /// Reads those indices along an axis whose place in the mask is `true`, as NumPy's boolean indexing does. The mask has a place
-    /// for each index.
+    /// Reads the indices along an axis where the mask is `true`, as NumPy's boolean indexing does.
+    ///
+    /// The mask must have the length of the axis.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have the axis or the indices, or the mask another
-    /// length; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if
-    /// the file is malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or the mask has a
+    ///   different length.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -512,7 +561,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let in_file = self.axis_of::<T>(axis).map_err(|error| self.at_path(error))?;
         if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
             let reason = format!(
-                "a mask of {} for axis {axis} of an array of shape {}",
+                "a mask of length {} for axis {axis} of an array of shape {}",
                 mask.len(),
                 self.header().the_shape()
             );
@@ -522,16 +571,18 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.take(axis, &indices)
     }
 
-    /// Goes through the array in pieces of so many indices along an axis, each read when it is asked for: memory does not
-    /// depend on the size of the file. The last piece may be shorter.
+    /// Returns an iterator over pieces of `length` indices along an axis.
     ///
-    /// Pieces along the axis that varies slowest (the first, in Fortran order the last) are read fastest.
+    /// Each piece is read when the iterator advances, so memory use does not depend on the size of the file.
+    /// The last piece may be shorter. Pieces along the axis that varies slowest (the first; in Fortran order
+    /// the last) are read fastest.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no such axis, or pieces would have no length;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another. (Elements of another type are an error
-    /// of the first piece.)
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or `length` is 0.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
+    ///
+    /// The first piece reports an element type that does not match.
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &self,
         axis: usize,
@@ -540,13 +591,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Chunks::new(self, axis, length).map_err(|error| self.at_path(error))
     }
 
-    /// Goes through the array row by row: along the axis that varies slowest, which the rows do not have.
+    /// Returns an iterator over the rows of the array, along the axis that varies slowest.
+    ///
+    /// The rows do not have that axis. They are read about 1 MiB at a time and then copied one by one.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes is another. (Elements of another type are an error
-    /// of the first row.)
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
+    ///
+    /// The first row reports an element type that does not match.
     ///
     /// # Examples
     ///
@@ -566,7 +620,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: ReadableElement + Clone,
         D: ndarray::RemoveAxis,
     {
-        /// How many bytes of rows are read at a time.
+        /// The number of bytes of rows to read at a time.
         const AT_A_TIME: u64 = 1 << 20;
         let shape = Axes::of::<A>(self.header(), &self.options).map_err(|error| self.at_path(error))?.shape;
         let axis = slowest(self.order(), &shape);
@@ -585,7 +639,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }))
     }
 
-    /// Which of the file's axes is this one of an array: elements that are arrays have some of their own.
+    /// Returns the axis of the file for an axis of the array.
+    ///
+    /// Elements that are arrays have axes of their own, which come first in RA files.
     fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
         let (shape, inner) = (self.header().the_shape(), T::inner_ndim());
         if axis >= shape.ndim().saturating_sub(inner) {
@@ -604,21 +660,21 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.with_picked(&header, &picked, T::from_payload)
     }
 
-    /// Calls with the bytes that are picked, and the header of the array that they are.
+    /// Invokes `read` with the selected bytes as a payload, whose header is `header`.
     fn with_picked<T>(
         &self,
         header: &Header,
         picked: &ByteRuns,
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        // What the file does not have is not made room for.
+        // Check before memory is allocated: the header may declare more than the file contains.
         self.check_runs(picked)?;
         let mut source = Source::picked(self.anywhere(), picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))
     }
 
-    /// The same array with the name of what it is in, for errors.
+    /// Sets the path that errors report, for an array that is not a local file.
     #[cfg(feature = "object")]
     pub(crate) fn called(self, path: &Path) -> Self {
         Self { path: Some(path.to_owned()), ..self }
@@ -637,7 +693,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 impl NpyFile {
-    /// The array in some bytes, which are a member of an archive.
+    /// Opens the array in a member of an archive, whose content is `bytes`.
     #[cfg(feature = "npz")]
     pub(crate) fn member(
         path: Option<&Path>,
@@ -651,13 +707,13 @@ impl NpyFile {
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 
-    /// The version of the format.
+    /// Returns the version of the format.
     pub fn version(&self) -> Version {
         self.found.version
     }
 }
 
-/// The axis that varies slowest.
+/// Returns the axis that varies slowest.
 fn slowest(order: Order, shape: &Shape) -> usize {
     match order {
         Order::C => 0,
@@ -669,7 +725,7 @@ pub(super) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>)
     let arranged = selection.arrange(array);
     let found = Shape::from(arranged.shape());
     arranged.into_dimensionality().map_err(|_| {
-        // The slice's type says how many axes come out of it; a dynamic one fits any.
+        // The type of the slice determines the number of axes; a dynamic one accepts any number.
         ErrorKind::RankMismatch { found, wanted: D::NDIM.unwrap_or_default() }.into()
     })
 }

@@ -1,7 +1,8 @@
-//! Parts of arrays out of files that may be larger than memory.
+//! Reading and writing parts of arrays in files, which may be larger than memory.
 //!
-//! A slice becomes a selection ([`select`]), which says what bytes of the file it needs; they come as a source of their own,
-//! so that everything behind a source (threads, byte order, records, limits) is the same as for a whole array.
+//! A slice becomes a selection ([`select`]), which determines the byte runs of the file that it needs. These
+//! are read through a source of their own, so that threading, byte order, records and limits work as they do
+//! for an entire array.
 
 mod chunks;
 mod file;

@@ -1,4 +1,4 @@
-//! Parts of an array that a reader stands before.
+//! Reading parts of the array at which a reader is positioned.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -15,17 +15,22 @@ use crate::io::{ArrayFormat, ArrayReader, FromPayload, NpyReader, PayloadRef};
 use crate::transfer::{ByteRuns, Source};
 
 impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
-    /// Reads a part of an array that has not been read, as ndarray's `slice` takes it of an array. Only the bytes that it
-    /// needs are read. The reader then stands where it stood, so that other parts can be read.
+    /// Reads a part of the current array, selected as by ndarray's `slice`.
+    ///
+    /// Only the bytes of the part are read. Afterwards the reader is at the start of the array's elements
+    /// again, so that other parts can be read.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; a [mismatch](crate::Error::is_mismatch) if its elements or axes are not those of the type;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits);
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the progress callback.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0,
+    ///   or if the array has already been read.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -55,12 +60,13 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         let mut source = Source::of(&mut runs);
         let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
         drop(source);
+        // Seek back before the result is checked, so that other parts can be read after an error.
         reader.seek(SeekFrom::Start(start))?;
         arranged(&selection, array?)
     }
 }
 
-/// Reads the bytes that are picked of an array, one run after another.
+/// A reader over the selected byte runs of an array, one after another.
 struct Runs<'a, R> {
     reader: &'a mut R,
     start: u64,
@@ -76,13 +82,14 @@ impl<R: Read + Seek> Read for Runs<'_, R> {
         let (place, left) = self.picked.find(self.at);
         let most = left.min(into.len());
         match self.reader.seek(SeekFrom::Start(self.start + place)) {
-            // Farther than any file of this system reaches: there is nothing.
+            // The position is beyond any file that this system supports: the data has ended.
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(0),
             sought => sought?,
         };
         let count = self.reader.read(&mut into[..most])?;
+        // `R` is the caller's type, which may return a wrong count.
         if count > most {
-            let text = format!("the reader claims to have put {count} bytes into a buffer of {most}");
+            let text = format!("the reader reported {count} bytes read into a buffer of {most}");
             return Err(std::io::Error::other(text));
         }
         self.at += count as u64;
@@ -91,14 +98,17 @@ impl<R: Read + Seek> Read for Runs<'_, R> {
 }
 
 impl NpyReader<File> {
-    /// The array whose elements come next, as a file of which parts are read in any order: one array of a file that has several, one
-    /// after another.
+    /// Converts the reader into a file from which parts of the current array are read in any order.
+    ///
+    /// Use this for random access to one of several arrays in a file.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier error has left the reader
-    /// within it; [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Objects`](crate::error::ErrorKind::Objects) of Python
-    /// objects, which cannot be read in parts.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier
+    ///   error has left the reader in the middle of it.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
     ///
     /// # Examples
     ///
@@ -123,6 +133,7 @@ impl NpyReader<File> {
         let (file, found, options) = self.parts()?;
         let payload = file.stream_position()?;
         let end = payload.saturating_add(found.header.payload_len().unwrap_or_default());
+        // The range includes the header: `NpyFile` adds the length of the header to its start.
         let bytes = payload.saturating_sub(header_len)..end;
         let (found, options) = (found.clone(), options.clone());
         let bytes = FileBytes::Range(Arc::new(self.into_inner()), bytes);

@@ -1,4 +1,4 @@
-//! What a slice takes of an array: checked before anything is read.
+//! Selections of parts of an array, which are validated before anything is read.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::ByteRuns;
 
-/// What is taken along an axis.
+/// The indices that are selected along an axis.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     start: usize,
@@ -20,29 +20,31 @@ struct Taken {
     is_reversed: bool,
 }
 
-/// What is taken of an array.
+/// The part of an array that a slice selects.
 pub(crate) struct Selection {
     axes: Vec<Taken>,
     elements: Vec<SliceInfoElem>,
-    /// The axes that belong to the elements, of which all is taken.
+    /// The axes that belong to the elements, which are always selected in full.
     inner: Inner,
 }
 
-/// The axes of a file that belong to elements which are arrays themselves: for most elements, none.
+/// The axes of a file that belong to its elements. Empty unless the elements are arrays themselves.
 #[derive(Default)]
 struct Inner {
     lengths: Vec<usize>,
     come_first: bool,
 }
 
-/// The axes of a file as elements of a type see them.
+/// The axes of a file, split into those of the array and those of its elements.
 pub(super) struct Axes {
     pub(super) shape: Shape,
     inner: Inner,
 }
 
 impl Axes {
-    /// An error if there are fewer axes than the elements have.
+    /// Splits the axes of a file for elements of type `A`.
+    ///
+    /// Returns an error if the file has fewer axes than the elements.
     pub(super) fn of<A: ReadableElement>(header: &Header, options: &ReadOptions) -> Result<Self> {
         let mut inner = Vec::new();
         A::inner_axes(&mut inner);
@@ -61,12 +63,12 @@ impl Axes {
         Ok(Self { shape: shape.into(), inner: Inner { lengths: lengths.to_vec(), come_first } })
     }
 
-    /// What a slice takes.
+    /// Resolves a slice of the array.
     pub(super) fn selection(self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
         Ok(Selection { inner: self.inner, ..Selection::of(&self.shape, slice)? })
     }
 
-    /// Some indices in a row along one axis, and all along the others.
+    /// Selects `count` consecutive indices along an axis, and all indices along the others.
     pub(super) fn along(self, axis: usize, start: usize, count: usize) -> Selection {
         let mut axes: Vec<Taken> = self.shape.dims().iter().map(Taken::all).collect();
         axes[axis] = Taken { start, count, step: 1, is_reversed: false };
@@ -82,7 +84,10 @@ impl Taken {
 }
 
 impl Selection {
-    /// An error if the slice is of another number of axes, or reaches beyond the array, where ndarray would panic.
+    /// Resolves a slice of an array of this shape.
+    ///
+    /// Returns an error where ndarray would panic: if the slice has a different number of axes or is out of
+    /// bounds.
     pub(crate) fn of(shape: &Shape, slice: &impl SliceArg<IxDyn>) -> Result<Self> {
         let elements = slice.as_ref().to_vec();
         let mut lengths = shape.dims().iter();
@@ -97,7 +102,7 @@ impl Selection {
         }
     }
 
-    /// The header of what is taken, with all axes of the array, and where in the file its bytes are.
+    /// Returns the header of the selected part, with all axes of the array, and its byte runs in the file.
     pub(super) fn locate(&self, header: &Header) -> Result<(Header, ByteRuns)> {
         let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
@@ -107,9 +112,11 @@ impl Selection {
         let mut start = 0;
         let mut axes = Vec::with_capacity(counts.len());
         for (taken, stride) in all().zip(strides) {
+            // Saturating, because an array without elements may have axes of any length.
             start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride));
             axes.push((taken.count, (taken.step as u64).saturating_mul(stride)));
         }
+        // `ByteRuns` takes the slowest axis first.
         if header.order() == Order::Fortran {
             axes.reverse();
         }
@@ -117,7 +124,9 @@ impl Selection {
         Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
     }
 
-    /// The axes of what is taken as they are in the file: how many indices, and how many bytes apart; and where the first element is.
+    /// Returns the byte offset of the first selected element, and the count and byte stride of each axis.
+    ///
+    /// The axes are those of the header, in the same order.
     pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
         let strides = header
@@ -134,7 +143,7 @@ impl Selection {
         )
     }
 
-    /// The header of some indices along an axis, and where in the file their bytes are.
+    /// Returns the header of the listed indices along an axis, and their byte runs in the file.
     pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, ByteRuns)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
@@ -142,23 +151,24 @@ impl Selection {
             return Err(ErrorKind::BadOption { reason }.into());
         };
         if let Some(index) = indices.iter().find(|index| **index >= length) {
-            let reason = format!("there is no index {index} along an axis of length {length}");
+            let reason = format!("index {index} is out of bounds for an axis of length {length}");
             return Err(ErrorKind::BadOption { reason }.into());
         }
         let wanted =
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
         let wanted = Header::new(header.dtype().clone(), header.order(), wanted.collect::<Vec<_>>().into())?;
         if wanted.len() == 0 {
-            return Ok((wanted, ByteRuns::new(0, vec![(0, 0)], 0))); // of no elements, the other axes may be endless
+            return Ok((wanted, ByteRuns::new(0, vec![(0, 0)], 0))); // without elements, the other axes may have any length
         }
-        // In the order of the file: what is before the axis is gone through for each index that is behind it.
+        // The runs are in the order of the file for each index of the slower axes: all listed places are read
+        // for one such index before the next.
         let bytes = header.the_shape().strides(header.order())[axis]
             .saturating_mul(header.dtype().item_size() as u64);
         let outer = match header.order() {
             Order::C => &dims[..axis],
             Order::Fortran => &dims[axis + 1..],
         };
-        wanted.in_memory()?; // what is taken, of which a run and the outer axes are a part
+        wanted.in_memory()?; // bounds `run` and `outer` too, which are factors of this size
         let outer: usize = outer.iter().product();
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
@@ -166,14 +176,14 @@ impl Selection {
         Ok((wanted, picked))
     }
 
-    /// The lengths of the axes that the slice gives, new ones left out.
+    /// Returns the lengths of the axes that the slice produces, without new axes.
     pub(crate) fn dims(&self) -> Vec<usize> {
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
         let axes = old.zip(&self.axes).filter(|(element, _)| !element.is_index());
         axes.map(|(_, taken)| taken.count).collect()
     }
 
-    /// The slice that takes these ranges of what this one takes, one of each of its axes.
+    /// Returns the slice that selects these ranges of the selection, one for each of its axes.
     pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
         let mut ranges = ranges.iter();
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
@@ -182,15 +192,17 @@ impl Selection {
                 return SliceInfoElem::Index(taken.start as isize);
             }
             let range = ranges.next().cloned().unwrap_or(0..taken.count);
+            // The last index is computed below, which an empty range does not have.
             if range.is_empty() {
                 return SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
             }
-            // From the last one backwards, the first of the range is the one that is farthest.
+            // A reversed axis counts from the end, so the range selects the mirrored indices of the file.
             let (first, last) = match taken.is_reversed {
                 false => (range.start, range.end - 1),
                 true => (taken.count - range.end, taken.count - 1 - range.start),
             };
             let (start, end) = (taken.start + first * taken.step, taken.start + last * taken.step + 1);
+            // A step of `isize::MIN` is its own negative.
             let step =
                 if taken.is_reversed { (taken.step as isize).wrapping_neg() } else { taken.step as isize };
             SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step }
@@ -198,12 +210,14 @@ impl Selection {
         old.zip(&self.axes).map(part).collect()
     }
 
-    /// What the slice takes.
+    /// Returns the elements of the slice, as it was given.
     pub(crate) fn elements(&self) -> &[SliceInfoElem] {
         &self.elements
     }
 
-    /// The slice that still has to be taken of what was read.
+    /// Returns the slice that remains to be applied to the array after it was read.
+    ///
+    /// It reverses axes, and removes or inserts them.
     pub(crate) fn behind(&self) -> Vec<SliceInfoElem> {
         let mut taken = self.axes.iter();
         let rest = |element: &SliceInfoElem| match element {
@@ -220,7 +234,7 @@ impl Selection {
         self.elements.iter().map(rest).collect()
     }
 
-    /// Gives what was read the axes and directions of the slice.
+    /// Applies the axes and directions of the slice to an array that was read.
     pub(super) fn arrange<A>(&self, mut array: ArrayD<A>) -> ArrayD<A> {
         let mut taken = self.axes.iter();
         let mut axis = 0;
@@ -243,7 +257,9 @@ impl Selection {
         array
     }
 
-    /// The array that the slice is read into or written from, with the axes and directions of what is in the file.
+    /// Returns a view of the array that has the axes and directions of the part of the file.
+    ///
+    /// The slice is read into this view or written from it. This is the inverse of `arrange`.
     pub(super) fn target<S: RawData>(&self, mut view: ArrayBase<S, IxDyn>) -> Result<ArrayBase<S, IxDyn>> {
         let mut wanted = Vec::new();
         let mut taken = self.axes.iter();
@@ -286,15 +302,17 @@ fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error 
     ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
 }
 
-/// What an element of a slice takes of an axis, by ndarray's rules: negative numbers count from the end, and a negative
-/// step goes through the same indices from their end.
+/// Resolves one element of a slice along an axis, by ndarray's rules.
+///
+/// Negative indices count from the end. A negative step goes through the same range from its end.
 fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
     let place = |index: isize| match index {
         0.. => Some(index as usize),
         _ => length.checked_sub(index.unsigned_abs()),
     };
     let outside = |index: isize| {
-        let reason = format!("the slice asks for index {index} of an axis of length {length}");
+        let reason =
+            format!("the slice selects index {index}, which is out of bounds for an axis of length {length}");
         crate::error::Error::from(ErrorKind::BadOption { reason })
     };
     match element {
@@ -308,16 +326,17 @@ fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
                 Some(end) => place(end).filter(|to| *to <= length).ok_or_else(|| outside(end))?,
                 None => length,
             };
+            // As in ndarray, a range that ends before its start is empty.
             let (to, is_reversed) = (to.max(from), step < 0);
             let step = step.unsigned_abs();
             if step == 0 {
                 return Err(ErrorKind::BadOption { reason: "the slice has a step of 0".into() }.into());
             }
             let count = (to - from).div_ceil(step);
-            // From the end, the last index is taken for sure; from the beginning, the first.
+            // A reversed slice always contains the last index of the range, a forward one the first.
             let start = if is_reversed && count > 0 { to - 1 - (count - 1) * step } else { from };
             Ok(Taken { start, count, step, is_reversed })
         }
-        SliceInfoElem::NewAxis => unreachable!("a new axis takes nothing of an array"),
+        SliceInfoElem::NewAxis => unreachable!("the callers handle new axes"),
     }
 }

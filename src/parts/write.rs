@@ -1,4 +1,4 @@
-//! Parts of files that are written, by position: for threads and processes that have parts of their own.
+//! Writing parts of files by position, from several threads and processes.
 
 use std::path::Path;
 
@@ -16,49 +16,61 @@ use crate::shape::Order;
 use crate::transfer::tiles::{Axis as Way, Move, Plan, Side, Work, Writes, move_all};
 use crate::transfer::{self, Anywhere, Items, Sink};
 
-/// About how many bytes of a part are made at a time.
+/// The approximate number of bytes of a part that are encoded at a time.
 const BLOCK: usize = 4 << 20;
 
 impl<F: ArrayFormat> ArrayFile<F> {
-    /// Opens a file of which parts are going to be written with [`ArrayFile::write_slice`].
+    /// Opens a file for writing parts of its array with [`ArrayFile::write_slice`].
     ///
-    /// As long as it is open, others may write other parts of it in the same way or through maps, and whatever would change the
-    /// file as a whole (an append, a replacement) fails with [`ErrorKind::Locked`]. A file is made for this by
-    /// [`write_zeroed_npy`](crate::write_zeroed_npy).
+    /// While it is open, other processes may write other parts in the same way or through maps. Changes to
+    /// the entire file (appending to it, replacing it) fail with [`ErrorKind::Locked`].
+    /// [`write_zeroed_npy`](crate::write_zeroed_npy) creates a file that can be filled in this way.
     ///
     /// # Errors
     ///
-    /// [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// if the path is not a regular file; [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the
-    /// [format](crate::Error::is_format) if the file is malformed or truncated; [`Objects`](crate::error::ErrorKind::Objects) of Python
-    /// objects and [`Packed`](crate::error::ErrorKind::Packed) of packed RA files, which cannot be read in parts;
-    /// [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits). (Whether all elements are there is looked at
-    /// when they are read.)
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or shorter than its array.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   written in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
+    ///   written in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
+            // Lock before reading the header, so that no other writer changes it in between. Do not wait: a
+            // writer may hold its lock for hours.
             let locked = change::open_locked(path, Purpose::Map, std::time::Duration::ZERO)?;
             let file = Self::shared(locked.shared(), &ReadOptions::new())?;
+            // `write_slice` would extend a truncated file.
             file.check_complete()?;
             Ok(file.locked_by(locked, path))
         };
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Writes a part: the elements that the slice takes become those of the array, which has the shape of the slice and the
-    /// file's type. The file has to have been opened with [`ArrayFile::open_to_write`].
+    /// Writes an array to a part of the file, which must have been opened with [`ArrayFile::open_to_write`].
     ///
-    /// Several threads may write at once, and so may several processes: elements that nobody else writes at the same time are as
-    /// they were written. What is read of a part while it is written may be partly old.
+    /// The array must have the shape of the slice and the element type of the file. It is encoded in blocks
+    /// of about 4 MiB.
+    ///
+    /// Threads and processes may write concurrently if their parts do not overlap. Reading a part while it is
+    /// written may return a mixture of old and new elements. The system writes the data to the disk later;
+    /// [`ArrayFile::sync`] waits for that.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the slice asks for indices that the array does not have;
-    /// [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has another number of axes;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for reading;
-    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch), [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements are not those of the part;
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0,
+    ///   or if the file was opened for reading only.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
+    ///   [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements cannot be stored with the
+    ///   dtype of the file.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array and the slice have different
+    ///   shapes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
     /// # Examples
     ///
@@ -85,15 +97,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.put(&slice, array).map_err(|error| self.at_path(error))
     }
 
-    /// Waits until all that was written is on the disk.
+    /// Waits until all written parts are on the disk.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn sync(&self) -> Result<()> {
         match self.bytes.file() {
             Some(file) => change::sync_parts(file).map_err(|error| self.at_path(error.into())),
-            None => Ok(()), // nothing has been written to it
+            None => Ok(()), // only an entire file can be written to
         }
     }
 
@@ -103,7 +115,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
         if self.locked.is_none() {
-            let reason = "the file was opened for reading".into();
+            let reason = "the file was opened for reading only".into();
             return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::OpenToWrite));
         }
         let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
@@ -117,7 +129,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.put_pieces(header, view, start, &places, &options)
     }
 
-    /// A part that is large is made piece by piece: it is halved along the axis that varies slowest in the file, as often as needed.
+    /// Writes a part in pieces: halves it along the file's slowest axis until a piece fits in a block.
+    ///
+    /// Each piece is encoded before it is written, so its size bounds the memory.
     fn put_pieces<A: WritableElement>(
         &self,
         header: &Header,
@@ -151,7 +165,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<()> {
         let (dtype, order) = (header.dtype(), header.order());
         let item = dtype.item_size();
-        // What lies together in the file lies together in the block.
+        // Elements that are adjacent in the file must be adjacent in the encoded block.
         let is_fortran = order == Order::Fortran;
         let turned = if is_fortran { piece.t() } else { piece.view() };
         let header = Header::new(dtype.clone(), Order::C, [piece.len()].into())?;
@@ -171,6 +185,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             &A::emit(dtype),
             options,
         )?;
+        // The strides of the block, which is dense and in the order of the file.
         let mut from = item as u64;
         let mut axes: Vec<Way> = places.iter().map(|(_, to)| Way { len: 0, from: 0, to: *to }).collect();
         let fastest_first: Vec<usize> =
@@ -181,10 +196,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
             from = from.saturating_mul(len as u64);
         }
         let (source, target) = (Side { start: 0, item }, Side { start, item });
+        // The plan counts the memory of a tile on both sides, hence twice the block.
         let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::Anywhere);
         let (source, named) = (Anywhere::Bytes(&bytes), |error| error);
         let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named };
-        let Anywhere::File(file, array) = self.anywhere() else { unreachable!("a file is a file") };
+        let Anywhere::File(file, array) = self.anywhere() else {
+            unreachable!("`open_to_write` opens a file")
+        };
         move_all(&work, (file, array), 1, &mut |_| Ok(()))
     }
 }

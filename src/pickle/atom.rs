@@ -3,23 +3,23 @@
 use super::opcode::*;
 use super::text;
 
-/// What refers to no other value.
+/// A value that refers to no others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Atom<'a> {
     None,
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// It should be UTF-8, in which surrogates may stand; nobody has looked.
+    /// Text in UTF-8, which may contain surrogates and is not validated yet.
     Str(&'a [u8]),
     Bytes(&'a [u8]),
     /// A `str` of Python 2.
     OldStr(&'a [u8]),
-    /// An integer in two's complement, the least significant byte first.
+    /// An integer in two's complement, little-endian.
     Long(&'a [u8]),
 }
 
-/// What stands behind an opcode is not what it should be.
+/// What is wrong with the argument of an opcode.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fault {
     Cut,
@@ -31,15 +31,17 @@ pub(crate) enum Fault {
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cut => f.write_str("the pickle is cut"),
+            Self::Cut => f.write_str("the pickle is truncated"),
             Self::NegativeLength => f.write_str("the length is negative"),
-            Self::Short { promised, left } => write!(f, "it promises {promised} bytes, and {left} follow"),
-            Self::NoNumber => f.write_str("its argument is not what Python writes"),
+            Self::Short { promised, left } => {
+                write!(f, "its argument declares {promised} bytes, {left} remain")
+            }
+            Self::NoNumber => f.write_str("its argument is malformed"),
         }
     }
 }
 
-/// The atom that the opcode at the start makes, and how many bytes it takes; `None` if it makes none.
+/// Decodes the value at the start, and returns it and its length in bytes; `None` if the opcode makes none.
 #[inline]
 pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
     let (opcode, rest) = bytes.split_first().ok_or(Fault::Cut)?;
@@ -73,7 +75,7 @@ pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
     Ok(Some((atom, 1 + used)))
 }
 
-/// The rest of the line, without its end.
+/// Returns the rest of the line without its end; `None` if the line does not end.
 pub(crate) fn line(bytes: &[u8]) -> Option<&[u8]> {
     bytes.iter().position(|byte| *byte == b'\n').map(|len| &bytes[..len])
 }
@@ -86,7 +88,7 @@ fn fixed<const N: usize>(
     rest.first_chunk().map(|bytes| (make(*bytes), N)).ok_or(Fault::Cut)
 }
 
-/// As many bytes as the `N` before them say.
+/// Decodes a value whose length is in the `N` bytes before it.
 #[inline]
 fn counted<'a, const N: usize>(
     rest: &'a [u8],

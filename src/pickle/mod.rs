@@ -1,6 +1,7 @@
-//! Pickles, in which NumPy stores Python objects: their opcodes, and the values that refer to no others.
+//! Opcodes of pickles, in which NumPy stores Python objects, and the values that refer to no others.
 //!
-//! What is made of them is no matter here: see `dynamic::object`. [`Writer`] writes opcodes; [`end`] finds where a pickle ends.
+//! `dynamic::object` builds objects from them. [`Writer`] writes opcodes; [`read_one`] finds where a pickle
+//! ends.
 
 mod atom;
 pub(crate) mod opcode;

@@ -1,4 +1,4 @@
-//! The numbers of the opcodes that are known, by the names that Python's `pickletools` has for them.
+//! The numbers of the known opcodes, with the names from Python's `pickletools`.
 
 macro_rules! opcodes {
     ($($name:ident = $byte:literal;)*) => {

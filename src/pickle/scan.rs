@@ -1,10 +1,11 @@
-//! Where a pickle ends, for those who read it from a stream that goes on behind it.
+//! Finds the end of a pickle in a stream that continues after it.
 
 use super::opcode::*;
 
-/// Reads just one pickle. `more` appends so many bytes to what has been read, and says how many it could: it is asked for what the
-/// pickle will have in any case, and never for more. If the bytes come to an end, so does the reading: whoever makes sense of
-/// them will say so.
+/// Reads exactly one pickle.
+///
+/// `more` appends a number of bytes and returns how many there were. It is asked only for bytes that the
+/// pickle must have, never for more. If the source ends early, so does reading, and the decoder reports it.
 pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64, E>) -> Result<Vec<u8>, E> {
     let mut bytes = Vec::new();
     let mut at = 0;
@@ -31,7 +32,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
                 }
             }
         }
-        // So many bytes, which are a number, or the number of those that follow.
+        // The width of an argument, which is a number or the length of the data after it.
         let (width, is_length) = match opcode {
             BININT1 | BINGET | BINPUT | PROTO | EXT1 => (1, false),
             BININT2 | EXT2 => (2, false),
@@ -50,20 +51,20 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
         at += width as usize;
         if is_length {
             let len = u64::from_le_bytes(number);
-            // A length that is negative: whoever makes sense of it will say so.
+            // A negative length, which the decoder reports.
             if matches!(opcode, LONG4 | BINSTRING) && len > i32::MAX as u64 {
                 return Ok(bytes);
             }
             if fill(&mut bytes, at, len, &mut more)? {
                 return Ok(bytes);
             }
-            // What is in a frame is opcodes.
+            // The content of a frame is opcodes, which are scanned as well.
             at += if opcode == FRAME { 0 } else { len as usize };
         }
     }
 }
 
-/// Whether the bytes come to an end before there are so many from there on.
+/// Makes `count` bytes available from `at` on; returns whether the source ended before.
 fn fill<E>(
     bytes: &mut Vec<u8>,
     at: usize,

@@ -1,9 +1,9 @@
-//! The texts and numbers of protocol 0, which have escapes and digits.
+//! Strings and numbers of protocol 0, which are text with escapes and digits.
 
 use super::Atom;
 use super::opcode::{FLOAT, INT};
 
-/// A Python string literal, with its quotes: of Python 2's `str`, so that it is bytes.
+/// Decodes a Python string literal with its quotes; it is a `str` of Python 2, so the result is bytes.
 pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
     let literal = literal.trim_ascii_end();
     let (quote, rest) = literal.split_first()?;
@@ -41,7 +41,7 @@ pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
             }
             b'x' => hex(&mut inner, 2).and_then(|number| u8::try_from(number).ok())?,
             _ => {
-                bytes.push(b'\\'); // what is no escape stays as it is
+                bytes.push(b'\\'); // an unknown escape is kept
                 escape
             }
         };
@@ -50,7 +50,7 @@ pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A number by its digits; `None` within if it is an integer that does not fit an `i64`.
+/// Parses a number; the inner `None` means an integer that does not fit into an `i64`.
 pub(super) fn number(opcode: u8, line: &[u8]) -> Option<Option<Atom<'static>>> {
     match (opcode, line) {
         (INT, b"00") => Some(Some(Atom::Bool(false))),
@@ -63,7 +63,7 @@ pub(super) fn number(opcode: u8, line: &[u8]) -> Option<Option<Atom<'static>>> {
     }
 }
 
-/// The digits of an integer, and its sign, without the `L` that Python 2 writes behind them.
+/// Returns the sign and digits of an integer, without the `L` that Python 2 appends.
 pub(crate) fn digits(line: &[u8]) -> Option<&str> {
     let digits = std::str::from_utf8(line).ok()?.trim();
     let digits = digits.strip_suffix('L').unwrap_or(digits);
@@ -71,7 +71,7 @@ pub(crate) fn digits(line: &[u8]) -> Option<&str> {
     (!unsigned.is_empty() && unsigned.bytes().all(|digit| digit.is_ascii_digit())).then_some(digits)
 }
 
-/// Latin-1 with `\uXXXX` and `\UXXXXXXXX`, as UTF-8, in which surrogates may stand.
+/// Decodes Latin-1 with `\uXXXX` and `\UXXXXXXXX` to UTF-8, which may contain surrogates.
 pub(crate) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
     let mut utf8 = Vec::with_capacity(text.len());
     let mut bytes = text.iter().copied();
@@ -88,6 +88,7 @@ pub(crate) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
             }
             _ => u32::from(byte),
         };
+        // A backslash that is itself escaped does not start an escape.
         is_escaped = byte == b'\\' && !is_escaped;
         push_utf8(code, &mut utf8)?;
     }
@@ -98,7 +99,7 @@ fn hex(bytes: &mut impl Iterator<Item = u8>, digits: usize) -> Option<u32> {
     (0..digits).try_fold(0, |number, _| Some(number << 4 | char::from(bytes.next()?).to_digit(16)?))
 }
 
-/// Appends a code point in UTF-8, be it a surrogate or not.
+/// Appends a code point in UTF-8, even a surrogate; `None` if it is beyond U+10FFFF.
 pub(crate) fn push_utf8(code: u32, utf8: &mut Vec<u8>) -> Option<()> {
     if let Some(char) = char::from_u32(code) {
         utf8.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
@@ -116,7 +117,7 @@ pub(crate) fn push_utf8(code: u32, utf8: &mut Vec<u8>) -> Option<()> {
 mod tests {
     use super::{raw_unicode, string};
 
-    /// What `pickle.loads` of Python 3.12 makes of them.
+    /// The expected results are those of `pickle.loads` in Python 3.12.
     #[test]
     fn escapes() {
         for (literal, bytes) in [

@@ -1,21 +1,21 @@
-//! Opcodes, as protocols 2, 3 and 4 have them.
+//! Writes opcodes of protocols 2, 3 and 4.
 
 use super::opcode::*;
 use super::text::push_utf8;
 
-/// Writes a pickle.
+/// A writer of the opcodes of a pickle.
 #[derive(Debug)]
 pub(crate) struct Writer {
     bytes: Vec<u8>,
     protocol: u8,
     memo: u32,
-    /// Where the frame begins that is being filled, from protocol 4 on: a reader takes each at one stroke.
+    /// Where the open frame starts, from protocol 4 on. A frame lets readers load many opcodes at once.
     frame: Option<usize>,
 }
 
-/// How long a frame is, as Python has it. What is as long by itself stands between frames.
+/// Length of a frame in bytes, the same as in Python. Data that is as long by itself is put between frames.
 const FRAME_LEN: usize = 64 << 10;
-/// The opcode and the length.
+/// Length of a frame's header, in bytes: the opcode and the frame's length.
 const FRAME_HEAD: usize = 9;
 
 impl Writer {
@@ -33,7 +33,7 @@ impl Writer {
         self.bytes
     }
 
-    /// Between any two values: ends a frame that is long enough, and begins the next.
+    /// Ends a frame that is long enough and starts the next one; it is called between values.
     #[inline]
     pub(crate) fn between_values(&mut self) {
         if self.protocol < 4 {
@@ -55,13 +55,14 @@ impl Writer {
         if let Some(start) = self.frame.take() {
             let len = (self.bytes.len() - start - FRAME_HEAD) as u64;
             match len {
+                // Nothing was written into the frame, so it is omitted.
                 0 => self.bytes.truncate(start),
                 _ => self.bytes[start + 1..start + FRAME_HEAD].copy_from_slice(&len.to_le_bytes()),
             }
         }
     }
 
-    /// Bytes behind an opcode and their length: many of them stand between frames.
+    /// Writes an opcode, a length and bytes; long bytes are put between frames.
     fn counted(&mut self, opcode: u8, len: &[u8], bytes: &[u8]) {
         let is_long = self.protocol >= 4 && bytes.len() >= FRAME_LEN;
         if is_long {
@@ -95,7 +96,7 @@ impl Writer {
             }
             _ => {
                 let bytes = number.to_le_bytes();
-                // As few bytes as keep the sign.
+                // The fewest bytes that preserve the sign.
                 let fill = if number < 0 { 0xFF } else { 0 };
                 let mut len = 8;
                 while len > 1 && bytes[len - 1] == fill && (bytes[len - 2] ^ fill) & 0x80 == 0 {
@@ -106,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// An integer in two's complement, the least significant byte first.
+    /// Writes an integer in two's complement, little-endian.
     pub(crate) fn long(&mut self, bytes: &[u8]) {
         match u8::try_from(bytes.len()) {
             Ok(len) => self.bytes.extend([LONG1, len]),
@@ -117,17 +118,17 @@ impl Writer {
 
     pub(crate) fn float(&mut self, number: f64) {
         let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
-        self.bytes.extend_from_slice(&[BINFLOAT, a, b, c, d, e, f, g, h]); // at once, which is faster
+        self.bytes.extend_from_slice(&[BINFLOAT, a, b, c, d, e, f, g, h]); // one call is faster than two
     }
 
     pub(crate) fn str(&mut self, text: &str) {
         self.utf8(text.as_bytes());
     }
 
-    /// A text of code points, which may be surrogates.
+    /// Writes a string of code points, which may be surrogates.
     pub(crate) fn code_points(&mut self, codes: &[u32]) {
         let mut utf8 = Vec::new();
-        // They are those of a Python text, all of which have a form in UTF-8.
+        // They come from a Python string, and all of its code points can be encoded.
         codes.iter().for_each(|code| push_utf8(*code, &mut utf8).unwrap_or_default());
         self.utf8(&utf8);
     }
@@ -140,7 +141,7 @@ impl Writer {
         }
     }
 
-    /// Bytes, which protocol 2 has no word for.
+    /// Writes bytes, which requires protocol 3.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         match (u8::try_from(bytes.len()), u32::try_from(bytes.len())) {
             (Ok(len), _) => self.counted(SHORT_BINBYTES, &[len], bytes),
@@ -149,12 +150,12 @@ impl Writer {
         }
     }
 
-    /// Throws away what is last on the stack.
+    /// Discards the top of the stack.
     pub(crate) fn pop(&mut self) {
         self.bytes.push(POP);
     }
 
-    /// Throws away what stands above the last mark, and the mark.
+    /// Discards the items above the last mark, and the mark.
     pub(crate) fn pop_mark(&mut self) {
         self.bytes.push(POP_MARK);
     }
@@ -203,12 +204,12 @@ impl Writer {
         self.bytes.push(FROZENSET);
     }
 
-    /// A tuple of what stands above the mark.
+    /// Creates a tuple of the items above the mark.
     pub(crate) fn tuple(&mut self) {
         self.bytes.push(TUPLE);
     }
 
-    /// A tuple of so many items, at most three.
+    /// Creates a tuple of the last `count` items, at most three.
     pub(crate) fn tuple_of(&mut self, count: u8) {
         self.bytes.push(if count == 0 { EMPTY_TUPLE } else { TUPLE1 + count - 1 });
     }
@@ -225,7 +226,7 @@ impl Writer {
         self.bytes.push(BUILD);
     }
 
-    /// Remembers what is last on the stack, and says where.
+    /// Adds the top of the stack to the memo and returns its index.
     pub(crate) fn memoize(&mut self) -> u32 {
         let index = self.memo;
         match u8::try_from(index) {

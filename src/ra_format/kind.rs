@@ -1,9 +1,9 @@
-//! RA's types of elements, as dtypes and back.
+//! Converts RA's element types to dtypes and back.
 
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
-/// The dtype of elements of a type and size. Of those that NumPy has no dtype for, it is that of raw bytes.
+/// Returns the dtype of an element type and size; raw bytes if NumPy has no dtype for them.
 pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType> {
     let kind = match eltype {
         1 => Kind::Int,
@@ -13,7 +13,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
         5 if elbyte == 1 => Kind::Bool,
         0 | 5 => Kind::Void,
         _ => {
-            let reason = format!("there is no element type {eltype}; 0 to 5 are known");
+            let reason = format!("unknown element type {eltype}, expected 0 to 5");
             return Err(ErrorKind::BadHeader { reason, offset: Some(16) }.into());
         }
     };
@@ -26,7 +26,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
     })
 }
 
-/// The type for a dtype, and whether its elements are big-endian.
+/// Returns the element type for a dtype, and whether its elements are big-endian.
 pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
     let number = match dtype {
         DType::Scalar(scalar) => match scalar.kind() {
@@ -46,16 +46,17 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
         let (reason, help) = match dtype.as_scalar().map(Scalar::kind) {
             Some(Kind::Bool) => ("not every program reads its element type 5 as bool", Help::RaBool),
             Some(Kind::Bytes | Kind::Text) => {
-                ("it has no type for text", Help::WriteAs { rust_type: "Void" })
+                ("RA has no type for text", Help::WriteAs { rust_type: "Void" })
             }
             Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
-                ("it has no type for times", Help::WriteAs { rust_type: "i64" })
+                ("RA has no type for times", Help::WriteAs { rust_type: "i64" })
             }
-            _ => ("it has no such type", Help::UseNpy),
+            _ => ("RA has no such type", Help::UseNpy),
         };
         let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());
         return Err(Error::from(ErrorKind::NotExpressible { format, dtype, reason }).with_help(help));
     };
+    // A dtype without a byte order, such as single bytes, equals both and counts as little-endian.
     let is = |order| dtype.with_byte_order(order) == *dtype;
     match (is(ByteOrder::Little), is(ByteOrder::Big)) {
         (true, _) => Ok((number, false)),

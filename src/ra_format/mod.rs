@@ -1,8 +1,9 @@
-//! The RA format ("raw array"): two pure functions, [`parse`] and [`format()`], from bytes to a [`Header`] and back.
+//! The RA format: two pure functions, [`parse`] and [`format()`], from bytes to a [`Header`] and back.
 //!
-//! Six numbers of 64 bits (a magic one, flags, the type, the size of an element, the size of the data, the number of axes),
-//! the lengths of the axes, the first of which varies fastest, and the data. What the programs that write such files disagree
-//! about is told apart here: the byte order of the header, the two meanings of type 5, and what the flags may mean.
+//! An RA ("raw array") file has six 64-bit numbers (magic, flags, element type, element size, data size,
+//! number of axes), then the lengths of the axes, the fastest-varying first, then the data. Writers
+//! disagree about the byte order of the header, the meaning of element type 5 and the meaning of the flags;
+//! this module resolves the differences.
 
 mod kind;
 mod query;
@@ -16,17 +17,17 @@ use crate::limits::{self, Limits};
 use crate::shape::{Order, Shape};
 
 pub(crate) const MAGIC: &[u8; 8] = b"rawarray";
-/// What every file has at least: the magic and five numbers.
+/// The shortest header, in bytes: the magic and five numbers.
 const FIXED: usize = 48;
 
-/// The data are in big-endian byte order.
+/// Flag: the data is in big-endian byte order.
 pub(crate) const BIG_ENDIAN: u64 = 1;
-/// The data are packed, in one of the ways of [`Packing`].
+/// Flag: the data is compressed, in one of the ways of [`Packing`].
 pub(crate) const PACKED: u64 = 2;
-/// The data are bits.
+/// Flag: the data is single bits.
 const BITS: u64 = 4;
 
-/// What an RA header says.
+/// The contents of an RA header.
 ///
 /// ```
 /// use ndarray_io::ra::{parse, Parsed};
@@ -43,32 +44,35 @@ const BITS: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RaHeader {
-    /// What the payload is, once it is unpacked. The order is Fortran's.
+    /// The dtype, order and shape of the payload, once decompressed. The first axis varies fastest.
     pub header: Header,
-    /// The flags, as the header has them.
+    /// The flags. If the header is big-endian, [`parse`] sets the big-endian flag as well.
     pub flags: u64,
-    /// The number of the type: 0 a composite, 1 a signed integer, 2 an unsigned one, 3 a float, 4 a complex number; 5 a bool of
-    /// one byte, a `bfloat16` of two, or single bits.
+    /// The number of the element type.
+    ///
+    /// 0 is a composite, 1 a signed integer, 2 an unsigned integer, 3 a float, 4 a complex number. 5 is a
+    /// bool of one byte, a `bfloat16` of two bytes, or single bits.
     pub eltype: u64,
-    /// The bytes of one element.
+    /// The size of one element, in bytes.
     pub elbyte: u64,
-    /// The bytes of the data. Of packed data it depends on the packing whether that is before or after.
+    /// The size of the data, in bytes. For compressed data, the compression decides which size this is:
+    /// compressed or decompressed.
     pub size: u64,
 }
 
-/// What [`parse`] found.
+/// The result of [`parse`].
 pub type Parsed = crate::header::Parsed<RaHeader>;
 
-/// How the data may be packed.
+/// The ways in which the data can be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
-    /// Not at all.
+    /// Not compressed.
     None,
-    /// As eight elements a byte, in words of 64 bits.
+    /// Eight elements in a byte, in words of 64 bits.
     Bits,
-    /// One block of LZ4.
+    /// One LZ4 block.
     Lz4,
-    /// What the data have to tell themselves: a block of LZ4, numbers of variable length, or nothing of that.
+    /// Can only be determined from the data: an LZ4 block, variable-length integers, or not compressed.
     Unclear,
 }
 
@@ -77,18 +81,19 @@ impl RaHeader {
         self.flags & BIG_ENDIAN != 0
     }
 
-    /// How many bytes the elements take that are not packed.
+    /// Returns the size of the decompressed elements, in bytes.
     pub(crate) fn unpacked(&self) -> u64 {
         self.header.payload_len().unwrap_or_default()
     }
 
-    /// How the data are packed, as far as the header can tell.
+    /// Returns how the data is compressed, as far as the header determines it.
     pub(crate) fn packing(&self) -> Packing {
         if self.is_bits() {
             Packing::Bits
         } else if self.flags & PACKED == 0 {
             Packing::None
         } else if self.size == self.unpacked() {
+            // Variable-length integers state their decompressed size, and an LZ4 block may happen to have it.
             Packing::Unclear
         } else {
             Packing::Lz4
@@ -99,20 +104,20 @@ impl RaHeader {
         self.flags & BITS != 0 && self.eltype == 5 && self.elbyte == 8
     }
 
-    /// The flags that have no meaning here.
+    /// Returns the flags that this library does not support.
     pub(crate) fn unknown_flags(&self) -> u64 {
         let known = BIG_ENDIAN | PACKED | if self.is_bits() { BITS } else { 0 };
         self.flags & !known
     }
 
-    /// The header of an array that is not packed.
+    /// Creates the header of an uncompressed array.
     pub(crate) fn of(header: &Header, eltype_5: bool) -> Result<Self> {
         let header = &*header.ungrouped()?;
         let (eltype, is_big_endian) = kind::of(header.dtype(), eltype_5)?;
         let bytes = header.payload_len().unwrap_or_default();
         let mut dims = header.shape().to_vec();
         if header.order() == Order::C {
-            // The same bytes: the axis that varies fastest comes first.
+            // The bytes stay the same: in RA, the axis that varies fastest comes first.
             dims.reverse();
         }
         Ok(Self {
@@ -134,12 +139,17 @@ impl RaHeader {
     }
 }
 
-/// The header as bytes, for elements that follow it as they are. An array in C order gets its axes reversed, which are the
-/// same bytes. An error if RA has no type for the elements.
+/// Formats a header as bytes, for uncompressed elements that follow it.
+///
+/// An array in C order gets its axes reversed, so that its elements can be written unchanged.
 ///
 /// # Errors
 ///
-/// [`NotExpressible`](crate::error::ErrorKind::NotExpressible) of a dtype that RA does not have.
+/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if RA has no type for the elements, as for
+///   text, times and objects; for bools, whose element type 5 not every program reads; and for records
+///   whose fields have different byte orders.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if the array has more than 64 axes, including those of a
+///   subarray.
 ///
 /// # Examples
 ///
@@ -157,14 +167,21 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
     Ok(RaHeader::of(header, false)?.to_bytes())
 }
 
-/// Reads a header from the first bytes of a file. See [`RaHeader`].
+/// Parses a header from the first bytes of a file. See [`RaHeader`].
+///
+/// Both byte orders of the header are accepted. Too few bytes are not an error: the result is then
+/// [`NeedMore`](crate::header::Parsed::NeedMore). Unknown flags are not an error here.
 ///
 /// # Errors
 ///
-/// An error of the [format](crate::Error::is_format) if the bytes are not a header; [`Limit`](crate::error::ErrorKind::Limit) of more
-/// than 64 axes. (Too few bytes are not an error.)
+/// - A [format error](crate::Error::is_format) if the bytes are not a header:
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic); [`BadHeader`](crate::error::ErrorKind::BadHeader) for
+///   an unknown element type, an element that is too large, or a data size that contradicts the shape; or
+///   [`Overflow`](crate::error::ErrorKind::Overflow).
+/// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
 pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let mut magic = *MAGIC;
+    // The magic is a number as well: in a big-endian header its bytes are reversed.
     let is_swapped = bytes.first() == MAGIC.last();
     if is_swapped {
         magic.reverse();
@@ -182,8 +199,9 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     else {
         return Ok(Parsed::NeedMore(FIXED));
     };
+    // Checked first, so that the size below cannot overflow and no caller buffers an endless header.
     limits::check(LimitKind::Dimensions, ndims, Limits::DIMENSIONS as u64)?;
-    let end = FIXED + 8 * ndims as usize; // 64 at most
+    let end = FIXED + 8 * ndims as usize; // at most 64 axes, checked above
     if bytes.len() < end {
         return Ok(Parsed::NeedMore(end));
     }
@@ -193,15 +211,16 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
             .map_err(|_| Error::from(ErrorKind::Overflow { what: format!("an axis of length {dim}") }))
     };
     let dims = numbers[FIXED / 8..end / 8].iter().map(dim).collect::<Result<Vec<usize>>>()?;
-    // A header in big-endian numbers comes from a machine that is, and so do its data, be they marked so or not.
+    // A big-endian header comes from a big-endian machine: its data is big-endian even if no flag says so.
     let flags = if is_swapped { flags | BIG_ENDIAN } else { flags };
     let order = if flags & BIG_ENDIAN != 0 { ByteOrder::Big } else { ByteOrder::Little };
     let is_bits = flags & BITS != 0 && eltype == 5 && elbyte == 8;
     let dtype = if is_bits { bool_dtype() } else { kind::dtype(eltype, elbyte, order)? };
-    // Of one axis there is but one order.
+    // With fewer than two axes the orders are the same.
     let axes = if dims.len() < 2 { Order::C } else { Order::Fortran };
     let header = Header::new(dtype, axes, Shape::from(dims))?;
     let found = RaHeader { header, flags, eltype, elbyte, size };
+    // The header states the size directly and through the shape. Both must agree, except for compressed data.
     let expected = match found.packing() {
         Packing::None => Some(found.unpacked()),
         Packing::Bits => Some(found.unpacked().div_ceil(64) * 8),
@@ -211,7 +230,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
         Some(expected) if expected != size => {
             let shape = found.header.the_shape();
             let reason = format!(
-                "it promises {size} bytes, but elements of {elbyte} bytes in the shape {shape} take {expected}"
+                "it declares {size} bytes of data, but elements of {elbyte} bytes in shape {shape} take {expected}"
             );
             Err(ErrorKind::BadHeader { reason, offset: Some(32) }.into())
         }
@@ -223,7 +242,7 @@ fn bool_dtype() -> DType {
     Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte").into() // see Kind::allows
 }
 
-/// The error for a source that ends where [`parse`] still needs `need` bytes.
+/// Returns the error for a source that ends after `have` bytes, where [`parse`] needs `need`.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
     let part = if have < FIXED { FileSection::Preamble } else { FileSection::Header };
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()

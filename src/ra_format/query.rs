@@ -1,12 +1,15 @@
-//! The header as text.
+//! Prints a header as text.
 
 use std::fmt::Write;
 
 use super::RaHeader;
 
-/// The header as YAML, as the page of the format shows it, ending in one newline. `name` is what the file is called.
+/// Formats a header as YAML, as the specification of the format shows it.
 ///
-/// The line `compressed` is there only if a flag is set, as in the format's program in Julia.
+/// `name` is the name of the file. The text ends in one newline. As in the format's Julia program, the line
+/// `compressed` is present only if a flag is set.
+///
+/// # Examples
 ///
 /// ```
 /// use ndarray_io::ra::{self, Parsed};

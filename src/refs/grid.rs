@@ -1,50 +1,52 @@
-//! How an array that is concatenated from parts is cut into chunks, each of which is contiguous in its part.
+//! Division of a concatenated array into chunks, each of which is contiguous in one part.
 
 use crate::error::{ErrorKind, Result};
 use crate::header::Order;
 
-/// An array, as it is in the files.
+/// The layout of an array in its files.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     pub(super) shape: &'a [usize],
     pub(super) order: Order,
     pub(super) item: usize,
-    /// The axis along which the parts are concatenated, and how long each is: all but the last are of the same length.
+    /// The axis along which the parts are concatenated, and their lengths; only the last may be shorter.
     pub(super) axis: usize,
     pub(super) lengths: &'a [usize],
 }
 
-/// What is asked for.
+/// The requested chunks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
-    /// The length of a chunk along the first axis that is cut.
+    /// The length of a chunk along the first divided axis.
     pub(super) length: Option<usize>,
-    /// How many bytes a chunk has otherwise, about.
+    /// The approximate size of a chunk in bytes, if no length is requested.
     pub(super) bytes: u64,
-    /// How many bytes the last chunk may have if it is padded.
+    /// The maximum size in bytes of a last chunk that is padded.
     pub(super) inline: u64,
 }
 
-/// The chunks of an array: all of one shape.
+/// The chunks of an array, which all have the same shape.
 #[derive(Debug, PartialEq)]
 pub(super) struct Grid {
     pub(super) chunk: Vec<usize>,
-    /// The axis that is cut first, and what was asked for along it if that could not be had.
+    /// The first divided axis, and the requested length along it if a different one was chosen.
     pub(super) cut: usize,
     pub(super) wanted: Option<usize>,
 }
 
-/// Where the bytes of a chunk are.
+/// The position of a chunk's bytes.
 #[derive(Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) part: usize,
-    /// In bytes from the beginning of the part's data.
+    /// The offset from the start of the part's data, in bytes.
     pub(super) start: u64,
-    /// How many bytes there are: fewer than a chunk has if the last one is to be padded.
+    /// The number of bytes; smaller than a chunk if the last one has to be padded.
     pub(super) len: u64,
 }
 
-/// The largest divisor that is not above `most`.
+/// Returns the largest divisor of `number` that is not above `most`.
+///
+/// Trial division up to the square root; each divisor that it finds has a counterpart above the root.
 fn divisor(number: usize, most: usize) -> usize {
     let mut best = 1;
     let mut small = 1;
@@ -62,7 +64,7 @@ fn divisor(number: usize, most: usize) -> usize {
 }
 
 impl Layout<'_> {
-    /// The axes, the slowest first.
+    /// Returns the axes, the slowest first.
     fn slowest_first(&self) -> Vec<usize> {
         match self.order {
             Order::C => (0..self.shape.len()).collect(),
@@ -70,12 +72,12 @@ impl Layout<'_> {
         }
     }
 
-    /// The length of a part that is not the last.
+    /// Returns the length of every part except the last, which may be shorter.
     fn part_len(&self) -> usize {
         self.lengths.first().copied().unwrap_or(0)
     }
 
-    /// The shape of such a part.
+    /// Returns the shape of a part of this length.
     fn part_shape(&self) -> Vec<usize> {
         let mut shape = self.shape.to_vec();
         if let Some(length) = shape.get_mut(self.axis) {
@@ -84,12 +86,15 @@ impl Layout<'_> {
         shape
     }
 
-    /// Whether the last part is shorter than the others.
+    /// Returns whether the last part is shorter than the others.
     fn has_shorter_last(&self) -> bool {
         self.lengths.last().is_some_and(|last| *last < self.part_len())
     }
 
-    /// Cuts the array. An error if a shorter last part does not come out even and is too large to be padded.
+    /// Divides the array into chunks.
+    ///
+    /// Fails if the last part is shorter than the others and the parts are not concatenated along the slowest
+    /// axis.
     pub(super) fn grid(&self, wish: Wish) -> Result<Grid> {
         let part = self.part_shape();
         let mut chunk: Vec<usize> = part.iter().map(|length| (*length).max(1)).collect();
@@ -97,14 +102,17 @@ impl Layout<'_> {
             return Ok(Grid { chunk, cut: 0, wanted: None });
         }
         let axes = self.slowest_first();
-        // What is cut first is the slowest axis that is longer than 1, or the one of several parts, if nothing is slower.
+        // The first divided axis is the slowest one that is longer than 1, or that consists of several parts.
         let cut =
             axes.iter().copied().find(|axis| part[*axis] > 1 || *axis == self.axis && self.lengths.len() > 1);
         let cut = cut.unwrap_or(self.axis);
         if self.has_shorter_last() && cut != self.axis {
-            return Err(
-                ErrorKind::BadOption { reason: "the last part is shorter than the others, which chunks allow along the slowest axis alone".into() }.into()
-            );
+            return Err(ErrorKind::BadOption {
+                reason:
+                    "the last part is shorter than the others, which is supported only along the slowest axis"
+                        .into(),
+            }
+            .into());
         }
         let at = axes.iter().position(|axis| *axis == cut).unwrap_or(0);
         let below = |at: usize| {
@@ -115,12 +123,16 @@ impl Layout<'_> {
         let want = wish.length.unwrap_or_else(|| by_bytes(row)).min(part[cut]);
         let is_several = cut == self.axis && self.lengths.len() > 1;
         let last = if cut == self.axis { self.lengths.last().copied().unwrap_or(0) } else { part[cut] };
-        // Chunks do not cross from one part to the next; the last one of all may be padded, if it is small.
+        // A chunk must not cross from one part to the next. Only the last chunk of all may be padded, if it
+        // is small.
         let fitting = |most: usize| if is_several { divisor(part[cut], most) } else { most };
         let even = divisor(gcd(part[cut], last), want);
         let small = usize::try_from(wish.inline / row).unwrap_or(usize::MAX).min(want);
         let padded = if cut == self.axis && small > 0 { fitting(small) } else { 0 };
         let wished = fitting(want);
+        // In order of preference: the requested length, if it divides the last part; a divisor that is at
+        // least half of it; and the larger one of any divisor and a length whose last chunk is small enough
+        // to be padded.
         chunk[cut] = match wished {
             _ if last.is_multiple_of(wished) => wished,
             _ if even > 1 && even >= want.div_ceil(2) => even,
@@ -128,7 +140,7 @@ impl Layout<'_> {
         };
         let asked = wish.length.map_or(want, |length| length.min(self.shape[cut]));
         let wanted = (chunk[cut] != asked).then_some(asked);
-        // A single index may still be large: the next axes are cut as well, where they come out even.
+        // A single index may still be too large: then the next axes are divided as well, by divisors only.
         if chunk[cut] == 1 && wish.length.is_none() {
             let mut outer = at;
             while outer + 1 < axes.len() && below(outer) > wish.bytes {
@@ -148,17 +160,19 @@ impl Layout<'_> {
         Ok(Grid { chunk, cut, wanted })
     }
 
-    /// How many chunks there are along each axis.
+    /// Returns the number of chunks along each axis.
     pub(super) fn counts(&self, grid: &Grid) -> Vec<usize> {
         self.shape.iter().zip(&grid.chunk).map(|(length, chunk)| length.div_ceil(*chunk)).collect()
     }
 
-    /// Where the chunk with these numbers along the axes is.
+    /// Locates the chunk with these indices along the axes.
     pub(super) fn place(&self, grid: &Grid, numbers: &[usize]) -> Place {
         let full = self.part_len().max(1);
         let mut part = 0;
         let (mut stride, mut start) = (self.item as u64, 0);
         let mut len = self.item as u64;
+        // From the fastest axis to the slowest, so that `stride` is the size of one index of the current
+        // axis.
         for axis in self.slowest_first().into_iter().rev() {
             let mut first = numbers[axis] * grid.chunk[axis];
             let mut length = self.shape[axis];
@@ -189,7 +203,9 @@ mod tests {
         Layout { shape, order, item: 4, axis, lengths }
     }
 
-    /// Each element is in exactly one chunk, and a chunk's elements are one run of its part: counted by hand, without strides.
+    /// Each element is in exactly one chunk, and each chunk is contiguous in its part.
+    ///
+    /// The expected positions are computed without strides.
     #[test]
     fn chunks_have_all_elements_once() {
         let cases: &[(&[usize], usize, &[usize])] = &[
@@ -260,9 +276,9 @@ mod tests {
                 .ok()
         };
         assert_eq!(chunk(&[1000, 3], &[1000], 250, 0), Some((250, None)));
-        assert_eq!(chunk(&[1000, 3], &[1000], 300, 1 << 20), Some((250, Some(300)))); // close enough
+        assert_eq!(chunk(&[1000, 3], &[1000], 300, 1 << 20), Some((250, Some(300)))); // at least half of the requested length
         assert_eq!(chunk(&[1009, 3], &[1009], 100, 1 << 20), Some((100, None))); // a prime number: padded
-        assert_eq!(chunk(&[1009, 3], &[1009], 100, 600), Some((50, Some(100)))); // as many as may be
+        assert_eq!(chunk(&[1009, 3], &[1009], 100, 600), Some((50, Some(100)))); // the largest length that can be padded
         assert_eq!(chunk(&[1009, 3], &[1009], 100, 10), Some((1, Some(100))));
         assert_eq!(chunk(&[2300, 3], &[1000, 1000, 300], 500, 0), Some((100, Some(500))));
         assert_eq!(chunk(&[2301, 3], &[1000, 1000, 301], 500, 1 << 20), Some((500, None)));

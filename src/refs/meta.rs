@@ -1,4 +1,4 @@
-//! What Zarr says of groups and arrays.
+//! Zarr's metadata of groups and arrays.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Order;
 
-/// Which metadata the references have.
+/// The version of the Zarr metadata in the references.
 ///
 /// ```
 /// use ndarray_io::refs::ZarrFormat;
@@ -15,14 +15,14 @@ use crate::header::Order;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ZarrFormat {
-    /// `.zgroup`, `.zarray` and `.zattrs`: what every reader of references knows.
+    /// Version 2: `.zgroup`, `.zarray` and `.zattrs`, which every reader of references supports.
     #[default]
     V2,
-    /// `zarr.json`.
+    /// Version 3: `zarr.json`.
     V3,
 }
 
-/// An array as its metadata show it.
+/// An array as its metadata describe it.
 pub(super) struct Described<'a> {
     pub(super) dtype: &'a DType,
     pub(super) order: Order,
@@ -31,10 +31,10 @@ pub(super) struct Described<'a> {
     pub(super) dims: &'a [String],
 }
 
-/// An error of elements without bytes: of them a small file may have any number.
+/// Rejects elements without bytes, of which a small file may declare any number.
 pub(super) fn check_item(dtype: &DType) -> Result<()> {
     match dtype.item_size() {
-        0 => Err(cannot(dtype, "its elements have no bytes")),
+        0 => Err(cannot(dtype, "Zarr does not support elements of 0 bytes")),
         _ => Ok(()),
     }
 }
@@ -44,7 +44,7 @@ fn cannot(dtype: &DType, reason: &str) -> Error {
 }
 
 impl ZarrFormat {
-    /// The metadata of a group: its file and what is in it.
+    /// Returns the metadata of a group: the name of its file and the content.
     pub(super) fn group(self) -> (&'static str, Value) {
         match self {
             Self::V2 => (".zgroup", json!({"zarr_format": 2})),
@@ -52,13 +52,13 @@ impl ZarrFormat {
         }
     }
 
-    /// The metadata of an array: the files and what is in them.
+    /// Returns the metadata of an array: the names of its files and their contents.
     pub(super) fn array(self, array: &Described<'_>) -> Result<Vec<(&'static str, Value)>> {
         let Described { dtype, order, shape, chunk, dims } = *array;
         Ok(match self {
             Self::V2 => {
                 let order = if order == Order::Fortran { "F" } else { "C" };
-                // Without a value that means "missing", readers mask nothing.
+                // With a null `fill_value`, readers mask no elements as missing.
                 let array = json!({
                     "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype_v2(dtype)?, "order": order,
                     "compressor": null, "filters": null, "fill_value": null,
@@ -89,10 +89,11 @@ impl ZarrFormat {
         })
     }
 
-    /// The key of a chunk of an array.
+    /// Returns the key of a chunk, relative to its array.
     pub(super) fn key(self, numbers: &[usize]) -> String {
         let joined =
             |separator: &str| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(separator);
+        // An array without axes has one chunk, whose key both versions of the format define separately.
         match (self, numbers) {
             (Self::V2, []) => "0".into(),
             (Self::V2, _) => joined("."),
@@ -102,7 +103,7 @@ impl ZarrFormat {
     }
 }
 
-/// An error of what no version of Zarr knows.
+/// Rejects scalars that no version of Zarr can represent.
 fn check(dtype: &DType, scalar: &Scalar) -> Result<()> {
     let is_known = match scalar.kind() {
         Kind::Float => matches!(scalar.size(), 2 | 4 | 8),
@@ -111,10 +112,14 @@ fn check(dtype: &DType, scalar: &Scalar) -> Result<()> {
     };
     match is_known {
         true => Ok(()),
-        false => Err(cannot(dtype, "it has only floats of 2, 4 and 8 bytes and complex numbers of 8 and 16")),
+        false => Err(cannot(
+            dtype,
+            "Zarr supports only floats of 2, 4 and 8 bytes and complex numbers of 8 and 16",
+        )),
     }
 }
 
+/// Returns the dtype in NumPy's notation, without quotes.
 fn spelled(dtype: &DType) -> String {
     dtype.to_string().trim_matches('\'').to_owned()
 }
@@ -127,12 +132,13 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
             let mut fields = Vec::new();
             for field in record.fields() {
                 let DType::Scalar(scalar) = field.dtype() else {
-                    return Err(cannot(dtype, "its records have neither records nor subarrays within them"));
+                    return Err(cannot(dtype, "Zarr supports neither records nor subarrays in records"));
                 };
                 check(dtype, scalar)?;
                 if scalar.size() == 0 {
-                    return Err(cannot(dtype, "its elements have no bytes"));
+                    return Err(cannot(dtype, "Zarr does not support elements of 0 bytes"));
                 }
+                // Version 2 lists fields without offsets: they must follow one another without gaps.
                 if field.offset() != end {
                     break;
                 }
@@ -144,16 +150,16 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
                 false => Err(cannot(dtype, "its records have no gaps between the fields")),
             }
         }
-        _ => Err(cannot(dtype, "it has only numbers, text, times and records of these")),
+        _ => Err(cannot(dtype, "Zarr supports only numbers, text, times and records of these")),
     }
 }
 
-/// The data type, the value of chunks that do not exist, and the byte order, if there is one.
+/// Returns the data type, the fill value and, if it has one, the byte order.
 fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
-    /// The value of missing chunks, which has as many bytes, is a part of the metadata.
+    /// The maximum size of raw bytes: the metadata contain a fill value of the same size.
     const VOID: usize = 1 << 16;
     let DType::Scalar(scalar) = dtype else {
-        return Err(cannot(dtype, "format 3 has only numbers, text and times"));
+        return Err(cannot(dtype, "version 3 supports only numbers, text and times"));
     };
     check(dtype, scalar)?;
     let (bytes, bits) = (scalar.size(), 8 * scalar.size());
@@ -173,11 +179,12 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
         Kind::Datetime(step) | Kind::Timedelta(step) => {
             let is_date = matches!(scalar.kind(), Kind::Datetime(_));
             if is_date && step.unit == TimeUnit::Generic {
-                return Err(cannot(dtype, "format 3 has no dates without a unit"));
+                return Err(cannot(dtype, "version 3 does not support times without a unit"));
             }
             let name = if is_date { "numpy.datetime64" } else { "numpy.timedelta64" };
             let unit = if step.unit == TimeUnit::Generic { "generic" } else { step.unit.symbol() };
             let configuration = json!({"unit": unit, "scale_factor": step.count});
+            // The fill value is NaT, which is the smallest integer.
             (json!({"name": name, "configuration": configuration}), json!(i64::MIN))
         }
     };

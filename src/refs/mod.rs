@@ -1,5 +1,7 @@
-//! References that let Zarr readers open NPY, NPZ and RA files in place: zarr-python, xarray and Dask read them with ranged requests, on
-//! any number of machines, and nothing is copied.
+//! References that let Zarr readers open NPY, NPZ and RA files in place.
+//!
+//! zarr-python, xarray and Dask read the files with range requests, on any number of machines; nothing is
+//! copied.
 //!
 //! ```
 //! use ndarray::Array2;
@@ -14,26 +16,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In Python, `xarray.open_dataset("reference://", engine="zarr", consolidated=False, backend_kwargs={"storage_options": {"fo":
-//! "refs.json"}})` has an array `temperature` then, in four chunks.
+//! In Python, `xarray.open_dataset("reference://", engine="zarr", consolidated=False,
+//! backend_kwargs={"storage_options": {"fo": "refs.json"}})` then has an array `temperature` in four chunks.
 //!
 //! # What can be referred to
 //!
-//! NPY files, RA files whose data are not packed, stored members of NPZ archives, and stacks ([`stack`](crate::stack)). The result is a
-//! group with an array for each file or member, named by the file's stem or the member; `/` in a member's name makes groups. Zarr has
-//! numbers, text, times and, in format 2, records of these without gaps; everything else is
-//! [`NotExpressible`](crate::error::ErrorKind::NotExpressible).
+//! References work for NPY files, uncompressed RA files, stored members of NPZ archives, and stacks
+//! ([`stack`](crate::stack)), but not for pipes and compressed files. The result is a group with one array
+//! per file or member, named by the stem of the file or by the member; a `/` in the name of a member creates
+//! groups.
+//!
+//! Zarr can represent numbers, text, times and, in version 2, records of these without gaps. Other dtypes are
+//! [`NotExpressible`](crate::error::ErrorKind::NotExpressible), and Python objects are
+//! [`Objects`](crate::error::ErrorKind::Objects).
+//!
+//! References contain the shape of a file at the time of the call. They are not updated if the file changes
+//! later.
 //!
 //! # Chunks
 //!
-//! A chunk is contiguous in its file, so chunks follow the file's slowest axis: the first in C order, the last in Fortran order
-//! and in RA files (the first that is longer than 1). All chunks of a Zarr array have one length, and readers refuse a reference that is
-//! shorter. If the length that is asked for does not divide the axis, the largest divisor of at least half that length is used; otherwise the
-//! last chunk is put into the references, padded with zeros, if it has at most [`RefOptions::inline_limit`] bytes, for which chunks may become
-//! shorter; otherwise the largest divisor is used, which may be 1. [`References::notes`] tells what was chosen.
+//! A chunk is contiguous in its file, so chunks follow the file's slowest axis: the first axis longer than 1
+//! in C order, and the last one in Fortran order and in RA files.
 //!
-//! Of a pipe or a compressed file there is nothing to refer to. References say nothing of a file that changes later: they have its shape
-//! of now.
+//! All chunks of a Zarr array have the same length, and readers reject a reference that is shorter. If the
+//! requested length does not divide the axis:
+//!
+//! 1. the largest smaller divisor is used if it is at least half of that length;
+//! 2. otherwise the last chunk is padded with zeros and embedded in the references, if it then has at most
+//!    [`RefOptions::inline_limit`] bytes; chunks may be shortened for this;
+//! 3. otherwise the largest divisor is used, which may be 1.
+//!
+//! [`References::notes`] describes such choices.
 
 mod grid;
 mod meta;
@@ -61,12 +74,14 @@ use crate::stack::NpyStack;
 use crate::store::Remote;
 use crate::transfer::Anywhere;
 
-/// About how many bytes a chunk has, if nobody asks for a length.
+/// The approximate size of a chunk in bytes, if no length is requested.
 const BYTES: u64 = 32 << 20;
-/// The most that is put into the references of an array's end, whatever is asked for: it is in memory several times.
+/// The maximum size of an embedded last chunk in bytes, even if the options allow more.
+///
+/// The chunk is held in memory several times.
 const INLINE: u64 = 64 << 20;
 
-/// How an array is referred to.
+/// Options for the references to an array.
 ///
 /// ```
 /// use ndarray_io::refs::RefOptions;
@@ -89,48 +104,62 @@ impl Default for RefOptions {
 }
 
 impl RefOptions {
-    /// Everything by default.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The name of the array. By default the file's stem, or the member's name.
+    /// Sets the name of the array.
+    ///
+    /// By default, it is the stem of the file or the name of the member.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Where readers find the file: a URL, or a path as they see it. By default the path that is given. Of a stack, it is the folder.
+    /// Sets where readers find the file: a URL, or a path that is valid for them.
+    ///
+    /// By default, it is the given path. For a stack, it is the folder. [`References::concatenate_at`] takes
+    /// one location for each file and rejects this option.
     #[must_use]
     pub fn location(mut self, location: impl Into<String>) -> Self {
         self.location = Some(location.into());
         self
     }
 
-    /// Only this member of an archive. By default all of them that are arrays.
+    /// Selects a single member of an archive.
+    ///
+    /// By default, all members that are arrays are added.
     #[must_use]
     pub fn member(mut self, name: impl Into<String>) -> Self {
         self.member = Some(name.into());
         self
     }
 
-    /// How many indices a chunk has along the slowest axis. By default about 32 MiB; a single index that is larger is cut along the next
-    /// axes as well.
+    /// Sets the number of indices of a chunk along the slowest axis.
+    ///
+    /// By default, chunks have about 32 MiB, and a single index that is larger is divided along the next axes
+    /// as well. A length of 0 is an error when the array is added.
     #[must_use]
     pub fn chunk(mut self, length: usize) -> Self {
         self.chunk = Some(length);
         self
     }
 
-    /// How many bytes a last chunk may have that is put into the references, padded. By default 1 MiB, and at most 64 MiB.
+    /// Sets the maximum size of a padded last chunk that is embedded in the references, in bytes.
+    ///
+    /// The default is 1 MiB. More than 64 MiB has the effect of 64 MiB.
     #[must_use]
     pub fn inline_limit(mut self, bytes: u64) -> Self {
         self.inline_limit = bytes;
         self
     }
 
-    /// The names of the dimensions. By default `<array>_dim_0` and so on, so that arrays of different shapes are one dataset in xarray.
+    /// Sets the names of the dimensions.
+    ///
+    /// By default, they are `<array>_dim_0` and so on, so that arrays of different shapes fit into one xarray
+    /// dataset.
     #[must_use]
     pub fn dims<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.dims = Some(names.into_iter().map(Into::into).collect());
@@ -138,49 +167,52 @@ impl RefOptions {
     }
 }
 
-/// A group of arrays that are in files.
+/// A group of arrays in files, for Zarr readers.
 ///
-/// See [the module](self).
+/// References to the chunks are held in memory, at most 2 million of them. See [the module](self) for an
+/// example.
 #[derive(Clone, Debug)]
 pub struct References {
     format: ZarrFormat,
     refs: BTreeMap<String, Ref>,
-    /// The names of the arrays, and what they are in.
+    /// The names of the arrays, and where they are.
     arrays: BTreeMap<String, String>,
-    /// The lengths of the dimensions, which are the same for all arrays that have them.
+    /// The lengths of the dimensions; arrays that share a dimension must agree on its length.
     dims: BTreeMap<String, usize>,
     chunks: usize,
     notes: Vec<String>,
 }
 
-/// What is under a key.
+/// The value of a key.
 #[derive(Clone, Debug)]
 enum Ref {
-    /// Metadata, or a chunk in base64.
+    /// Metadata, or an embedded chunk in base64.
     Text(String),
-    /// Bytes of a file: where it is, where in it they begin, and how many there are.
+    /// Bytes of a file: its location, their offset, and their number.
     Bytes(Arc<str>, u64, u64),
 }
 
 impl From<Value> for Ref {
-    /// References have metadata as text.
+    /// Encodes metadata as text, as the format of references requires.
     fn from(metadata: Value) -> Self {
         Self::Text(metadata.to_string())
     }
 }
 
-/// The bytes of an array, or of a part of one, in a file.
+/// The bytes of an array, or of one part of it, in a file.
 struct Part {
     path: PathBuf,
     location: Arc<str>,
-    /// Where in the file the data begin.
+    /// The offset of the data in the file.
     offset: u64,
     header: Header,
-    /// The file of the last part, of which the end may have to be read: there may be more parts than a process can have files open.
+    /// The open file, kept only for the last part, whose end may have to be read.
+    ///
+    /// There may be more parts than a process can have open files.
     file: Option<Box<dyn Bytes>>,
 }
 
-/// A file whose data are as they are in memory.
+/// A file whose elements are stored uncompressed.
 trait Bytes {
     fn read(&self, start: u64, into: &mut [u8]) -> Result<()>;
 }
@@ -189,13 +221,18 @@ impl<F: ArrayFormat> Bytes for ArrayFile<F> {
     fn read(&self, start: u64, into: &mut [u8]) -> Result<()> {
         match self.anywhere().fill_at(into, start)? {
             came if came == into.len() => Ok(()),
-            _ => self.check_complete(), // it was complete when it was opened
+            // It was complete when it was opened. If it is so again, another process is writing it.
+            came => {
+                self.check_complete()?;
+                let reason = format!("{came} of {} bytes were read", into.len());
+                Err(ErrorKind::ArrayChanged { reason }.into())
+            }
         }
     }
 }
 
 impl Part {
-    /// An open file as a part of an array.
+    /// Creates a part from an open file.
     fn new<F: ArrayFormat + 'static>(path: &Path, file: ArrayFile<F>, location: String) -> Result<Self> {
         file.check_complete()?;
         let offset = match file.anywhere() {
@@ -211,18 +248,18 @@ impl Part {
         error.at_path(&self.path)
     }
 
-    /// The chunk at the end, with zeros to the length that all chunks have.
+    /// Reads the last chunk, and pads it with zeros to the size of all chunks.
     fn padded(&self, place: &Place, full: u64) -> Result<Ref> {
         let Some(file) = &self.file else {
             unreachable!("the file of the last part is open, and no other is padded")
         };
-        let mut bytes = vec![0; full as usize]; // at most `INLINE`
+        let mut bytes = vec![0; full as usize]; // `full` is at most `INLINE`
         file.read(place.start, &mut bytes[..place.len as usize]).map_err(|error| self.named(error))?;
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
     }
 }
 
-/// Adds a part after the others, whose files are closed.
+/// Appends a part, and closes the file of the one before it.
 fn push(parts: &mut Vec<Part>, part: Part) {
     if let Some(last) = parts.last_mut() {
         last.file = None;
@@ -231,7 +268,7 @@ fn push(parts: &mut Vec<Part>, part: Part) {
 }
 
 impl References {
-    /// An empty group.
+    /// Creates an empty group.
     pub fn new(format: ZarrFormat) -> Self {
         let (file, group) = format.group();
         let refs = BTreeMap::from([(file.to_owned(), Ref::from(group))]);
@@ -240,12 +277,22 @@ impl References {
 
     /// Adds the array of a file or stack, or the arrays of an archive.
     ///
+    /// After an error, the references are unchanged.
+    ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if the system fails; an error of the [format](Error::is_format) if the file is malformed or truncated;
-    /// [`NotStored`](ErrorKind::NotStored) of compressed members and [`Packed`](ErrorKind::Packed) of packed RA files;
-    /// [`NotExpressible`](ErrorKind::NotExpressible) if Zarr cannot represent the elements; [`BadOption`](ErrorKind::BadOption) if
-    /// there is an array of the name, the options do not fit the array, or the parts of a stack have unequal lengths.
+    /// - [`Io`](ErrorKind::Io) if reading fails.
+    /// - A [format error](Error::is_format) if the file is malformed or truncated.
+    /// - [`NotStored`](ErrorKind::NotStored) if a member is compressed or encrypted, and
+    ///   [`Packed`](ErrorKind::Packed) if an RA file is compressed.
+    /// - [`NotExpressible`](ErrorKind::NotExpressible) if Zarr cannot represent the dtype, and
+    ///   [`Objects`](ErrorKind::Objects) if the elements are Python objects.
+    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) or [`AmbiguousName`](ErrorKind::AmbiguousName) if not
+    ///   exactly one member has the name in the options.
+    /// - [`BadOption`](ErrorKind::BadOption) if the name is invalid or already used, the options do not fit
+    ///   the array, the parts of a stack have different lengths or orders, or there would be more than 2
+    ///   million chunks.
+    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the parts of a stack have different dtypes.
     pub fn add<P: AsRef<Path>>(&mut self, path: P, options: &RefOptions) -> Result<()> {
         let path = path.as_ref();
         self.add_at(path, options).map_err(|error| error.at_path(path))
@@ -253,9 +300,10 @@ impl References {
 
     fn add_at(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
         let location = location(path, options)?;
+        // Formats are recognized by their first bytes, and not by the name of the file.
         let is_archive = !path.is_dir() && first_bytes(path)? == *b"PK";
         if options.member.is_some() && !is_archive {
-            let reason = "it is not an archive, which has members".into();
+            let reason = "a member was given, but the file is not an archive".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
         if path.is_dir() {
@@ -264,6 +312,7 @@ impl References {
             let whole = stack.as_file().header().clone();
             let mut parts = Vec::new();
             for (number, length) in stack.lengths().iter().enumerate() {
+                // A part without elements has no bytes to refer to.
                 if *length > 0 && whole.len() > 0 {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
@@ -294,7 +343,7 @@ impl References {
         options: &RefOptions,
     ) -> Result<()> {
         let header = file.header().clone();
-        // What can be padded at the end: the slowest axis that is longer than 1.
+        // The last chunk can be padded only along the slowest axis that is longer than 1.
         let is_long = |axis: &usize| header.shape()[*axis] > 1;
         let mut axes = 0..header.shape().len();
         let axis = match header.order() {
@@ -306,8 +355,11 @@ impl References {
         self.add_parts(name, &header, axis, parts, options)
     }
 
-    /// Adds the array of an object in a store, or the arrays of an archive in one. Readers find it by its URL, without a query, unless the
-    /// options have a location.
+    /// Adds the array of an object in a store, or the arrays of an archive in one.
+    ///
+    /// Unless the options set a location, readers find it by its URL without the query.
+    ///
+    /// After an error, the references are unchanged.
     ///
     /// # Errors
     ///
@@ -331,7 +383,7 @@ impl References {
             match first.get(..2) {
                 Some(b"PK") => self.add_archive(&remote.open_npz()?, &shown, &location, options),
                 _ if options.member.is_some() => {
-                    let reason = "it is not an archive, which has members".into();
+                    let reason = "a member was given, but the file is not an archive".into();
                     Err(ErrorKind::BadOption { reason }.into())
                 }
                 Some(b"ra" | b"ya") => self.add_file(&shown, &name?, remote.open_ra()?, location, options),
@@ -353,10 +405,10 @@ impl References {
             |index: usize| chosen.map_or(archive.members()[index].is_array(), |chosen| chosen == index);
         let indices: Vec<usize> = (0..archive.len()).filter(|index| is_chosen(*index)).collect();
         if options.name.is_some() && indices.len() > 1 {
-            let reason = format!("one name for the {} arrays of an archive", indices.len());
+            let reason = format!("one name was given for {} arrays of an archive", indices.len());
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        let mut added = self.clone(); // all of them, or none
+        let mut added = self.clone(); // all members are added, or none
         for index in indices {
             let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
@@ -373,12 +425,22 @@ impl References {
         Ok(())
     }
 
-    /// Adds an array that several files are along an axis. All have to have the same dtype, order and lengths; along the slowest axis, the
-    /// last file may be shorter. Files without elements are left out. Readers find them by the paths that are given.
+    /// Adds an array whose parts are several files, concatenated along an axis.
+    ///
+    /// All files must have the same dtype, order and lengths; along the slowest axis, the last file may be
+    /// shorter. Files without elements are skipped. Readers find the files by the given paths.
     ///
     /// # Errors
     ///
-    /// As for [`References::add`]; [`BadOption`](ErrorKind::BadOption) if the files do not fit together, which names them.
+    /// As for [`References::add`], and:
+    ///
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a file
+    ///   does not fit the first one.
+    /// - [`BadOption`](ErrorKind::BadOption) if there are no files, one of them is an archive or does not
+    ///   have the axis, their orders or lengths differ, or the options set a member or a location.
+    /// - [`Overflow`](ErrorKind::Overflow) if the shape is too large.
+    ///
+    /// An error about a file names it.
     ///
     /// ```
     /// use ndarray::Array2;
@@ -406,8 +468,9 @@ impl References {
         self.concatenate_at(&located.collect::<Result<Vec<_>>>()?, axis, options)
     }
 
-    /// Adds an array that several files are along an axis, each with the location at which readers find it: a URL, or a path as they see
-    /// it. See [`concatenate`](Self::concatenate).
+    /// Adds an array whose parts are several files, each with the location at which readers find it.
+    ///
+    /// A location is a URL, or a path that is valid for the readers. See [`concatenate`](Self::concatenate).
     ///
     /// # Errors
     ///
@@ -418,11 +481,11 @@ impl References {
         L: AsRef<str>,
     {
         let Some((first_path, _)) = files.first() else {
-            return Err(ErrorKind::BadOption { reason: "there is no file to refer to".into() }.into());
+            return Err(ErrorKind::BadOption { reason: "no files were given".into() }.into());
         };
         let name = name_of(first_path.as_ref(), options)?;
         if options.member.is_some() || options.location.is_some() {
-            let reason = "neither a member nor one location is that of several files".into();
+            let reason = "a member or a single location cannot apply to several files".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
         let (mut parts, mut first, mut all) = (Vec::new(), None, 0usize);
@@ -430,7 +493,7 @@ impl References {
             let (path, location) = (path.as_ref(), location.as_ref().to_owned());
             let open = || match first_bytes(path)? {
                 [b'P', b'K'] => {
-                    let reason = "an archive cannot be one of several files that are one array".into();
+                    let reason = "an archive cannot be part of a concatenated array".into();
                     Err(ErrorKind::BadOption { reason }.into())
                 }
                 [b'r' | b'y', b'a'] => Part::new(path, RaFile::open(path)?, location),
@@ -452,9 +515,9 @@ impl References {
             }
             refuse_other_dtype(&part, first.dtype())?;
             all = all.checked_add(length).ok_or_else(|| {
-                Error::from(ErrorKind::Overflow { what: "the length of all files together".into() })
+                Error::from(ErrorKind::Overflow { what: "the total length of all files".into() })
             })?;
-            // Files without elements have nothing to refer to.
+            // An empty file has no bytes to refer to.
             if part.header.len() > 0 {
                 push(&mut parts, part);
             }
@@ -466,7 +529,7 @@ impl References {
         self.add_parts(&name, &whole, axis, parts, options)
     }
 
-    /// Adds an array of parts, each of which has elements.
+    /// Adds an array from its parts, each of which has elements.
     fn add_parts(
         &mut self,
         name: &str,
@@ -477,6 +540,7 @@ impl References {
     ) -> Result<()> {
         self.check_name(name)?;
         meta::check_item(whole.dtype())?;
+        // A part whose elements are at the same positions in both orders does not determine the order.
         let order = order_of(&parts).unwrap_or(whole.order());
         for part in &parts {
             if part.header.order() != order && !part.header.the_shape().is_any_order() {
@@ -494,7 +558,9 @@ impl References {
             Layout { shape: whole.shape(), order, item: whole.dtype().item_size(), axis, lengths: &lengths };
         let wish = Wish { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
         if options.chunk == Some(0) {
-            return Err(ErrorKind::BadOption { reason: "chunks have a length of at least 1".into() }.into());
+            return Err(
+                ErrorKind::BadOption { reason: "the length of a chunk must be at least 1".into() }.into()
+            );
         }
         let grid = layout.grid(wish).map_err(|error| match parts.last() {
             Some(last) => last.named(error),
@@ -523,13 +589,13 @@ impl References {
             added.push((format!("{name}/{}", self.format.key(&numbers)), value));
             has_more = next(&mut numbers, &counts);
         }
-        // Nothing is added of what cannot be added as a whole.
+        // Nothing below fails, so that an array is added completely or not at all.
         if let Some(wanted) = grid.wanted {
             let (length, chunk) = (whole.shape()[grid.cut], grid.chunk[grid.cut]);
-            let of = if options.chunk.is_some() { "asked for" } else { "about 32 MiB" };
+            let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
             let parts = if lengths.len() > 1 { " and its parts" } else { "" };
             self.notes.push(format!(
-                "{name}: chunks of {chunk} along axis {}, and not {wanted} ({of}), which does not divide its length {length}{parts}",
+                "{name}: chunks of {chunk} along axis {}; {wanted} ({of}) does not divide its length {length}{parts}",
                 grid.cut
             ));
         } else if options.chunk.is_none() && full > 2 * BYTES {
@@ -546,10 +612,11 @@ impl References {
         Ok(())
     }
 
-    /// An error if an array of this name cannot be added.
+    /// Checks that an array of this name can be added.
     fn check_name(&self, name: &str) -> Result<()> {
-        /// Each group of the name has a file.
+        /// The maximum length of a name in bytes: each `/` in it adds a group with its own metadata file.
         const LONGEST: usize = 1024;
+        // Names of metadata files, reserved prefixes and relative paths have a meaning of their own in Zarr.
         let is_bad = |part: &str| {
             part.is_empty()
                 || part == "."
@@ -561,11 +628,11 @@ impl References {
         };
         if name.len() > LONGEST || name.split('/').any(is_bad) {
             let name: String = name.chars().take(100).collect();
-            let reason = format!("Zarr has no array of the name {name:?}");
+            let reason = format!("{name:?} is not a valid name of a Zarr array");
             return Err(ErrorKind::BadOption { reason }.into());
         }
         if let Some(from) = self.arrays.get(name) {
-            let reason = format!("there is an array of the name '{name}' already, of '{from}'");
+            let reason = format!("the name '{name}' is already used by an array of '{from}'");
             return Err(ErrorKind::BadOption { reason }.into());
         }
         let inner = format!("{name}/");
@@ -609,6 +676,7 @@ impl References {
             };
             return Err(ErrorKind::BadOption { reason }.into());
         }
+        // In an xarray dataset, a dimension has one length.
         for (dim, length) in dims.iter().zip(header.shape()) {
             if let Some(known) = self.dims.get(dim).filter(|known| *known != length) {
                 let reason = format!(
@@ -620,17 +688,17 @@ impl References {
         Ok(dims.clone())
     }
 
-    /// What was chosen otherwise than asked for, a sentence for each array.
+    /// Returns a sentence for each array whose chunks differ from the requested or default size.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// How many arrays there are.
+    /// Returns the number of arrays.
     pub fn len(&self) -> usize {
         self.arrays.len()
     }
 
-    /// Whether there are no arrays.
+    /// Returns whether there are no arrays.
     pub fn is_empty(&self) -> bool {
         self.arrays.is_empty()
     }
@@ -644,7 +712,7 @@ impl References {
         Ok(self.put(&mut writer).and_then(|()| writer.write_all(b"\n")).and_then(|()| writer.flush())?)
     }
 
-    /// One by one, since there may be millions.
+    /// Writes the entries one by one, since there may be millions of them.
     fn put(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         writer.write_all(b"{\"version\":1,\"refs\":{")?;
         for (number, (key, value)) in self.refs.iter().enumerate() {
@@ -666,7 +734,7 @@ impl References {
     }
 }
 
-/// The references, as [`References::write`] writes them.
+/// Formats the references as [`References::write`] does, without the final newline.
 impl fmt::Display for References {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = Vec::new();
@@ -683,7 +751,7 @@ fn refuse_other_dtype(part: &Part, dtype: &DType) -> Result<()> {
     Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()))
 }
 
-/// The order that all parts have which are not in both.
+/// Returns the common order of the parts, from the first one that is not in both orders at once.
 fn order_of(parts: &[Part]) -> Option<Order> {
     parts.iter().map(|part| &part.header).find(|header| !header.the_shape().is_any_order()).map(Header::order)
 }
@@ -692,6 +760,7 @@ fn spelled(order: Order) -> &'static str {
     if order == Order::C { "C" } else { "Fortran" }
 }
 
+/// Rejects parts of different lengths; only the last one may be shorter than the others.
 fn refuse_unequal(parts: &[Part], lengths: &[usize]) -> Result<()> {
     let Some((first, last)) = lengths.first().zip(lengths.last()) else { return Ok(()) };
     let other =
@@ -709,19 +778,19 @@ fn refuse_unequal(parts: &[Part], lengths: &[usize]) -> Result<()> {
     }
 }
 
-/// How many chunks there are with those of one more array.
+/// Returns the number of chunks after adding an array, or an error if it is too large.
 fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
-    /// Readers have all references in memory, as objects of Python.
+    /// The maximum number of references: readers keep all of them in memory, as Python objects.
     const MOST: usize = 2_000_000;
     let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);
     if count > MOST {
-        let reason = format!("{count} chunks are more than readers of references can hold (2 million)");
+        let reason = format!("{count} chunks exceed the limit of readers of references (2 million)");
         return Err(ErrorKind::BadOption { reason }.into());
     }
     Ok(count)
 }
 
-/// Counts on; the last axis fastest. `false` after the last.
+/// Advances chunk indices, the last axis fastest; returns `false` after the last chunk.
 fn next(numbers: &mut [usize], counts: &[usize]) -> bool {
     for (number, count) in numbers.iter_mut().zip(counts).rev() {
         *number += 1;
@@ -737,9 +806,10 @@ fn location(path: &Path, options: &RefOptions) -> Result<String> {
     match (&options.location, path.to_str()) {
         (Some(location), _) => Ok(location.clone()),
         (None, Some(path)) => Ok(path.to_owned()),
-        (None, None) => {
-            Err(ErrorKind::BadOption { reason: "the path is not text, which references are".into() }.into())
+        (None, None) => Err(ErrorKind::BadOption {
+            reason: "the path is not valid Unicode, which references require".into(),
         }
+        .into()),
     }
 }
 
@@ -750,11 +820,11 @@ fn name_of(path: &Path, options: &RefOptions) -> Result<String> {
     let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
     let stem = stem.and_then(|stem| stem.to_str());
     stem.map(str::to_owned).ok_or_else(|| {
-        ErrorKind::BadOption { reason: "the path has no name that an array could have".into() }.into()
+        ErrorKind::BadOption { reason: "no array name can be derived from the path".into() }.into()
     })
 }
 
-/// The first two bytes.
+/// Reads the first two bytes of a file, or zeros if it is shorter.
 fn first_bytes(path: &Path) -> Result<[u8; 2]> {
     use std::io::Read;
     let mut first = Vec::new();

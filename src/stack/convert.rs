@@ -1,4 +1,4 @@
-//! One NPY file to a stack and back, in bounded memory.
+//! Converts an NPY file to a stack and back, in bounded memory.
 
 use std::path::Path;
 
@@ -7,15 +7,18 @@ use crate::convert::{Conversion, Pieces, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::parts::NpyFile;
 
-/// Converts an NPY file of any size to a new stack of parts of `length` indices along an axis; the last may be shorter. Dask reads it with
-/// `dask.array.from_npy_stack`.
+/// Converts an NPY file of any size to a new stack, with parts of `length` indices along an axis.
+///
+/// The last part may be shorter. Dask reads the stack with `dask.array.from_npy_stack`.
 ///
 /// # Errors
 ///
-/// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder is a stack already, or has parts;
+/// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already contains an `info` or parts;
 /// [`BadOption`](ErrorKind::BadOption) if there is no such axis, or `length` is 0; otherwise as for
-/// [`convert_npy`](crate::convert::convert_npy). After an error,
-/// everything that was written is removed; a process that is killed leaves a stack of no parts.
+/// [`convert_npy`](crate::convert::convert_npy).
+///
+/// After an error, everything that was written is removed. If the process is killed, a stack without parts
+/// remains.
 ///
 /// # Examples
 ///
@@ -37,7 +40,8 @@ where
     let mut others = header.shape().to_vec();
     if axis >= others.len() || length == 0 {
         let shape = header.the_shape();
-        let reason = format!("an array of shape {shape} has no pieces of {length} along its axis {axis}");
+        let reason =
+            format!("an array of shape {shape} cannot be divided into pieces of {length} along axis {axis}");
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(from));
     }
     let all = others.remove(axis);
@@ -61,8 +65,9 @@ where
     }
 }
 
-/// Converts a stack of any size to one NPY file, which replaces an old one atomically. The order is that of the first part, unless the
-/// conversion sets another.
+/// Converts a stack of any size to one NPY file, which atomically replaces an existing one.
+///
+/// The order is that of the first part, unless the conversion sets another.
 ///
 /// # Errors
 ///
@@ -94,23 +99,24 @@ where
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));
     }
     let parts: Vec<_> = (0..stack.lengths().len()).map(|number| folder.join(parts::name(number))).collect();
-    (0..parts.len()).try_for_each(|number| stack.part(number).map(drop))?; // they are as `info` says
+    // Checked before anything is written, since parts are opened only by name below.
+    (0..parts.len()).try_for_each(|number| stack.part(number).map(drop))?; // compares them with `info`
     let (axis, whole) = (stack.axis(), stack.into_file());
     match parts.is_empty() {
         true => convert_file(whole, to, conversion),
-        // A part at a time, whatever its order.
+        // Concatenated part by part, which is fast for parts of any layout.
         false => concatenate_as(&parts, to, axis, whole.header(), conversion),
     }
 }
 
-/// Whether a new file would be in a folder.
+/// Returns whether a new file would be in a folder.
 fn is_in(file: &Path, folder: &Path) -> bool {
-    // A file that exists may lead elsewhere than its name says.
+    // An existing file may be a link to another folder.
     let place = std::fs::canonicalize(file).ok();
     let parent = place.as_deref().unwrap_or(file).parent().filter(|parent| *parent != Path::new(""));
     let parent = parent.unwrap_or(Path::new("."));
     match (std::fs::canonicalize(parent), std::fs::canonicalize(folder)) {
         (Ok(parent), Ok(folder)) => parent == folder,
-        _ => parent == folder, // a system that has no such names
+        _ => parent == folder, // for systems without `canonicalize`
     }
 }

@@ -1,4 +1,4 @@
-//! The `info` file of a stack: how long its parts are, and what they have in common.
+//! The `info` file of a stack: the lengths of its parts, and their common properties.
 
 use crate::dtype::{ByteOrder, DType};
 use crate::dynamic::object::{Items, Object, ObjectRef, Pickle, View};
@@ -7,14 +7,14 @@ use crate::header::{Header, Order};
 use crate::limits::{self, Limits};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// What `info` says.
+/// The content of an `info` file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Info {
     pub(super) dtype: DType,
     pub(super) axis: usize,
-    /// The lengths of all axes; that of the axis along which the parts are concatenated is the sum of theirs.
+    /// The shape of the entire array.
     pub(super) shape: Vec<usize>,
-    /// How long each part is along the axis.
+    /// The length of each part along the axis.
     pub(super) lengths: Vec<usize>,
 }
 
@@ -22,16 +22,16 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
     ErrorKind::BadStack { reason: reason.into() }.into()
 }
 
-/// Whether parts of the one dtype can be parts of a stack of the other.
+/// Returns whether two dtypes differ at most in byte order, so that parts of both can be in one stack.
 pub(super) fn is_alike(one: &DType, other: &DType) -> bool {
     one == other || one.with_byte_order(ByteOrder::NATIVE) == other.with_byte_order(ByteOrder::NATIVE)
 }
 
 fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
-    object.items().ok_or_else(|| bad("the chunks in its info are not tuples"))
+    object.items().ok_or_else(|| bad("'chunks' in its info is not a tuple of tuples"))
 }
 
-/// A length in `info`, or where it is unknown that of the part with this number.
+/// Returns a length in `info`; if it is unknown, that of the part with this number.
 fn length_of(
     length: ObjectRef<'_>,
     number: usize,
@@ -48,20 +48,24 @@ fn length_of(
 }
 
 impl Info {
-    /// A stack whose parts are like the one of this header and have these lengths.
+    /// Creates the info of a stack of parts with these lengths.
+    ///
+    /// The length of `shape` along the axis is replaced by their sum.
     pub(super) fn new(dtype: DType, mut shape: Vec<usize>, axis: usize, lengths: Vec<usize>) -> Result<Self> {
         let all = lengths.iter().try_fold(0usize, |all, length| all.checked_add(*length));
         let all = all.ok_or_else(|| {
-            Error::from(ErrorKind::Overflow { what: "the length of all parts together".into() })
+            Error::from(ErrorKind::Overflow { what: "the total length of all parts".into() })
         })?;
         let axes = shape.len();
         *shape.get_mut(axis).ok_or_else(|| bad(format!("there is no axis {axis} among {axes}")))? = all;
-        Header::new(dtype.clone(), Order::C, shape.clone().into())?; // neither too large nor with too many axes
+        Header::new(dtype.clone(), Order::C, shape.clone().into())?; // checks the size and number of axes
         Ok(Self { dtype, axis, shape, lengths })
     }
 
-    /// What the bytes of an `info` file say. Nothing of the pickle is executed. Lengths that Dask did not know (`nan`, after a selection
-    /// by a mask) are those of the part, of which `shape_of` says the shape.
+    /// Parses an `info` file, without executing the pickle.
+    ///
+    /// Lengths that Dask did not know (`nan`, after a selection by a mask) are read from the part, whose
+    /// shape `shape_of` returns.
     pub(super) fn parse(
         bytes: &[u8],
         options: &ReadOptions,
@@ -80,9 +84,9 @@ impl Info {
             return Err(ErrorKind::Objects { found: dtype }.into());
         }
         let chunks = tuple(chunks)?;
-        // Before anything is made of them: a pickle may refer to one long tuple from many places.
+        // Checked before anything is allocated: a pickle may refer to one long tuple from many places.
         limits::check(LimitKind::Dimensions, chunks.len() as u64, Limits::DIMENSIONS as u64)?;
-        // As Python counts: -1 is the last.
+        // As in Python, a negative axis counts from the end.
         let axis = i64::try_from(axis).map_err(|error| bad(format!("the axis in its info: {error}")))?;
         let from_end = if axis < 0 { axis.saturating_add(chunks.len() as i64) } else { axis };
         let found = usize::try_from(from_end).ok().filter(|axis| *axis < chunks.len());
@@ -105,7 +109,7 @@ impl Info {
         Self::new(dtype, shape, axis, lengths)
     }
 
-    /// The bytes of the `info` file, which Dask reads: the only name in them is that of `numpy.dtype`.
+    /// Serializes the `info` file, for Dask to read. The only global it refers to is `numpy.dtype`.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
         let tuple = |lengths: &[usize]| Object::tuple(lengths.iter().map(|length| *length as u64));
         let chunks =
@@ -120,8 +124,9 @@ impl Info {
 
     /// Adds a part.
     pub(super) fn push(&mut self, length: usize) -> Result<()> {
+        // The new shape is validated before anything is changed.
         let all = self.shape[self.axis].checked_add(length).ok_or_else(|| {
-            Error::from(ErrorKind::Overflow { what: "the length of all parts together".into() })
+            Error::from(ErrorKind::Overflow { what: "the total length of all parts".into() })
         })?;
         let mut shape = self.shape.clone();
         shape[self.axis] = all;
@@ -131,7 +136,7 @@ impl Info {
         Ok(())
     }
 
-    /// The shape of a part.
+    /// Returns the shape of a part.
     pub(super) fn part_shape(&self, number: usize) -> Vec<usize> {
         let mut shape = self.shape.clone();
         shape[self.axis] = self.lengths[number];

@@ -1,7 +1,8 @@
 //! Stacks of NPY files as [Dask](https://docs.dask.org) writes and reads them: `dask.array.to_npy_stack`, `from_npy_stack`.
 //!
-//! A stack is a folder with the files `0.npy`, `1.npy`, … that are one array, concatenated along an axis, and a file `info` (a pickle)
-//! with the lengths of the parts, the dtype and the axis. Several machines can read or compute parts independently.
+//! A stack is a folder with the files `0.npy`, `1.npy`, …, which form one array concatenated along an axis,
+//! and a file `info` (a pickle) with the lengths of the parts, the dtype and the axis. Several machines can
+//! read or compute parts independently.
 //!
 //! ```
 //! use ndarray::{Array2, arr2, s};
@@ -23,24 +24,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is read
+//! # Supported stacks
 //!
-//! What Dask writes, and folders without `info` whose parts have no gaps. The parts may be in C or Fortran order and in either
-//! byte order, and may have a length of 0; lengths that Dask did not know (`nan`) are those of the parts. Not read are stacks without axes,
-//! of Python objects, and those whose `info` names another dtype than the parts have, as a wrong `meta` in Dask makes it.
+//! All stacks that Dask writes can be read, and folders without `info` whose parts are numbered without gaps.
+//! The parts may be in C or Fortran order and in either byte order, and may have a length of 0. Lengths that
+//! Dask did not know (`nan`) are read from the parts. Not supported are stacks without axes, stacks of Python
+//! objects, and those whose `info` names another dtype than the parts have, which is the result of a wrong
+//! `meta` in Dask.
 //!
-//! Reading is as fast as reading one file if the parts have the same order and byte order, and are concatenated along the slowest axis (the
-//! first in C order). Along another axis, each row has some of all parts: up to 64 files stay open, and others are opened again for every
-//! few megabytes. A part whose order or byte order is not that of the first is read as a whole; about 256 MiB of such parts are kept in memory.
-//! [`convert_stack_to_npy`] takes one part after another, whatever they are.
+//! # Performance
 //!
-//! `info` is read as data: nothing of the pickle is executed. (`from_npy_stack` executes it.)
+//! Reading is as fast as reading one file if all parts have the same order and byte order and are
+//! concatenated along the slowest axis (the first in C order). Along another axis, each row spans all parts:
+//! up to 64 files stay open, and others are reopened for every few megabytes. A part whose order or byte
+//! order differs from that of the first is read completely; about 256 MiB of such parts are cached.
+//! [`convert_stack_to_npy`] processes one part after another, regardless of their layout.
 //!
-//! # Several processes
+//! # Security
 //!
-//! `info` alone says which parts belong to the stack. [`NpyStackWriter`] writes each part under the protocol of
-//! `docs/changes.md`, and `info` after the parts that it counts: a reader sees the old parts or the old and the new ones, and a writer that
-//! is killed leaves at most parts that nobody counts, which the next one replaces.
+//! `info` is read as data: nothing in the pickle is executed. (`from_npy_stack` executes it.)
+//!
+//! # Concurrent access
+//!
+//! Only `info` determines which parts belong to the stack. [`NpyStackWriter`] writes each part by the
+//! protocol of `docs/changes.md`, and then the `info` that counts it. A reader sees either only the old parts
+//! or also the new ones. A writer that is killed leaves at most parts that are not counted, which the next
+//! writer replaces.
 
 mod convert;
 mod info;
@@ -69,10 +78,11 @@ use crate::options::ReadOptions;
 use crate::parts::{Chunks, FileBytes, NpyFile};
 use crate::transfer::ReadAt;
 
-/// A stack of NPY files, of which any part is read as of one file.
+/// A stack of NPY files, which can be read like a single file.
 ///
-/// Opening reads `info` and one or two headers; the other parts are opened when elements of them are read, and compared with `info` then.
-/// At most 64 files are open at a time. A stack can be shared between threads.
+/// Opening reads `info` and the header of one part; other headers are read only if there is no `info`, or if
+/// it lacks the lengths of parts. All other parts are opened when elements of them are read, and compared
+/// with `info` then. At most 64 files are open at a time. A stack can be shared between threads.
 ///
 /// ```
 /// use ndarray::{Array2, Ix2};
@@ -97,26 +107,30 @@ use crate::transfer::ReadAt;
 pub struct NpyStack {
     folder: Folder,
     info: Info,
-    /// All parts as one file.
+    /// All parts, presented as one file.
     whole: NpyFile,
     options: ReadOptions,
 }
 
 impl NpyStack {
-    /// Opens a stack by its folder. Without `info`, the parts are concatenated along axis 0.
+    /// Opens the stack in a folder.
+    ///
+    /// Without `info`, the parts are taken to be concatenated along axis 0, and the header of each is read.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if the system fails or the folder has neither `info` nor `0.npy`;
-    /// [`BadStack`](ErrorKind::BadStack) or another error of the [format](Error::is_format) if `info` or a part is malformed, or a part
-    /// is missing between others; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the
-    /// parts do not fit together; [`Objects`](ErrorKind::Objects) of Python objects; [`Limit`](ErrorKind::Limit) beyond the
-    /// [`Limits`](crate::Limits).
+    /// - [`Io`](ErrorKind::Io) if the system fails, or the folder has neither `info` nor `0.npy`;
+    /// - [`BadStack`](ErrorKind::BadStack) or another error of the [format](Error::is_format) if `info` or a
+    ///   part is malformed, or a part is missing between others;
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
+    ///   does not match the others or `info`;
+    /// - [`Objects`](ErrorKind::Objects) if the elements are Python objects;
+    /// - [`Limit`](ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn open<P: AsRef<Path>>(folder: P) -> Result<Self> {
         Self::open_with(folder, &ReadOptions::new())
     }
 
-    /// Opens a stack with options for everything that is read.
+    /// Opens the stack in a folder, with options that apply to everything read from it.
     ///
     /// # Errors
     ///
@@ -132,7 +146,9 @@ impl NpyStack {
         }
     }
 
-    /// Opens a stack in a store: its folder's URL, with or without a slash at its end. Its parts are fetched as objects are.
+    /// Opens a stack in an object store, given its folder, with or without a slash at the end of the URL.
+    ///
+    /// Its parts are fetched like single objects.
     ///
     /// # Errors
     ///
@@ -150,13 +166,14 @@ impl NpyStack {
         Self::open_at(&Folder::Far(folder.clone()), options)
     }
 
-    /// Opens a stack without `info` whose parts are concatenated along an axis. If there is an `info`, it has to name the same axis.
+    /// Opens a stack without `info`, whose parts are concatenated along the given axis.
     ///
-    /// This reads the header of each part.
+    /// This reads the header of each part. If there is an `info`, it must name the same axis.
     ///
     /// # Errors
     ///
-    /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or `info` names another.
+    /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or
+    /// `info` names another one.
     pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
         Self::open_at_along(&Folder::Here(folder.as_ref().to_owned()), axis, options)
     }
@@ -164,7 +181,7 @@ impl NpyStack {
     fn open_at_along(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<Self> {
         if let Some((info, _)) = read_info(folder, options)? {
             if info.axis != axis {
-                let reason = format!("the parts are concatenated along axis {}, and not {axis}", info.axis);
+                let reason = format!("the parts are concatenated along axis {}, expected {axis}", info.axis);
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&folder.path()));
             }
             return Self::of(folder, info, options);
@@ -186,32 +203,36 @@ impl NpyStack {
         Ok(Self { folder: folder.clone(), info, whole, options: options.clone() })
     }
 
-    /// The lengths of all axes of the whole array.
+    /// Returns the shape of the entire array.
     pub fn shape(&self) -> &[usize] {
         self.whole.shape()
     }
 
-    /// The type of the elements, in the byte order of the first part.
+    /// Returns the dtype of the elements, in the byte order of the part that determines the layout.
+    ///
+    /// That is the first part whose layout depends on its order (it has two axes longer than 1), else the
+    /// first one that is not empty.
     pub fn dtype(&self) -> &DType {
         self.whole.dtype()
     }
 
-    /// The axis along which the parts are concatenated.
+    /// Returns the axis along which the parts are concatenated.
     pub fn axis(&self) -> usize {
         self.info.axis
     }
 
-    /// The lengths of the parts along that axis.
+    /// Returns the lengths of the parts along [`axis`](Self::axis).
     pub fn lengths(&self) -> &[usize] {
         &self.info.lengths
     }
 
-    /// Opens one part, as a file of its own.
+    /// Opens one part as a file.
     ///
     /// # Errors
     ///
     /// As for [`NpyFile::open`]; [`BadOption`](ErrorKind::BadOption) if there is no such part;
-    /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if it is not as `info` says.
+    /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if it does
+    /// not match `info`.
     pub fn part(&self, number: usize) -> Result<NpyFile> {
         if number >= self.info.lengths.len() {
             let reason = format!("there is no part {number}: the stack has {}", self.info.lengths.len());
@@ -220,8 +241,10 @@ impl NpyStack {
         parts::open(&self.folder, &self.info, number, &self.options)
     }
 
-    /// The whole stack as one file, with everything that can be read of a file: [`rows`](NpyFile::rows), [`take`](NpyFile::take),
-    /// [`slice_any`](NpyFile::slice_any), [`slice_into`](NpyFile::slice_into).
+    /// Returns the entire stack as one file.
+    ///
+    /// This gives access to all methods of [`NpyFile`], such as [`rows`](NpyFile::rows),
+    /// [`take`](NpyFile::take), [`slice_any`](NpyFile::slice_any) and [`slice_into`](NpyFile::slice_into).
     ///
     /// ```
     /// use ndarray::{Array1, arr1};
@@ -239,27 +262,29 @@ impl NpyStack {
         &self.whole
     }
 
-    /// The whole stack as one file: see [`as_file`](Self::as_file).
+    /// Converts the stack into one file. See [`as_file`](Self::as_file).
     pub fn into_file(self) -> NpyFile {
         self.whole
     }
 
-    /// Reads the whole array.
+    /// Reads the entire array.
     ///
     /// # Errors
     ///
-    /// As for [`NpyFile::read`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
-    /// is not as `info` says.
+    /// As for [`NpyFile::read`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or
+    /// [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part does not match `info`.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         self.whole.read()
     }
 
-    /// Reads a part of the array, as ndarray's `slice` takes it. Only files that it touches, or that are between those, are opened.
+    /// Reads a slice of the array, given as for ndarray's `slice`.
+    ///
+    /// Only the files that contain parts of it, or are between those, are opened.
     ///
     /// # Errors
     ///
-    /// As for [`NpyFile::slice`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
-    /// is not as `info` says.
+    /// As for [`NpyFile::slice`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or
+    /// [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part does not match `info`.
     pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement,
@@ -268,7 +293,9 @@ impl NpyStack {
         self.whole.slice(slice)
     }
 
-    /// Goes through the array in pieces of `length` indices along any axis. The pieces need not be those of the files.
+    /// Iterates over the array in chunks of `length` indices along any axis.
+    ///
+    /// The boundaries of chunks are independent of those of the files.
     ///
     /// # Errors
     ///
@@ -281,14 +308,19 @@ impl NpyStack {
         self.whole.chunks(axis, length)
     }
 
-    /// Reads `info` again, since another process may have appended parts; returns whether there are new ones.
+    /// Reads `info` again and returns whether another process has appended parts.
+    ///
+    /// If so, the stack includes them from now on.
     ///
     /// # Errors
     ///
-    /// As for [`NpyStack::open`], and [`ArrayChanged`](ErrorKind::ArrayChanged) if the parts of before are not the first ones now.
+    /// As for [`NpyStack::open`], and [`ArrayChanged`](ErrorKind::ArrayChanged) if the stack does not begin
+    /// with the known parts, or has another shape or dtype. The stack is unchanged then.
     pub fn refresh(&mut self) -> Result<bool> {
+        // Opened completely before anything is replaced: after an error, the stack is unchanged.
         let now = Self::open_at(&self.folder, &self.options)?;
         let (old, new) = (&self.info, &now.info);
+        // The shapes may differ only along the axis.
         let is_same_but_longer = {
             let mut shape = new.shape.clone();
             shape.get_mut(new.axis).zip(old.shape.get(new.axis)).is_some_and(|(new, old)| {
@@ -314,7 +346,7 @@ fn info_path(folder: &Path) -> PathBuf {
     folder.join("info")
 }
 
-/// What `info` says, and its bytes, if there is one.
+/// Reads `info`, if it exists, and returns its content and its bytes.
 fn read_info(folder: &Folder, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
     let path = info_path(&folder.path());
     let read = || {
@@ -324,7 +356,7 @@ fn read_info(folder: &Folder, options: &ReadOptions) -> Result<Option<(Info, Vec
     read().map_err(|error: Error| error.at_path(&path))
 }
 
-/// Says the shape of a part by its number.
+/// Returns a function that reads the shape of a part, given its number.
 fn shapes_in(folder: &Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
     move |number| Ok(folder.part(number, options)?.shape().to_vec())
 }
@@ -333,20 +365,21 @@ fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let len = file.metadata()?.len();
     options.get_limits().check_payload(len)?;
+    // At most the length that was checked, even if the file grows.
     file.take(len).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What `info` would say of the parts in a folder.
+/// Creates the `info` for the parts in a folder, from their headers.
 fn info_of_parts(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<Info> {
     let (numbers, path) = (folder.numbers()?, folder.path());
     if numbers.is_empty() {
-        let error = io::Error::new(io::ErrorKind::NotFound, "a stack has a file 'info' or '0.npy'");
+        let error = io::Error::new(io::ErrorKind::NotFound, "neither 'info' nor '0.npy' was found");
         return Err(Error::from(error).at_path(&path));
     }
     if let Some((missing, found)) = numbers.iter().enumerate().find(|(wanted, number)| wanted != *number) {
         let (missing, found) = (parts::name(missing), parts::name(*found));
-        return Err(bad(format!("{missing} is missing, and {found} exists")).at_path(&path));
+        return Err(bad(format!("{missing} is missing, although {found} exists")).at_path(&path));
     }
     let mut first: Option<Info> = None;
     let mut lengths = Vec::new();

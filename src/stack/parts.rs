@@ -1,4 +1,4 @@
-//! The parts of a stack as the bytes of one array.
+//! Presents the parts of a stack as the bytes of one array.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,17 +19,17 @@ use crate::parts::NpyFile;
 use crate::store::Remote;
 use crate::transfer::{Anywhere, ByteRuns, Pieces, ReadAt, Sink};
 
-/// Where a stack is.
+/// The location of a stack.
 #[derive(Clone, Debug)]
 pub(crate) enum Folder {
     Here(PathBuf),
-    /// Objects of a store whose names begin like this one's.
+    /// In a store: the objects whose names begin with this one's.
     #[cfg(feature = "object-store-0_14")]
     Far(Remote),
 }
 
 impl Folder {
-    /// Opens a part as it is.
+    /// Opens a part, without comparing it with `info`.
     pub(super) fn part(&self, number: usize, options: &ReadOptions) -> Result<NpyFile> {
         match self {
             Self::Here(folder) => NpyFile::open_with(folder.join(name(number)), options),
@@ -38,7 +38,7 @@ impl Folder {
         }
     }
 
-    /// The bytes of `info`, if there is one.
+    /// Returns the bytes of `info`, if it exists.
     pub(super) fn info(&self, options: &ReadOptions) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Here(folder) => match File::open(super::info_path(folder)) {
@@ -53,7 +53,7 @@ impl Folder {
         }
     }
 
-    /// What errors call it.
+    /// Returns its name in error messages.
     pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Here(folder) => folder.clone(),
@@ -62,7 +62,7 @@ impl Folder {
         }
     }
 
-    /// The numbers of the parts, as their names tell them.
+    /// Returns the numbers of the existing parts in ascending order, parsed from their names.
     pub(super) fn numbers(&self) -> Result<Vec<usize>> {
         match self {
             Self::Here(folder) => numbers(folder),
@@ -77,12 +77,12 @@ impl Folder {
     }
 }
 
-/// The name of a part.
+/// Returns the file name of a part.
 pub(super) fn name(number: usize) -> String {
     format!("{number}.npy")
 }
 
-/// Opens a part and compares it with what the stack says of it.
+/// Opens a part and compares it with `info`.
 pub(super) fn open(folder: &Folder, info: &Info, number: usize, options: &ReadOptions) -> Result<NpyFile> {
     let file = folder.part(number, options)?;
     let wanted = info.part_shape(number);
@@ -98,33 +98,36 @@ pub(super) fn open(folder: &Folder, info: &Info, number: usize, options: &ReadOp
     Ok(file)
 }
 
-/// All parts, laid out as one array would be whose order and byte order are those of the first part that has any.
+/// All parts, presented in the layout of one array.
+///
+/// Its order and byte order are those of the first part that determines them.
 #[derive(Debug)]
 pub(super) struct Parts {
     folder: Folder,
     info: Info,
     header: Header,
     options: ReadOptions,
-    /// Where each part ends along the axis.
+    /// The end of each part along the axis.
     ends: Vec<u64>,
-    /// How many bytes an index along the axis takes, and all of them.
+    /// How many bytes an index along the axis takes, and how many the entire axis takes.
     step: u64,
     row: u64,
-    /// Those that were used last, the newest at the end.
+    /// Recently used parts, the newest at the end.
     recent: Mutex<VecDeque<(usize, Arc<Part>)>>,
     is_checked: Vec<AtomicBool>,
 }
 
-/// A part whose bytes are as the whole array needs them.
+/// A part in the layout of the entire array.
 #[derive(Debug)]
 enum Part {
     File(NpyFile),
-    /// It was in another order or byte order.
+    /// A converted copy of a part with another order or byte order.
     Memory(DynArray),
 }
 
 impl Parts {
     pub(super) fn new(folder: &Folder, info: Info, options: &ReadOptions) -> Result<Self> {
+        // A part with at most one axis longer than 1 has the same bytes in either order.
         let order_tells =
             (0..info.lengths.len()).find(|part| !Shape::from(info.part_shape(*part)).is_any_order());
         let first = order_tells.or_else(|| info.lengths.iter().position(|length| *length > 0));
@@ -155,7 +158,7 @@ impl Parts {
         open(&self.folder, &self.info, number, &self.options)
     }
 
-    /// The parts that some bytes are in: all of them, if the bytes go on into another row.
+    /// Returns the parts that contain a range of bytes; all of them, if the range extends into another row.
     fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
         let (start, end) = (from % self.row, from % self.row + len);
         if len == 0 || end > self.row {
@@ -165,11 +168,11 @@ impl Parts {
         part_of(start)..part_of(end - 1) + 1
     }
 
-    /// A part, opened now or not long ago.
+    /// Returns a part from the cache, opening it if necessary.
     fn part(&self, number: usize) -> Result<Arc<Part>> {
-        /// A process may have 256 files open or more.
+        /// Some systems limit a process to 256 open files.
         const OPEN: usize = 64;
-        /// About how many bytes of parts are in memory, or one part.
+        /// About how many bytes of converted parts are cached; at least one part is.
         const IN_MEMORY: usize = 256 << 20;
         let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let find =
@@ -185,6 +188,7 @@ impl Parts {
                 return Ok(found);
             }
         }
+        // Opened without the lock, so that other threads can use their parts.
         let opened = self.open(number)?;
         if self.is_laid_out_alike(&opened) {
             let part = Arc::new(Part::File(opened));
@@ -195,7 +199,7 @@ impl Parts {
             recent.push_back((number, Arc::clone(&part)));
             return Ok(part);
         }
-        // Other threads that need this part wait, rather than read it as well.
+        // Converted with the lock held: other threads that need the part wait, rather than convert it too.
         let mut recent = lock();
         if let Some(at) = find(&recent) {
             return Ok(Arc::clone(&recent[at].1));
@@ -218,7 +222,7 @@ impl Parts {
         is_same_order && part.dtype() == self.header.dtype()
     }
 
-    /// A part of another order or byte order, as the whole array needs it.
+    /// Reads a part with another order or byte order, and converts it to the layout of the entire array.
     fn laid_out(&self, part: &NpyFile) -> Result<DynArray> {
         let target = Header::new(self.header.dtype().clone(), self.header.order(), part.shape().into())?;
         let mut read: DynArray = part.read()?;
@@ -232,7 +236,9 @@ impl Parts {
 }
 
 impl ReadAt for Parts {
-    /// A part at a time, from all rows that are asked for: so each is looked for once.
+    /// Reads from one part after another, so that each part is looked up only once.
+    ///
+    /// From each part, the requested bytes of all rows are read.
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
         let most = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let most = most.min(into.len());
@@ -248,7 +254,7 @@ impl ReadAt for Parts {
             }
             let part = self.part(number)?;
             for row in from / self.row..=(end - 1) / self.row {
-                // What the part has of the row, and what of that is asked for.
+                // The intersection of the part's range in this row with the requested range.
                 let first = (row * self.row + start).max(from);
                 let last = (row * self.row + start + own_row).min(end);
                 if first >= last {
@@ -264,7 +270,7 @@ impl ReadAt for Parts {
                     Part::Memory(array) => (Anywhere::Bytes(array.bytes()).fill_at(rest, place)?, rest.len()),
                 };
                 if came < wanted {
-                    self.open(number)?; // which says what is missing now
+                    self.open(number)?; // returns the error for the missing data
                     return Ok((first - from) as usize + came);
                 }
             }
@@ -279,13 +285,13 @@ impl ReadAt for Parts {
     fn pieces(&self) -> Option<Pieces> {
         match self.folder {
             Folder::Here(_) => None,
-            // A request each, which wait for one another's answers otherwise.
+            // One request at a time would spend most of the time waiting for responses.
             #[cfg(feature = "object-store-0_14")]
             Folder::Far(_) => Some(Pieces { bytes: 16 << 20, threads: 8 }),
         }
     }
 
-    /// Along another axis than the slowest, what is between may be in other files.
+    /// Along an axis other than the slowest, gaps may be in other files.
     fn reads_gaps(&self) -> bool {
         self.row >= self.len()
     }
@@ -293,17 +299,18 @@ impl ReadAt for Parts {
     fn check(&self, runs: &ByteRuns) -> Result<()> {
         let len = runs.len();
         if self.row == 0 {
-            return Ok(()); // nothing is read of any part
+            return Ok(()); // no part has any bytes
         }
         let (mut at, mut first_row) = (0, None);
         while at < len {
             let (place, left) = runs.find(at);
-            // Each row has the same of all parts, unless the runs are in no order.
+            // Each row has the same selection of all parts, unless the runs are listed.
             let row = *first_row.get_or_insert(place / self.row);
             if row != place / self.row && !runs.is_listed() {
                 break;
             }
             for number in self.parts_of(place, left as u64) {
+                // Each part is checked only once, and again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     self.open(number)
                         .inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;
@@ -315,13 +322,13 @@ impl ReadAt for Parts {
     }
 }
 
-/// The number of a part by its name.
+/// Returns the number of a part, parsed from its name.
 fn number_of(file_name: &str) -> Option<usize> {
-    // `007.npy` and `+7.npy` are not names of parts.
+    // `007.npy` and `+7.npy` are not names of parts, although they would parse.
     file_name.strip_suffix(".npy")?.parse().ok().filter(|number| file_name == name(*number))
 }
 
-/// The numbers of the parts in a folder, as their names tell them.
+/// Returns the numbers of the parts in a folder in ascending order, parsed from their names.
 pub(super) fn numbers(folder: &Path) -> Result<Vec<usize>> {
     let mut numbers = Vec::new();
     let mut list = || -> Result<()> {

@@ -1,4 +1,4 @@
-//! [`NpyStackWriter`]: parts that are added to a stack.
+//! [`NpyStackWriter`]: adds parts to a stack.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -16,13 +16,16 @@ use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::transfer::{Source, os};
 
-/// Adds parts to a stack, a new one or an existing one.
+/// A writer that adds parts to a new or an existing stack.
 ///
-/// Parts count when [`commit`](Self::commit) or [`finish`](Self::finish) has been called. Until then readers see the stack as it was,
-/// and a writer that is dropped or killed leaves files that nobody counts; the next writer replaces them.
+/// Parts become visible with [`commit`](Self::commit) or [`finish`](Self::finish). Until then readers see the
+/// stack as it was. A writer that is dropped or killed leaves files that do not belong to the stack; the next
+/// writer replaces them.
 ///
-/// While a writer has uncommitted parts, another one gets [`Locked`](ErrorKind::Locked). Between a commit and the next part, another
-/// writer may take over; the first one's next part is then [`ArrayChanged`](ErrorKind::ArrayChanged), and nothing of either is lost.
+/// A writer holds the lock of the stack from opening until the first commit, and from each later part until
+/// the next commit; other writers fail with [`Locked`](ErrorKind::Locked) in that time. Between a commit and
+/// the next part, another writer may take over; the first one's next part then fails with
+/// [`ArrayChanged`](ErrorKind::ArrayChanged), and no committed part is lost.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
@@ -44,30 +47,35 @@ use crate::transfer::{Source, os};
 pub struct NpyStackWriter {
     folder: PathBuf,
     info: Info,
-    /// How many parts `info` counts on the disk, and its bytes there.
+    /// How many parts the `info` on the disk counts, and its bytes.
     committed: usize,
     on_disk: Vec<u8>,
+    /// The locked `info`: from opening, or the first part after a commit, until the next commit.
     locked: Option<Locked>,
-    /// The folder was not there before.
+    /// Whether this writer has created the folder.
     has_made_folder: bool,
-    /// A commit has failed.
+    /// Whether a commit has failed.
     is_broken: bool,
     options: WriteOptions,
 }
 
 impl NpyStackWriter {
-    /// Makes a new stack: a folder, which is created if necessary, of parts of this dtype. `others` are the lengths of the axes besides
-    /// `axis`, along which the parts are concatenated.
+    /// Creates a stack in a folder, for parts of the given dtype.
+    ///
+    /// The folder is created if it does not exist; its parent folder must exist. `others` is the shape of the
+    /// parts without `axis`, along which they are concatenated.
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder has an `info` or parts already; [`BadOption`](ErrorKind::BadOption)
-    /// of Python objects, or if there is no such axis; [`Io`](ErrorKind::Io) if the system fails.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already has an `info` or parts;
+    /// - [`BadOption`](ErrorKind::BadOption) if the dtype contains Python objects, or there is no such axis;
+    /// - [`Overflow`](ErrorKind::Overflow) or [`Limit`](ErrorKind::Limit) if the shape is too large;
+    /// - [`Io`](ErrorKind::Io) if the system fails.
     pub fn create<P: AsRef<Path>>(folder: P, dtype: &DType, others: &[usize], axis: usize) -> Result<Self> {
         Self::create_with(folder, dtype, others, axis, &WriteOptions::new())
     }
 
-    /// Makes a new stack, with options for the parts and `info`.
+    /// Creates a stack in a folder, with options for the parts and `info`.
     ///
     /// # Errors
     ///
@@ -82,7 +90,7 @@ impl NpyStackWriter {
         let folder = folder.as_ref();
         if dtype.has_object() || axis > others.len() {
             let reason = match dtype.has_object() {
-                true => "the parts of a stack cannot have Python objects".into(),
+                true => "stacks of Python objects are not supported".into(),
                 false => format!("parts of {} axes have no axis {axis}", others.len() + 1),
             };
             return Err(Error::from(ErrorKind::BadOption { reason }).at_path(folder));
@@ -97,11 +105,13 @@ impl NpyStackWriter {
             made => made.map(|()| true).map_err(|error| Error::from(error).at_path(folder))?,
         };
         let make = || {
+            // Parts without an `info` are a stack too, which must not be overwritten.
             if let Some(number) = parts::numbers(folder)?.first() {
                 let path = folder.join(parts::name(*number));
                 return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
             }
             write_new_info(folder, &info, options)?;
+            // The entry of a new folder in its parent must be as durable as its content.
             if has_made_folder {
                 change::sync_folder_of(folder, options).map_err(|error| error.at_path(folder))?;
             }
@@ -109,7 +119,7 @@ impl NpyStackWriter {
         };
         if let Err(error) = make() {
             if has_made_folder {
-                let _ = fs::remove_dir(folder); // it is empty, unless another process has put something into it
+                let _ = fs::remove_dir(folder); // fails if another process has added a file
             }
             return Err(error);
         }
@@ -128,11 +138,14 @@ impl NpyStackWriter {
         Ok(writer)
     }
 
-    /// Opens an existing stack and continues after its last part. A stack without `info` gets one first, along axis 0.
+    /// Opens an existing stack, to continue after its last part.
+    ///
+    /// If it has no `info`, one is written first, with the parts concatenated along axis 0.
     ///
     /// # Errors
     ///
-    /// [`Locked`](ErrorKind::Locked) while another writer has the stack; otherwise as for [`NpyStack::open`](super::NpyStack::open).
+    /// [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack; otherwise as for
+    /// [`NpyStack::open`](super::NpyStack::open).
     pub fn append<P: AsRef<Path>>(folder: P) -> Result<Self> {
         Self::append_with(folder, &WriteOptions::new())
     }
@@ -147,12 +160,13 @@ impl NpyStackWriter {
         let here = Folder::Here(folder.to_owned());
         if read_info(&here, &read)?.is_none() {
             match write_new_info(folder, &info_of_parts(&here, 0, &read)?, options) {
-                // Another process has just written it.
+                // Another process has written it in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
                 written => written?,
             }
         }
         let path = info_path(folder);
+        // Locked before it is read, so that no other writer changes it in between.
         let open = || {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
             let on_disk = info_bytes(&locked, &read)?;
@@ -165,20 +179,26 @@ impl NpyStackWriter {
         open().map_err(|error: Error| error.at_path(&path))
     }
 
-    /// The lengths of the parts so far, uncommitted ones included.
+    /// Returns the lengths of the parts along the axis, including uncommitted ones.
     pub fn lengths(&self) -> &[usize] {
         &self.info.lengths
     }
 
-    /// Writes an array as the next part. It keeps its order in memory, as `numpy.save` does; its dtype has to be that of the stack, in
-    /// whose byte order it is written.
+    /// Writes an array as the next part, which becomes visible with the next commit.
+    ///
+    /// The part has the array's order in memory, as with `numpy.save`, and the byte order of the stack. Its
+    /// dtype must be that of the stack.
     ///
     /// # Errors
     ///
-    /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the array does not fit the stack;
-    /// [`TextTooLong`](ErrorKind::TextTooLong) if a text does not; [`Locked`](ErrorKind::Locked) or
-    /// [`ArrayChanged`](ErrorKind::ArrayChanged) if another writer has taken over since the last commit; [`Io`](ErrorKind::Io) if the
-    /// system fails.
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the
+    ///   array does not match the stack;
+    /// - [`TextTooLong`](ErrorKind::TextTooLong) if a text exceeds the width of the stack's dtype;
+    /// - [`Overflow`](ErrorKind::Overflow) if the stack becomes too large;
+    /// - [`Locked`](ErrorKind::Locked) or [`ArrayChanged`](ErrorKind::ArrayChanged) if another writer has
+    ///   taken over since the last commit;
+    /// - [`BadOption`](ErrorKind::BadOption) if an earlier commit has failed;
+    /// - [`Io`](ErrorKind::Io) if the system fails.
     pub fn push<T: WriteNpyExt + ?Sized>(&mut self, array: &T) -> Result<()> {
         let options = self.options_for_parts();
         let (dtype, shape, axis) = (self.info.dtype.clone(), self.info.shape.clone(), self.info.axis);
@@ -194,14 +214,15 @@ impl NpyStackWriter {
         })
     }
 
-    /// Writes the next part by a function that gets its path and returns its length.
+    /// Writes the next part with a function that takes its path and returns its length.
     pub(super) fn push_with(&mut self, write: impl FnOnce(&Path) -> Result<usize>) -> Result<()> {
+        // Locked before the part is written, which would otherwise overwrite one of another writer.
         self.lock()?;
         let length = write(&self.folder.join(parts::name(self.info.lengths.len())))?;
         self.info.push(length).map_err(|error| error.at_path(&self.folder))
     }
 
-    /// The options of a part that has the stack's byte order and width of text.
+    /// Returns the options for parts, with the byte order and text width of the stack.
     fn options_for_parts(&self) -> WriteOptions {
         let dtype = &self.info.dtype;
         let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
@@ -214,11 +235,15 @@ impl NpyStackWriter {
         }
     }
 
-    /// Makes all parts so far count: readers see them from now on.
+    /// Makes all parts so far visible to readers, by replacing `info`.
+    ///
+    /// Without uncommitted parts, nothing is written. If `info` cannot be replaced, the writer is unusable
+    /// from then on.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be replaced.
+    /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
+    /// replaced; [`BadOption`](ErrorKind::BadOption) if an earlier commit has failed.
     pub fn commit(&mut self) -> Result<()> {
         if self.committed == self.info.lengths.len() {
             return Ok(());
@@ -226,17 +251,19 @@ impl NpyStackWriter {
         self.lock()?;
         let Some(locked) = self.locked.take() else { unreachable!("it has just been locked") };
         let (path, bytes) = (info_path(&self.folder), self.info.to_bytes()?);
-        // `info` is never overwritten in place: it would be locked twice, and partly written for readers.
+        // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
         let put = change::replace_locked(&path, locked, &options, |_, mut file| Ok(file.write_all(&bytes)?));
-        // The lock has gone with it: by the next try another writer might have put parts in the place of these.
+        // The lock has been released: before a second attempt, another writer might replace these parts.
         self.is_broken = put.is_err();
         put.map_err(|error| error.at_path(&path))?;
         (self.committed, self.on_disk) = (self.info.lengths.len(), bytes);
         Ok(())
     }
 
-    /// Commits all parts. A stack without a part gets one of length 0, since Dask does not open stacks without parts.
+    /// Commits all parts.
+    ///
+    /// If the stack has no parts, one of length 0 is added, since Dask does not open stacks without parts.
     ///
     /// # Errors
     ///
@@ -258,27 +285,28 @@ impl NpyStackWriter {
         self.commit()
     }
 
-    /// Removes a new stack of which nothing has been committed.
+    /// Removes a new stack, unless something has been committed.
     pub(super) fn discard(mut self) {
         self.is_broken = false;
         if self.committed > 0 || self.lock().is_err() {
             return;
         }
-        // What cannot be removed stays, and counts for nobody. `info` is last, since it says so.
+        // Parts that cannot be removed do not matter, since `info` does not count them. It is removed last
+        // for this reason.
         for number in 0..self.info.lengths.len() {
             let _ = fs::remove_file(self.folder.join(parts::name(number)));
         }
         let _ = fs::remove_file(info_path(&self.folder));
-        drop(self.locked.take()); // some systems remove the name of a file when it is closed
+        drop(self.locked.take()); // some systems remove a file's name only when it is closed
         if self.has_made_folder {
             let _ = fs::remove_dir(&self.folder);
         }
     }
 
-    /// Locks `info`, if it is not locked since before, and checks that it is what this writer has read or written last.
+    /// Locks `info`, unless it is locked already, and checks that no other writer has changed it.
     fn lock(&mut self) -> Result<()> {
         if self.is_broken {
-            let reason = "an earlier commit has failed: the writer has to be opened again".into();
+            let reason = "an earlier commit has failed".into();
             return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder));
         }
         if self.locked.is_some() {
@@ -305,11 +333,12 @@ fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<
         .map_err(|error| error.at_path(&path))
 }
 
-/// The length along the axis of a part that has just been written, if it fits the others.
+/// Returns the length along the axis of a part that has just been written, if it matches the stack.
 fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
     let len = os::len_of_regular(file).unwrap_or(0);
     let limits = ReadOptions::new();
-    // Where reading at a place moves the file's own position, it goes back to the end: what is overwritten in place is cut off there.
+    // Positioned reads may move the file's position, at which a file that is overwritten in place is
+    // truncated: it is restored.
     let end = file.stream_position()?;
     let (found, _) = io::read_header::<Npy>(&mut Source::part_of_file(file, 0..len), limits.get_limits())?;
     file.seek(SeekFrom::Start(end))?;

@@ -1,4 +1,4 @@
-//! [`AsyncFile`]: files for tasks.
+//! [`AsyncFile`]: files in stores, for async code.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,10 +15,12 @@ use crate::npz::NpzFile;
 use crate::options::ReadOptions;
 use crate::parts::ArrayFile;
 
-/// A file in a store for tasks: what reads is a future, which ends its requests when it is dropped. It needs no runtime of the caller's.
+/// A file in a store for use in async tasks: its read methods return futures.
 ///
-/// What the file's methods tell without reading (`shape`, `dtype`, `names`) is there as of the file itself; [`run`](Self::run) calls any
-/// other of them.
+/// Dropping a future cancels its requests. No runtime is needed: requests run on the library's own threads.
+///
+/// Methods of the file that do not read (`shape`, `dtype`, `names`) are available through [`Deref`];
+/// [`run`](Self::run) calls any others. A method that reads and is called through `Deref` blocks the task.
 ///
 /// ```
 /// use ndarray::{Array1, arr1, s};
@@ -76,12 +78,18 @@ impl<T: 'static> AsyncFile<T> {
         .await
     }
 
-    /// Calls a function with the file, on a thread that may wait. If the future is dropped, the function's next read is
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled).
+    /// Calls a function with the file on a blocking thread.
+    ///
+    /// At most 64 calls run concurrently, in all files together; others are queued. If the future is dropped,
+    /// the function's next read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
     ///
     /// # Errors
     ///
-    /// Whatever the function returns.
+    /// As for opening the file, and any error that the function returns.
+    ///
+    /// # Panics
+    ///
+    /// If the function panics.
     pub async fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce(&T) -> Result<R> + Send + 'static,
@@ -92,7 +100,7 @@ impl<T: 'static> AsyncFile<T> {
     }
 }
 
-/// What the file tells without reading.
+/// Gives access to the methods that do not read.
 impl<T> Deref for AsyncFile<T> {
     type Target = T;
 
@@ -102,7 +110,7 @@ impl<T> Deref for AsyncFile<T> {
 }
 
 impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
-    /// Reads all of it. See [`ArrayFile::read`].
+    /// Reads the entire array. See [`ArrayFile::read`].
     ///
     /// # Errors
     ///
@@ -111,7 +119,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
         self.run(ArrayFile::read).await
     }
 
-    /// Reads a part, as ndarray's `slice` takes it. See [`ArrayFile::slice`].
+    /// Reads a slice of the array, given as for ndarray's `slice`. See [`ArrayFile::slice`].
     ///
     /// # Errors
     ///
@@ -125,7 +133,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
         self.run(move |file| file.slice(slice)).await
     }
 
-    /// Reads some indices along an axis. See [`ArrayFile::take`].
+    /// Reads the given indices along an axis. See [`ArrayFile::take`].
     ///
     /// # Errors
     ///
@@ -148,19 +156,24 @@ impl AsyncFile<NpzFile> {
     }
 }
 
-/// Calls on a thread that may wait, and stops what it waits for when the future is dropped.
+/// Runs a function on a blocking thread, and cancels its requests if the future is dropped.
 async fn stoppable<R: Send + 'static>(
     work: impl FnOnce(Arc<Stop>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    struct StopOnDrop(Arc<Stop>);
+    struct StopOnDrop(Option<Arc<Stop>>);
     impl Drop for StopOnDrop {
         fn drop(&mut self) {
-            self.0.set();
+            if let Some(stop) = &self.0 {
+                stop.set();
+            }
         }
     }
-    let stop = StopOnDrop(Arc::default());
-    let handed = Arc::clone(&stop.0);
-    match waiting()?.spawn_blocking(move || work(handed)).await {
+    let stop = Arc::<Stop>::default();
+    let mut stop_on_drop = StopOnDrop(Some(Arc::clone(&stop)));
+    let result = waiting()?.spawn_blocking(move || work(stop)).await;
+    // A file that the work has opened may go on reading with this stop.
+    stop_on_drop.0 = None;
+    match result {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -1,4 +1,4 @@
-//! [`Bytes`]: an object whose bytes are read at places, as those of a file are.
+//! [`Bytes`]: an object whose bytes can be read at any offset, like those of a file.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,18 +17,18 @@ use super::service::IsWhole;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transfer::{ByteRuns, Pieces, ReadAt};
 
-/// What is fetched at least, where headers and directories are read.
+/// The smallest amount that is fetched when headers and directories are read.
 pub(super) const WINDOW: u64 = 64 << 10;
-/// The most that one request reads ahead for a caller who reads one byte after another.
+/// The most that one request reads ahead for a caller that reads sequentially in small pieces.
 const AHEAD: u64 = 8 << 20;
-/// How much of what has been fetched is kept, besides what came when the object was opened.
+/// How much fetched data is cached, in addition to the window that was fetched on opening.
 const KEPT: u64 = 32 << 20;
-/// How many runs of picked bytes are looked at together.
+/// How many runs are planned at a time, which bounds the memory for the requests.
 const RUNS: usize = 1 << 16;
-/// How many requests for an object run at a time.
+/// The limit for concurrent requests for one object.
 pub(super) const AT_ONCE: usize = 8;
 
-/// An object of which all requests fetch the same version.
+/// A handle to an object, all of whose requests fetch the same version.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes {
     shared: Arc<Shared>,
@@ -38,22 +38,25 @@ pub(super) struct Bytes {
 struct Shared {
     place: Place,
     meta: ObjectMeta,
-    /// What came when the object was opened: its beginning or its end.
+    /// The offset and bytes of the window fetched on opening: the object's beginning or end.
     opened: (u64, Chunk),
+    /// Cached windows with their offsets, the newest at the end.
     recent: Mutex<VecDeque<(u64, Chunk)>>,
-    /// The rest of the one answer of a server that does not send parts.
+    /// What remains of the single response of a server that ignores ranges.
+    ///
+    /// A thread that reads from it takes it out of the mutex.
     whole: Option<Mutex<Option<Rest>>>,
     permits: Semaphore,
 }
 
-/// Not what has been fetched.
+/// Omits the fetched data.
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} of {} bytes", self.place, self.meta.size)
     }
 }
 
-/// An answer that is being read, and the place that it has come to.
+/// A response that is being read, and the current offset in the object.
 struct Rest {
     at: u64,
     chunk: Chunk,
@@ -61,7 +64,9 @@ struct Rest {
 }
 
 impl Bytes {
-    /// Opens an object for what begins with a header: one request for its first bytes, which may be all of it.
+    /// Opens an object that begins with a header.
+    ///
+    /// Sends one request for the first bytes, which may be all of it.
     pub(super) fn open(place: &Place, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
@@ -85,7 +90,9 @@ impl Bytes {
         .map(|bytes| bytes.stopped_by(stop))
     }
 
-    /// Opens an object for what ends with a directory: one request for its last bytes, two where a store has none for these.
+    /// Opens an object that ends with a directory.
+    ///
+    /// Sends one request for the last bytes, or two if the store has no suffix requests.
     pub(super) fn open_end(place: &Place, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Suffix(len), None).await {
@@ -107,7 +114,7 @@ impl Bytes {
         .map(|bytes| bytes.stopped_by(stop))
     }
 
-    /// An empty object, of which no part can be asked for; or the error of the first request.
+    /// Opens an empty object, of which no range can be requested, or returns the error of the first request.
     async fn empty_or(place: &Place, error: StoreError) -> Result<Self> {
         if matches!(error, StoreError::Generic { .. } | StoreError::NotSupported { .. })
             && let Ok(head) = place.head().await
@@ -128,7 +135,7 @@ impl Bytes {
         Self { shared: Arc::new(Shared { place, meta, opened, recent, whole, permits }), stop: None }
     }
 
-    /// The same object, whose requests end when this is set.
+    /// Returns a handle to the same object whose requests are cancelled when `stop` is set.
     pub(super) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
         Self { shared: Arc::clone(&self.shared), stop }
     }
@@ -137,7 +144,7 @@ impl Bytes {
         &self.shared.meta
     }
 
-    /// What the object begins with, as far as it has been fetched.
+    /// Returns the first bytes of the object, as far as they were fetched on opening.
     pub(super) fn beginning(&self) -> &[u8] {
         match &self.shared.opened {
             (0, window) => window,
@@ -149,7 +156,7 @@ impl Bytes {
         wait(stopped(self.stop.as_deref(), future))
     }
 
-    /// Copies what has been fetched from a place on; says how many bytes that are.
+    /// Copies cached bytes from an offset on, and returns their number.
     fn copy_known(&self, at: u64, into: &mut [u8]) -> usize {
         let copy = |(start, window): &(u64, Chunk), into: &mut [u8]| {
             let part = at.checked_sub(*start).and_then(|from| window.get(usize::try_from(from).ok()?..))?;
@@ -165,7 +172,7 @@ impl Bytes {
             .unwrap_or(0)
     }
 
-    /// Whether all of these bytes have been fetched with others; then they are put where they go.
+    /// Returns whether a range is cached; if so, the bytes are also copied to their destination.
     fn is_known(&self, range: &Range<u64>, into: &mut Cursor<'_>) -> bool {
         let mut put = |(start, window): &(u64, Chunk)| {
             let place = |at: u64| usize::try_from(at.checked_sub(*start)?).ok();
@@ -178,7 +185,9 @@ impl Bytes {
         self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner).iter().any(put)
     }
 
-    /// Fetches what is read next, and keeps it: more, if what was fetched last ends here. Returns how many bytes are in `into`.
+    /// Fetches and caches a window, and returns how many bytes were copied to `into`.
+    ///
+    /// Reads ahead if the read is sequential, that is, if a cached window ends at its offset.
     fn fetch_window(&self, at: u64, into: &mut [u8]) -> Result<usize> {
         let wanted = into.len() as u64;
         let before = {
@@ -186,6 +195,7 @@ impl Bytes {
             let ends_here = |(start, window): &&(u64, Chunk)| start + window.len() as u64 == at;
             recent.iter().find(ends_here).map(|(_, window)| window.len() as u64)
         };
+        // Four times the window before, so that a sequential read of any length takes few requests.
         let len = match before {
             Some(len) => (4 * len).min(AHEAD),
             None => WINDOW,
@@ -203,10 +213,10 @@ impl Bytes {
         Ok(count)
     }
 
-    /// Fetches bytes of the object into memory. What a connection loses is asked for again.
+    /// Fetches a range of the object into memory. If the connection is lost, the rest is requested again.
     async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_>) -> Result<()> {
         let shared = &*self.shared;
-        let _permit = shared.permits.acquire().await; // it is never closed
+        let _permit = shared.permits.acquire().await; // the semaphore is never closed
         let mut at = range.start;
         let mut tries = 0;
         loop {
@@ -222,7 +232,7 @@ impl Bytes {
                             Some(Ok(chunk)) => {
                                 let left = range.end - at;
                                 if chunk.len() as u64 > left {
-                                    let text = "the server sent more than it was asked for";
+                                    let text = "the server sent more than was requested";
                                     return Err(io(std::io::ErrorKind::InvalidData, text));
                                 }
                                 into.put(at, &chunk);
@@ -237,7 +247,7 @@ impl Bytes {
             if at == range.end {
                 return Ok(());
             }
-            // A connection that always ends soon must not go on forever.
+            // A connection that always ends early must not be retried forever. Progress resets the count.
             tries = if at - before > WINDOW { 0 } else { tries + 1 };
             if tries > shared.place.retries {
                 return Err(match error {
@@ -248,7 +258,9 @@ impl Bytes {
         }
     }
 
-    /// An error if an answer is not of the version that was opened: not all servers look at conditions.
+    /// Returns an error if a response is not of the version that was opened.
+    ///
+    /// Not all servers honor the conditions of requests.
     fn check_same(&self, now: &ObjectMeta) -> Result<()> {
         let opened = &self.shared.meta;
         let is_same = match (&opened.e_tag, &now.e_tag) {
@@ -261,7 +273,7 @@ impl Bytes {
         }
     }
 
-    /// Fetches groups, several at a time, each into its slice.
+    /// Fetches several ranges concurrently, each to its destination.
     fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_>)>) -> Result<()> {
         self.wait(async {
             stream::iter(work.into_iter().map(|(range, into)| Ok(self.fetch(range, into))))
@@ -270,7 +282,7 @@ impl Bytes {
         })
     }
 
-    /// Fetches picked bytes in the order of the object.
+    /// Fetches selected bytes whose runs are in ascending order.
     fn fill_ordered(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
         let mut work = Vec::new();
         let mut rest = into;
@@ -285,7 +297,7 @@ impl Bytes {
         self.fetch_all(work)
     }
 
-    /// Fetches picked bytes that are in no order: those that are close together by one request.
+    /// Fetches selected bytes whose runs are in any order; nearby ones are fetched by one request.
     fn fill_listed(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
         let mut parts = Vec::new();
         let (mut rest, mut at) = (into, from);
@@ -302,8 +314,9 @@ impl Bytes {
             parts.push((start, part));
             rest = behind;
         }
+        // In the order of the object, so that neighbors can be merged.
         parts.sort_unstable_by_key(|(start, _)| *start);
-        /// The places of parts, and where they go.
+        /// The offsets of parts, and their destinations.
         type Parts<'a> = Vec<(u64, &'a mut [u8])>;
         let mut groups: Vec<(Range<u64>, u64, Parts<'_>)> = Vec::new();
         for (start, part) in parts {
@@ -327,9 +340,11 @@ impl Bytes {
         )
     }
 
-    /// Reads on in the one answer of a server that sends no parts; asks for the object once more if that has passed the place, or is lost.
+    /// Continues to read the single response of a server that ignores ranges.
+    ///
+    /// The object is requested again if the response is past the offset or has been lost.
     fn read_on(&self, whole: &Mutex<Option<Rest>>, at: u64, into: &mut [u8]) -> Result<()> {
-        // Whoever else reads at the same time has an answer of its own.
+        // The response is taken: a concurrent reader finds none, and requests one of its own.
         let rest = whole.lock().unwrap_or_else(PoisonError::into_inner).take();
         let end = at + into.len() as u64;
         let rest = self.wait(async {
@@ -353,14 +368,14 @@ impl Bytes {
         let again = again.map_err(|error| failure(&error))?;
         self.check_same(&again.meta)?;
         if again.extensions.get::<IsWhole>().is_none() {
-            return Err(changed()); // it sends parts by now: another server answers
+            return Err(changed()); // it now honors ranges: another server responds
         }
         Ok(Rest { at: 0, chunk: Chunk::new(), stream: again.into_stream() })
     }
 }
 
 impl Rest {
-    /// Passes over what has been read before.
+    /// Discards bytes up to an offset.
     async fn skip_to(&mut self, at: u64) -> Result<()> {
         while self.at < at {
             let mut scratch = vec![0; (at - self.at).min(WINDOW) as usize];
@@ -391,7 +406,7 @@ impl Rest {
 
 impl ReadAt for Bytes {
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
-        /// Whoever wants more than this knows what to read, and gets just that: a block, or a part of an array.
+        /// Reads larger than this are of blocks or array parts, whose bounds are known: no read-ahead.
         const LARGE: u64 = 128 << 10;
         let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let most = into.len().min(have);
@@ -431,7 +446,7 @@ impl ReadAt for Bytes {
     fn check(&self, runs: &ByteRuns) -> Result<()> {
         let all = self.len();
         let is_known = self.shared.opened.1.len() as u64 == all;
-        // All of an array, which a header of some length is in front of.
+        // The entire array. What precedes it is the header, whose length is not known here.
         let is_nearly_all = runs.len() >= all.saturating_sub(WINDOW) && runs.end() == runs.len();
         match self.shared.whole.is_none() || is_known || is_nearly_all || runs.len() == 0 {
             true => Ok(()),
@@ -440,7 +455,7 @@ impl ReadAt for Bytes {
     }
 
     fn pieces(&self) -> Option<Pieces> {
-        // One answer is read by one.
+        // A single response can be read by only one thread.
         let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
         Some(Pieces { bytes: PART, threads })
     }
@@ -448,9 +463,9 @@ impl ReadAt for Bytes {
     fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
         let len = into.len();
         if self.shared.whole.is_some() {
-            return None; // from one place to the next
+            return None; // a single response is read sequentially
         }
-        // What is known of each run takes memory as well.
+        // The bookkeeping of each run takes memory as well, so that the number of runs is limited too.
         let batch = runs.run().max(1).saturating_mul(RUNS).min(PART);
         let mut batches = into.chunks_mut(batch).enumerate();
         let filled = batches.try_for_each(|(number, into)| {
@@ -464,18 +479,18 @@ impl ReadAt for Bytes {
     }
 }
 
-/// Where fetched bytes go.
+/// The destination of fetched bytes.
 enum Cursor<'a> {
-    /// One after another.
+    /// One buffer, filled contiguously.
     Plain(&'a mut [u8]),
-    /// Those of the runs one after another; the others nowhere.
+    /// A buffer for the bytes of the runs, contiguously; bytes between runs are discarded.
     Runs { place: u64, runs: &'a ByteRuns, at: u64, filled: usize, into: &'a mut [u8] },
-    /// Those from each of these places on to its slice. The places ascend, and may be the same; the first ones are done.
+    /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
     Parts { parts: Vec<(u64, &'a mut [u8])>, done: usize },
 }
 
 impl Cursor<'_> {
-    /// Takes bytes from a place of the object on. They come in order.
+    /// Takes bytes that begin at an offset of the object. They arrive in order.
     fn put(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         match self {
@@ -491,14 +506,14 @@ impl Cursor<'_> {
                     if found >= end {
                         break;
                     }
-                    let from = (found - start) as usize; // what is before it has come
+                    let from = (found - start) as usize; // bytes before it have been copied
                     let len = left.min(bytes.len() - from).min(into.len() - *filled);
                     into[*filled..*filled + len].copy_from_slice(&bytes[from..from + len]);
                     (*at, *filled) = (*at + len as u64, *filled + len);
                 }
             }
             Self::Parts { parts, done } => {
-                // Those that end before this have all come.
+                // Parts that end before this chunk are complete.
                 while parts.get(*done).is_some_and(|(place, part)| place + part.len() as u64 <= start) {
                     *done += 1;
                 }
@@ -518,13 +533,14 @@ impl Cursor<'_> {
     }
 }
 
-/// Asks for a part of an object, of this version if one is known.
+/// Requests a range of an object, conditional on its version if one is given.
 async fn get(place: &Place, range: GetRange, meta: Option<&ObjectMeta>) -> Result<GetResult, StoreError> {
     let mut options = GetOptions { range: Some(range), ..GetOptions::default() };
     if let Some(meta) = meta {
         match &meta.e_tag {
-            // A weak tag matches nothing, by the rules of HTTP.
+            // HTTP compares If-Match strongly: a weak tag never matches.
             Some(tag) if !tag.starts_with("W/") => options.if_match = Some(tag.clone()),
+            // Without the header `Last-Modified`, the time is 0.
             _ if meta.last_modified.timestamp() > 0 => options.if_unmodified_since = Some(meta.last_modified),
             _ => {}
         }
@@ -533,10 +549,11 @@ async fn get(place: &Place, range: GetRange, meta: Option<&ObjectMeta>) -> Resul
 }
 
 async fn collect(stream: &mut BoxStream<'static, Result<Chunk, StoreError>>, len: u64) -> Result<Chunk> {
+    // Allocates little in advance: `len` is only what the server claims.
     let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
     while let Some(chunk) = stream.try_next().await.map_err(|error| failure(&error))? {
         if (bytes.len() + chunk.len()) as u64 > len {
-            return Err(io(std::io::ErrorKind::InvalidData, "the server sent more than it was asked for"));
+            return Err(io(std::io::ErrorKind::InvalidData, "the server sent more than was requested"));
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -546,7 +563,7 @@ async fn collect(stream: &mut BoxStream<'static, Result<Chunk, StoreError>>, len
     }
 }
 
-/// So many bytes of a longer answer, and what came with them.
+/// Reads the first `len` bytes of a longer response, and returns them with the rest of the last chunk.
 async fn first_of(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
@@ -573,7 +590,7 @@ async fn stopped<T>(stop: Option<&Stop>, future: impl Future<Output = Result<T>>
 }
 
 fn short(have: u64, need: u64) -> Error {
-    let text = format!("the server ended its answer after {have} of {need} bytes");
+    let text = format!("the response ended after {have} of {need} bytes");
     io(std::io::ErrorKind::UnexpectedEof, &text)
 }
 
@@ -585,6 +602,6 @@ fn no_ranges_or(error: &StoreError) -> Error {
 }
 
 fn no_ranges() -> Error {
-    let reason = "the server sends objects only as a whole, and a part was asked for".into();
+    let reason = "the server ignores requests for ranges".into();
     ErrorKind::BadOption { reason }.into()
 }

@@ -1,11 +1,13 @@
-//! What a store's errors become.
+//! Converts errors of the `object_store` crate.
 
 use std::io;
 
 use crate::error::{Error, ErrorKind};
 
-/// The error of a request. Nothing that the server sent is in it but the status and a code of letters: some servers answer with the
-/// signature that they had expected, or with what they were sent.
+/// Converts the error of a request.
+///
+/// Nothing that the server sent is included except the status and an alphanumeric code: some servers respond
+/// with the signature that they expected, or echo the request.
 pub(super) fn failure(error: &object_store_0_14::Error) -> Error {
     use object_store_0_14::Error as Store;
     match error {
@@ -30,7 +32,7 @@ pub(super) fn io(kind: io::ErrorKind, text: &str) -> Error {
     io::Error::new(kind, text.to_owned()).into()
 }
 
-/// What the end of the chain of errors says, without the bodies of answers and without URLs.
+/// Describes the innermost error of the chain, without response bodies and URL queries.
 fn told_by(error: &object_store_0_14::Error) -> String {
     let mut last: &dyn std::error::Error = error;
     let mut status = None;
@@ -51,16 +53,17 @@ fn told_by(error: &object_store_0_14::Error) -> String {
         Some((status, Some(code))) => format!("{status}, {code}"),
         Some((status, None)) => status,
         None => match last.to_string() {
-            // What is quoted has come from the server, or from the caller's options.
-            text if text.contains(['"', '\'']) => "the answer or an option is malformed".into(),
+            // Quoted text was sent by the server, or comes from the caller's options: it may be secret.
+            text if text.contains(['"', '\'']) => "malformed response or option".into(),
             text => text.split_whitespace().map(without_query).collect::<Vec<_>>().join(" "),
         },
     }
 }
 
-/// The code of an error of S3, GCS or Azure, such as `NoSuchBucket`.
+/// Extracts the error code of S3, GCS or Azure from a response body, such as `NoSuchBucket`.
 fn code_in(body: &str) -> Option<String> {
     let code = body.split_once("<Code>")?.1.split_once("</Code>")?.0;
+    // Real codes are shorter; anything else might contain data.
     let is_code = code.len() <= 60 && code.chars().all(|char| char.is_ascii_alphanumeric());
     is_code.then(|| code.to_owned())
 }

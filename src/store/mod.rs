@@ -1,7 +1,7 @@
-//! Arrays in object stores: Amazon S3 and what is like it, Google Cloud Storage, Azure, and web servers.
+//! Arrays in object stores: Amazon S3 and compatible stores, Google Cloud Storage, Azure, and web servers.
 //!
-//! An object is opened as a file is, and what is opened is the same type: an [`NpyFile`] or [`NpzFile`] reads only the bytes that it needs,
-//! with requests for ranges.
+//! Opening an object yields the same types as opening a file: an [`NpyFile`] or [`NpzFile`] that fetches only
+//! the bytes it needs, with range requests.
 //!
 //! ```no_run
 //! use ndarray::{Array2, s};
@@ -15,35 +15,43 @@
 //! # Ok::<(), ndarray_io::Error>(())
 //! ```
 //!
-//! The URLs are those of the crate [`object_store`](object_store_0_14): `s3://bucket/key`, `gs://bucket/key`, `az://container/key` and
-//! `https://…`, which may be signed. Credentials and endpoints come from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`) or from
-//! [`StoreOptions`]; any other store of that crate is given to [`Remote::new`]. Errors name the object by its URL without the query, and say
-//! nothing that the server sent but its status.
+//! The URLs are those of the [`object_store`](object_store_0_14) crate: `s3://bucket/key`, `gs://bucket/key`,
+//! `az://container/key` and `https://…`, which may be signed. Credentials and endpoints come from the
+//! environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`) or from [`StoreOptions`]; pass any other store of that crate
+//! to [`Remote::new`]. Errors name the object by its URL without the query. Of a server's response they
+//! contain only the status and the store's error code, such as `NoSuchBucket`.
 //!
 //! # Requests
 //!
-//! - Opening an NPY or RA file is one request for 64 KiB, which are all of a small array. An archive's directory is one request for its end
-//!   (two in Azure, which has no such request, and more for a directory of more than 64 KiB).
-//! - A whole array comes in requests of 8 to 16 MiB, eight at a time, straight into its memory.
-//! - A slice is fetched in as few requests as fetch no more than twice the bytes that it needs, or than it needs and 1 KiB for each request
-//!   that is saved; eight at a time.
-//! - A member of an archive costs a request for what is in front of it, and then what an array costs. Parts of a member that this library has
-//!   compressed are fetched and unpacked block by block; other compressed members are unpacked into a temporary file when they are opened.
+//! - Opening an NPY or RA file takes one request for the first 64 KiB, which contain all of a small array.
+//!   Opening an archive takes one request for the end of the object (two on Azure, which has no suffix
+//!   requests, and more if the directory exceeds 64 KiB).
+//! - An entire array is fetched in requests of up to 16 MiB, eight at a time, directly into its memory.
+//! - A slice is fetched in requests of up to 16 MiB, eight at a time. Nearby ranges are merged as long as a
+//!   request fetches at most twice the bytes it needs, or if the gap between two ranges is at most 1 KiB.
+//! - An archive member costs one request for its local header, and then the same as an array. Members that
+//!   this library has compressed are fetched and decompressed block by block; other compressed members are
+//!   decompressed into a temporary file when they are opened.
 //!
-//! Reading into an array that exists, of other strides, goes block by block of 128 MiB; up to 32 MiB of what was fetched last are kept.
+//! Reading into an existing array with different strides proceeds in blocks of 128 MiB. Up to 32 MiB of
+//! recently fetched data is cached.
 //!
 //! # When objects change
 //!
-//! All requests are for the version that was opened: they carry its entity tag, and the answer's is compared. If another process replaces the object,
-//! the next request fails with [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged). Where a server has no tag or a weak one, the time
-//! and the length are compared, as far as it tells them; [`Version::is_verified`] tells which. A server that sends only whole objects (as Python's `http.server`
-//! does) serves [`NpyFile::read`] with its one answer; slices and archives are an error before anything is fetched.
+//! All requests are for the version that was opened: they carry its entity tag, and the tag in the response
+//! is compared. If another process replaces the object, the next request fails with
+//! [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged). If the server sends no tag or a weak one,
+//! requests carry the modification time instead, and the response must have the same weak tag or modification
+//! time, and the same length; [`Version::is_verified`] tells whether there is a strong tag. A server that
+//! ignores ranges and sends entire objects (such as Python's `http.server`) can serve [`NpyFile::read`] with
+//! its single response; slices and archives fail before anything is fetched.
 //!
 //! # Threads and tasks
 //!
-//! All functions but those of [`AsyncFile`] block, and may be called anywhere, also within Tokio's tasks: requests run on two threads of the
-//! library's own. [`AsyncFile`] has the same for tasks, and a dropped future ends its requests. (A store that is given to [`Remote::new`]
-//! may have connections that only its own runtime drives: within a runtime of one thread, use [`AsyncFile`].)
+//! All functions except those of [`AsyncFile`] block. They may be called anywhere, including within Tokio
+//! tasks: requests run on two threads that belong to the library. [`AsyncFile`] offers the same for async
+//! tasks; dropping a future cancels its requests. (A store passed to [`Remote::new`] may have connections
+//! that only its own runtime drives: within a single-threaded runtime, use [`AsyncFile`].)
 
 mod asynchronous;
 mod bytes;
@@ -81,7 +89,9 @@ use crate::parts::{ArrayFile, FileBytes, NpyFile, RaFile};
 use crate::transfer::ReadAt;
 use crate::zip;
 
-/// An object in a store. See [the module](self).
+/// An object in a store.
+///
+/// See [the module documentation](self) for the number of requests, consistency and threads.
 ///
 /// ```
 /// use ndarray::{Array1, arr1, s};
@@ -99,11 +109,11 @@ use crate::zip;
 #[derive(Clone)]
 pub struct Remote {
     place: Place,
-    /// How to reach the place again under a condition.
+    /// The URL and options, to reach the object again with an upload condition.
     url: Option<(Arc<str>, StoreOptions)>,
 }
 
-/// URLs may be secret.
+/// Shows only the name: URLs may contain secrets.
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Remote").field(&self.place.shown).finish()
@@ -111,34 +121,41 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// The object of a URL. Nothing is requested.
+    /// Creates a handle to the object with a URL.
+    ///
+    /// Sends no request.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if it is not the URL of an object; [`Io`](ErrorKind::Io) if the environment's
-    /// credentials are malformed.
+    /// [`BadOption`](ErrorKind::BadOption) if it is not the URL of an object; [`Io`](ErrorKind::Io) if the
+    /// credentials in the environment are malformed.
     pub fn parse(url: &str) -> Result<Self> {
         Self::parse_with(url, &StoreOptions::new())
     }
 
-    /// The object of a URL in a store that is reached with options.
+    /// Creates a handle to the object with a URL, with options for the store.
+    ///
+    /// Sends no request.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::parse`], and [`BadOption`](ErrorKind::BadOption) if the store has no key of a name.
+    /// As for [`Remote::parse`]; [`BadOption`](ErrorKind::BadOption) if the store does not know an option's
+    /// key.
     pub fn parse_with(url: &str, options: &StoreOptions) -> Result<Self> {
         let place = Place::parse(url, options, Added::default())?;
         Ok(Self { place, url: Some((url.into(), options.clone())) })
     }
 
-    /// An object in a store of the crate `object_store`.
+    /// Creates a handle to an object in a store of the `object_store` crate.
+    ///
+    /// Sends no request.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if stores have no such path.
+    /// [`BadOption`](ErrorKind::BadOption) if the path is not a valid object path.
     pub fn new(store: Arc<dyn ObjectStore>, path: &str) -> Result<Self> {
         let path = Path::parse(path).map_err(|error| {
-            Error::from(ErrorKind::BadOption { reason: format!("stores have no such path: {error}") })
+            Error::from(ErrorKind::BadOption { reason: format!("not a valid path of an object: {error}") })
         })?;
         let shown = format!("{store}/{path}").into();
         Ok(Self {
@@ -147,7 +164,9 @@ impl Remote {
         })
     }
 
-    /// Whether a text looks like the URL of an object, and not like a path.
+    /// Returns whether a text looks like the URL of an object rather than a path.
+    ///
+    /// Only the scheme is checked.
     ///
     /// ```
     /// use ndarray_io::store::Remote;
@@ -159,22 +178,22 @@ impl Remote {
         text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&&*scheme.to_ascii_lowercase()))
     }
 
-    /// What the object is called: its URL without passwords and query.
+    /// Returns the name of the object in error messages: its URL without credentials and query.
     pub fn name(&self) -> String {
         self.place.shown.to_string_lossy().into_owned()
     }
 
-    /// Opens an NPY object, with one request.
+    /// Opens an NPY object, with one request for its first 64 KiB.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if there is no such object, or the store does not answer or refuses access; otherwise as for
-    /// [`NpyFile::open`].
+    /// [`Io`](ErrorKind::Io) if there is no such object, the store does not answer, or access is denied;
+    /// otherwise as for [`NpyFile::open`].
     pub fn open_npy(&self) -> Result<NpyFile> {
         self.open_npy_with(&ReadOptions::new())
     }
 
-    /// Opens an NPY object with options for all that is read.
+    /// Opens an NPY object with options that apply to everything read from it.
     ///
     /// # Errors
     ///
@@ -183,16 +202,16 @@ impl Remote {
         self.bytes(None).and_then(|bytes| self.array_in(&bytes, options))
     }
 
-    /// Opens an RA object, with one request.
+    /// Opens an RA object, with one request for its first 64 KiB.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`], and [`Packed`](ErrorKind::Packed) if it is packed.
+    /// As for [`Remote::open_npy`], and [`Packed`](ErrorKind::Packed) if its data is compressed.
     pub fn open_ra(&self) -> Result<RaFile> {
         self.open_ra_with(&ReadOptions::new())
     }
 
-    /// Opens an RA object with options for all that is read.
+    /// Opens an RA object with options that apply to everything read from it.
     ///
     /// # Errors
     ///
@@ -201,16 +220,19 @@ impl Remote {
         self.bytes(None).and_then(|bytes| self.array_in(&bytes, options))
     }
 
-    /// Opens an archive, with one request for its end.
+    /// Opens an NPZ archive, with one request for its end.
+    ///
+    /// Azure needs two requests; a directory of more than 64 KiB needs more.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`] and [`NpzFile::open`].
+    /// As for [`Remote::open_npy`] and [`NpzFile::open`]; [`BadOption`](ErrorKind::BadOption) if the server
+    /// ignores range requests.
     pub fn open_npz(&self) -> Result<NpzFile> {
         self.open_npz_with(&ReadOptions::new())
     }
 
-    /// Opens an archive with options for all that is read.
+    /// Opens an NPZ archive with options that apply to everything read from it.
     ///
     /// # Errors
     ///
@@ -219,7 +241,7 @@ impl Remote {
         self.end_bytes(None).and_then(|bytes| self.archive_in(&bytes, options))
     }
 
-    /// Reads an NPY object.
+    /// Reads an entire NPY object as an array.
     ///
     /// # Errors
     ///
@@ -228,24 +250,26 @@ impl Remote {
         self.open_npy()?.read()
     }
 
-    /// The first bytes, 64 KiB at most, which tell the format; and which version of the object they are of. This is one request.
+    /// Returns the first bytes of the object, at most 64 KiB, and its version.
+    ///
+    /// Sends one request. The bytes suffice to detect the format.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if there is no such object, or the store does not answer or refuses access.
+    /// [`Io`](ErrorKind::Io) if there is no such object, the store does not answer, or access is denied.
     pub fn first_bytes(&self) -> Result<(Vec<u8>, Version)> {
         let bytes = self.bytes(None)?;
         Ok((bytes.beginning().to_vec(), Version::of(bytes.meta())))
     }
 
-    /// The object of a name in the folder that this one would be.
+    /// Returns the object with this name, treating this object's path as a folder.
     pub(crate) fn child(&self, name: &str) -> Result<Self> {
         let place = self.place.child(name);
         let url = match &self.url {
             Some((url, options)) => {
                 let (folder, query) = url.split_once('?').unwrap_or((url, ""));
                 if !query.is_empty() {
-                    let reason = "a signed URL is that of one object, and not of a folder".into();
+                    let reason = "a signed URL names a single object, not a folder".into();
                     return Err(self.place.named(ErrorKind::BadOption { reason }.into()));
                 }
                 Some((format!("{}/{name}", folder.trim_end_matches('/')).into(), options.clone()))
@@ -255,12 +279,12 @@ impl Remote {
         Ok(Self { place, url })
     }
 
-    /// The names of the objects in the folder that this one would be.
+    /// Lists the names of the objects in a folder, treating this object's path as the folder.
     pub(crate) fn names_within(&self) -> Result<Vec<String>> {
         self.place.names_within().map_err(|error| self.place.named(error))
     }
 
-    /// All bytes of the object.
+    /// Reads all bytes of the object, within the payload limit.
     pub(crate) fn read_raw(&self, limits: &Limits) -> Result<Vec<u8>> {
         let bytes = self.bytes(None)?;
         limits.check_payload(bytes.len()).map_err(|error| self.place.named(error))?;
@@ -269,11 +293,14 @@ impl Remote {
         Ok(all)
     }
 
-    /// Copies the object as it is, 128 MiB at a time; says how many bytes that were.
+    /// Copies the bytes of the object to a writer and returns their number.
+    ///
+    /// At most 128 MiB are in memory at a time.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::first_bytes`], and [`Io`](ErrorKind::Io) if the writer fails.
+    /// As for [`Remote::first_bytes`]; [`ArrayChanged`](ErrorKind::ArrayChanged) if the object is replaced
+    /// during the copy; [`Io`](ErrorKind::Io) if the writer fails.
     pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
         self.bytes(None).and_then(|bytes| self.copy_of(&bytes, &mut writer))
     }
@@ -284,6 +311,7 @@ impl Remote {
             let mut done = 0;
             while done < bytes.len() {
                 let left = usize::try_from(bytes.len() - done).unwrap_or(usize::MAX);
+                // As much as all concurrent requests fetch at a time.
                 block.resize(left.min(AT_ONCE * PART), 0);
                 let count = bytes.fill_at(&mut block, done)?;
                 writer.write_all(&block[..count])?;
@@ -294,7 +322,9 @@ impl Remote {
         copy().map_err(|error| self.place.named(error))
     }
 
-    /// Which version of the object there is now. This is a request.
+    /// Returns the current version of the object.
+    ///
+    /// Sends one request.
     ///
     /// # Errors
     ///
@@ -303,7 +333,7 @@ impl Remote {
         self.bytes(None).map(|bytes| Version::of(bytes.meta()))
     }
 
-    /// Opens an NPY object for tasks.
+    /// Opens an NPY object for use in async tasks.
     ///
     /// # Errors
     ///
@@ -312,7 +342,7 @@ impl Remote {
         AsyncFile::open(self, options, Self::bytes, Self::array_in).await
     }
 
-    /// Opens an RA object for tasks.
+    /// Opens an RA object for use in async tasks.
     ///
     /// # Errors
     ///
@@ -321,7 +351,7 @@ impl Remote {
         AsyncFile::open(self, options, Self::bytes, Self::array_in).await
     }
 
-    /// Opens an archive for tasks.
+    /// Opens an NPZ archive for use in async tasks.
     ///
     /// # Errors
     ///
@@ -330,28 +360,32 @@ impl Remote {
         AsyncFile::open(self, options, Self::end_bytes, Self::archive_in).await
     }
 
-    /// Writes an array as the object. It is visible once it is complete.
+    /// Writes an array as the object, replacing an existing one.
+    ///
+    /// The object becomes visible only once it is complete.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if the store does not answer or refuses access; otherwise as for
+    /// [`Io`](ErrorKind::Io) if the store does not answer or denies access; otherwise as for
     /// [`WriteNpyExt::write_npy`](crate::WriteNpyExt::write_npy).
     pub fn write_npy<T: WriteArray + ?Sized>(&self, array: &T) -> Result<()> {
         self.write_npy_with(array, &WriteOptions::new(), &UploadOptions::new())
     }
 
-    /// Writes an array with options for the format and for the upload.
+    /// Writes an array with options for the format and the upload.
+    ///
+    /// Unless [`UploadOptions::len`] is set, it is derived from the size of the array.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::write_npy`], and as for [`Upload::finish`].
+    /// As for [`Remote::write_npy`] and [`Upload::finish`].
     pub fn write_npy_with<T: WriteArray + ?Sized>(
         &self,
         array: &T,
         options: &WriteOptions,
         upload: &UploadOptions,
     ) -> Result<()> {
-        /// More than any header of an array that has one.
+        /// More than any header takes.
         const HEADER: u64 = 1 << 20;
         let len = array.payload_len(options).map(|len| len.saturating_add(HEADER));
         let upload = match (upload.get_len(), len) {
@@ -363,17 +397,20 @@ impl Remote {
         upload.finish().map(drop)
     }
 
-    /// Begins to write the object, by anything that writes: [`NpzWriter`](crate::NpzWriter), for example.
+    /// Starts an upload to the object, which any writer of bytes can write to.
+    ///
+    /// For example, [`NpzWriter`](crate::NpzWriter) writes an archive to it.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if the options do not fit together.
+    /// [`OutOfMemory`](ErrorKind::OutOfMemory) if a part is larger than the address space; otherwise as for
+    /// [`Remote::parse_with`].
     pub fn upload(&self, options: &UploadOptions) -> Result<Upload> {
-        /// How long a part may take.
+        /// How long sending one part may take.
         const UPLOAD: Duration = Duration::from_secs(15 * 60);
         let place = match &self.url {
             Some((url, store)) => {
-                // An answer to a part comes when the part has been sent, which may take long.
+                // The response to a part arrives only after all of it has been sent, which may take long.
                 let store = store.clone().read_timeout(store.get_read_timeout().max(UPLOAD));
                 Place::parse(url, &store, Added { condition: options.condition(), ..Added::default() })?
             }
@@ -387,6 +424,7 @@ impl Remote {
     }
 
     fn end_bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {
+        // Enough for the end record of an archive with the longest comment.
         let len = zip::TAIL.max(WINDOW);
         Bytes::open_end(&self.place, len, stop).map_err(|error| self.place.named(error))
     }
@@ -407,11 +445,13 @@ impl Remote {
     }
 }
 
-/// A version of an object: [`UploadOptions::replacing`] writes only if the object still is of it.
+/// A version of an object, for conditional writes.
+///
+/// [`UploadOptions::replacing`] replaces the object only if this is still its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     tag: Option<String>,
-    /// What some stores call a version of their own: a generation, in Google's.
+    /// The version number that some stores have in addition, such as Google's generation.
     number: Option<String>,
     size: u64,
 }
@@ -421,18 +461,19 @@ impl Version {
         Self { tag: meta.e_tag.clone(), number: meta.version.clone(), size: meta.size }
     }
 
-    /// The entity tag, if the server has one.
+    /// Returns the entity tag, if the server sent one.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// How many bytes the object has.
+    /// Returns the size of the object in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether requests can be bound to the version: the server has a tag, and it is not a weak one. Else only the time and the length
-    /// of what comes are compared.
+    /// Returns whether requests can be bound to this version: the server sent a strong entity tag.
+    ///
+    /// Without one, only the modification time, the length and a weak tag are compared.
     pub fn is_verified(&self) -> bool {
         self.tag.as_ref().is_some_and(|tag| !tag.starts_with("W/"))
     }

@@ -1,4 +1,4 @@
-//! [`Place`]: where an object is, and how requests for it are made.
+//! [`Place`]: the location of an object, and the configuration of requests for it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,9 @@ use super::runtime::wait;
 use super::service::Added;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How a store is reached: credentials and endpoints that are not in the environment, timeouts, retries.
+/// Options for accessing a store: credentials, endpoints, timeouts, retries.
+///
+/// Credentials and endpoints are needed only if they are not in the environment.
 ///
 /// ```
 /// use ndarray_io::store::StoreOptions;
@@ -47,7 +49,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// Names of keys, and not what they are set to, which may be secret.
+/// Shows the names of keys but not their values, which may be secret.
 impl std::fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let keys: Vec<&String> = self.keys.iter().map(|(key, _)| key).collect();
@@ -58,21 +60,28 @@ impl std::fmt::Debug for StoreOptions {
 }
 
 impl StoreOptions {
-    /// What the environment says, 60 seconds for an answer to go on, and 5 retries.
+    /// Creates options with the configuration from the environment and default timeouts.
+    ///
+    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, and 5 retries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a key of the store, as the environment would (in lower case): `aws_access_key_id`, `aws_endpoint`, `azure_storage_account_key`,
-    /// `google_service_account`, and those of the client, such as `proxy_url` and `allow_http`. The documentation of `object_store` lists
-    /// them. A key that a store does not have is an error when it is opened.
+    /// Sets a configuration key of the store, overriding the environment.
+    ///
+    /// Keys are the names of environment variables in lower case, such as `aws_access_key_id`,
+    /// `aws_endpoint`, `azure_storage_account_key` and `google_service_account`, and those of the HTTP
+    /// client, such as `proxy_url` and `allow_http`. The documentation of `object_store` lists them.
+    /// [`Remote::parse_with`](super::Remote::parse_with) rejects keys that the store does not know.
     #[must_use]
     pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.keys.push((key.into(), value.into()));
         self
     }
 
-    /// How long to wait for the next bytes of an answer.
+    /// Sets how long to wait for the next bytes of a response; the default is 60 seconds.
+    ///
+    /// A failing request is not repeated anymore after 30 times this duration.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -87,15 +96,17 @@ impl StoreOptions {
         self.read_timeout
     }
 
-    /// How long to wait for a connection.
+    /// Sets how long to wait for a connection; the default is 10 seconds.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How often a request is repeated that fails for a reason that may pass: the network, or an answer of 429 or 5xx. The time between two
-    /// tries grows from 0.1 to 15 seconds.
+    /// Sets how often a request is repeated after a transient failure; the default is 5.
+    ///
+    /// Transient failures are network errors and responses with status 429 or 5xx. The delay between attempts
+    /// grows from 0.1 to 15 seconds. A response that breaks off is resumed without delay, as often at most.
     #[must_use]
     pub fn retries(mut self, retries: usize) -> Self {
         self.retries = retries;
@@ -103,19 +114,19 @@ impl StoreOptions {
     }
 }
 
-/// An object in a store.
+/// The location of an object in a store.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) path: Path,
-    /// What errors call it: the URL without what may be secret in it.
+    /// The name in error messages: the URL without secrets.
     pub(super) shown: PathBuf,
     pub(super) retries: usize,
-    /// A web server, to which an object is sent in one part.
+    /// Whether it is on a web server, which accepts an object only in one part.
     pub(super) is_web: bool,
 }
 
-/// A store shows the names of its keys.
+/// Omits the store, whose `Debug` output contains the names of its keys.
 impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Place").field(&self.shown).finish()
@@ -134,25 +145,27 @@ impl Place {
         let bad = |reason: &str| Error::from(ErrorKind::BadOption { reason: reason.into() });
         let is_http = matches!(url.scheme(), "http" | "https");
         if is_http && (!url.username().is_empty() || url.password().is_some()) {
-            return Err(bad("passwords in URLs are not supported"));
+            return Err(bad("credentials in URLs are not supported"));
         }
         let (mut scheme, mut path) = ObjectStoreScheme::parse(url)
-            .map_err(|_| bad("the URLs of stores begin with s3://, gs://, az://, http:// or https://"))?;
+            .map_err(|_| bad("unsupported URL, expected s3://, gs://, az://, http:// or https://"))?;
         if is_http && url.query().is_some() {
-            // Signed for this one object, so that it is fetched from there as from any web server.
+            // The signature is for this one object, which is fetched as from any web server.
             (scheme, path) = (ObjectStoreScheme::Http, Path::from("signed"));
             added.target = Some(url[url::Position::BeforePath..url::Position::AfterQuery].into());
         }
         if path.as_ref().is_empty() {
-            return Err(bad("the URL names no object"));
+            return Err(bad("the URL does not name an object"));
         }
+        /// No request is retried for longer: 30 times the default of `read_timeout`, which uploads raise for their parts.
+        const RETRIES: Duration = Duration::from_secs(30 * 60);
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
             max_retries: options.retries,
-            retry_timeout: options.read_timeout.saturating_mul(30),
+            retry_timeout: options.read_timeout.saturating_mul(30).min(options.read_timeout.max(RETRIES)),
         };
         let client = [
-            // The whole of a request may take long; that nothing comes may not.
+            // A request may take long in total, as long as data keeps arriving.
             (ClientConfigKey::Timeout, "6h".to_owned()),
             (ClientConfigKey::ReadTimeout, format!("{}ms", options.read_timeout.as_millis())),
             (ClientConfigKey::ConnectTimeout, format!("{}ms", options.connect_timeout.as_millis())),
@@ -166,7 +179,7 @@ impl Place {
                 for (key, value) in &options.keys {
                     let key = key.to_ascii_lowercase();
                     let parsed: $key =
-                        key.parse().map_err(|_| bad(&format!("the store has no key '{key}'")))?;
+                        key.parse().map_err(|_| bad(&format!("unknown option '{key}' for this store")))?;
                     builder = builder.with_config(parsed, value);
                 }
                 Arc::new(builder.build().map_err(|error| failure(&error))?) as Arc<dyn ObjectStore>
@@ -193,29 +206,31 @@ impl Place {
             ObjectStoreScheme::Http => {
                 let base = &url[..url::Position::BeforePath];
                 let builder = HttpBuilder::new().with_url(base);
-                // http:// is allowed to those who ask for it, and https:// is not redirected to it.
+                // Allowed only if the URL asks for it: https:// is never redirected to http://.
                 let is_plain = (url.scheme() == "http").to_string();
                 let builder = builder.with_config(ClientConfigKey::AllowHttp, is_plain);
                 built!(builder, ClientConfigKey, std::convert::identity)
             }
-            _ => return Err(bad("files are opened by their paths")),
+            _ => return Err(bad("a local file is not an object in a store")),
         };
         Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries, is_web })
     }
 
-    /// The object of a name in the folder that this one would be.
+    /// Returns the location of the object with this name, treating this path as a folder.
     pub(super) fn child(&self, name: &str) -> Self {
         let shown = format!("{}/{name}", self.shown.to_string_lossy().trim_end_matches('/'));
         Self { path: self.path.clone().join(name), shown: shown.into(), ..self.clone() }
     }
 
-    /// What the store says of the object, without its bytes.
+    /// Requests the object's metadata.
     pub(super) async fn head(&self) -> object_store_0_14::Result<GetResult> {
         let head = GetOptions { head: true, ..GetOptions::default() };
         self.store.get_opts(&self.path, head).await
     }
 
-    /// The names of the objects in the folder that this one would be. Web servers have no lists.
+    /// Lists the names of the objects in a folder, treating this path as the folder.
+    ///
+    /// Web servers do not support this.
     pub(super) fn names_within(&self) -> Result<Vec<String>> {
         let listed = wait(async {
             self.store.list_with_delimiter(Some(&self.path)).await.map_err(|error| failure(&error))
@@ -228,7 +243,7 @@ impl Place {
     }
 }
 
-/// A URL without passwords and queries.
+/// Returns a URL without credentials and query.
 fn shown(text: &str, url: &Url) -> PathBuf {
     if url.password().is_none() && url.username().is_empty() {
         return text.split(['?', '#']).next().unwrap_or_default().into();
@@ -237,7 +252,7 @@ fn shown(text: &str, url: &Url) -> PathBuf {
     url.set_query(None);
     url.set_fragment(None);
     let _ = url.set_password(None);
-    // In `abfs://container@account` it is a part of the place.
+    // In `abfs://container@account` the user name is the container.
     if !url.scheme().starts_with("abfs") {
         let _ = url.set_username("");
     }

@@ -1,26 +1,30 @@
-//! Which requests fetch picked bytes.
+//! Plans the requests that fetch selected bytes.
 
 use std::ops::Range;
 
 use crate::transfer::ByteRuns;
 
-/// How many bytes one request asks for at most: fewer would wait more often than they transfer, more could not be shared out.
+/// The size limit of a request. Smaller ones would be dominated by latency; larger ones parallelize poorly.
 pub(super) const PART: usize = 16 << 20;
 
-/// What a request and the head of its answer take: the same number of unneeded bytes costs no more than another request.
+/// The overhead of a request and its response headers, in bytes.
+///
+/// Fetching this much unneeded data costs no more than another request.
 const HEAD: u64 = 1 << 10;
 
-/// What one request fetches: some bytes of the object, for consecutive picked bytes.
+/// One request: a range of the object that contains consecutive selected bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) range: Range<u64>,
-    /// Which of the picked bytes.
+    /// The range among the selected bytes.
     pub(super) picked: Range<u64>,
 }
 
-/// The requests for picked bytes in the order of the file. Runs are joined as long as no request fetches more than twice what it needs, or if
-/// what is between them is less than a request takes: a request costs time, but so do unneeded bytes, and only the caller
-/// knows how far away the store is.
+/// Plans the requests for selected bytes, in the order of the file.
+///
+/// Runs are merged as long as a request fetches at most twice what it needs, or if the gap is smaller than
+/// the overhead of a request. Both requests and unneeded bytes take time, and their ratio depends on the
+/// distance of the store, which is not known here.
 pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut at = picked.start;
@@ -33,7 +37,7 @@ pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Gro
                 last.picked.end += len;
             }
             _ => {
-                // A long run is fetched in equal parts.
+                // A run of more than 16 MiB is fetched in parts of equal size.
                 let parts = len.div_ceil(PART as u64).max(1);
                 let part = len.div_ceil(parts).max(1);
                 for from in (0..len).step_by(usize::try_from(part).unwrap_or(usize::MAX)) {
@@ -47,7 +51,7 @@ pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Gro
     groups
 }
 
-/// Whether a run is fetched with those before it, of which `needed` bytes are picked.
+/// Returns whether a run is fetched together with the range before it, of which `needed` bytes are selected.
 pub(super) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>) -> bool {
     let span = run.end.max(before.end) - before.start;
     let more = run.end.saturating_sub(run.start.max(before.end));
@@ -69,10 +73,10 @@ mod tests {
         // Every second byte: twice what is needed, in one request.
         let runs = ByteRuns::of_bytes(10, vec![(1000, 2)], 1);
         assert_eq!(groups(0, &runs, 0..1000), [Group { range: 10..2009, picked: 0..1000 }]);
-        // Every third number: less is between them than a request would take.
+        // Every third number: the gaps are smaller than the overhead of a request.
         let runs = ByteRuns::of_bytes(0, vec![(1000, 24)], 8);
         assert_eq!(groups(0, &runs, 0..8000), [Group { range: 0..23_984, picked: 0..8000 }]);
-        // A part of it, from the middle of a run on.
+        // A subrange that begins in the middle of a run.
         let runs = ByteRuns::of_bytes(0, vec![(3, 12)], 8);
         assert_eq!(groups(0, &runs, 4..16), [Group { range: 4..20, picked: 4..16 }]);
     }

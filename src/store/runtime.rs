@@ -1,4 +1,4 @@
-//! The threads that requests run on: the library's own, with or without a runtime of the caller's.
+//! The runtimes that requests and blocking work run on, owned by the library.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,9 @@ use tokio::sync::Notify;
 
 use crate::error::{ErrorKind, Result};
 
-/// A runtime of the library's own: waiting on the caller's would be an error within its tasks, and a program without Tokio has none.
+/// Returns the library's runtime for requests.
+///
+/// Blocking on the caller's runtime would panic within its tasks, and a program without Tokio has none.
 pub(super) fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     made(&RUNTIME, || {
@@ -17,9 +19,12 @@ pub(super) fn runtime() -> Result<&'static Runtime> {
     })
 }
 
-/// Another one for work that waits: requests need threads as well, to look up names, and would wait for them forever.
+/// Returns a second runtime, for work that blocks.
+///
+/// It is separate because requests need blocking threads too, for DNS lookups: if all of them were blocked in
+/// work that waits for requests, neither would finish.
 pub(super) fn waiting() -> Result<&'static Runtime> {
-    /// More of them wait for one another.
+    /// The limit for concurrent blocking calls; further ones are queued.
     const THREADS: usize = 64;
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     made(&RUNTIME, || {
@@ -38,19 +43,20 @@ fn made(
     }
 }
 
-/// Waits for a future, on this thread or, within a task of another runtime, on one that may wait.
+/// Blocks until a future completes: on this thread or, within a task of another runtime, on a new thread.
 pub(super) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let runtime = runtime()?;
     if Handle::try_current().is_err() {
         return runtime.block_on(future);
     }
+    // Tokio panics if a thread that drives a runtime blocks on another one.
     std::thread::scope(|scope| {
         let waiting = std::thread::Builder::new().spawn_scoped(scope, || runtime.block_on(future))?;
         waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-/// Ends requests from outside.
+/// Cancels requests from another thread.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
     is_set: AtomicBool,
@@ -63,8 +69,9 @@ impl Stop {
         self.told.notify_waiters();
     }
 
-    /// What a future yields, unless this is set before.
+    /// Returns the output of a future, or `Cancelled` if the stop is set before the future completes.
     pub(super) async fn or<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
+        // Registered before the flag is checked, so that a `set` in between is not lost.
         let told = std::pin::pin!(self.told.notified());
         if self.is_set.load(Ordering::Relaxed) {
             return Err(ErrorKind::Cancelled.into());

@@ -1,4 +1,4 @@
-//! What is between the store's requests and the network: signed queries, conditions, and answers without ranges.
+//! An HTTP layer below the store: signed queries, upload conditions, and responses that ignore ranges.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,29 +11,29 @@ use object_store_0_14::client::{
     ReqwestConnector,
 };
 
-/// What is added to requests.
+/// What this layer adds to requests.
 #[derive(Clone, Default)]
 pub(super) struct Added {
-    /// The path and query of the URL that was given: it may be signed, to the letter.
+    /// The path and query of the given URL, verbatim, since they may be signed.
     pub(super) target: Option<Arc<str>>,
-    /// When an upload may become the object.
+    /// The condition of an upload.
     pub(super) condition: Option<Condition>,
 }
 
-/// When an upload may become the object.
+/// A condition for replacing an object.
 #[derive(Clone, Debug)]
 pub(super) enum Condition {
-    /// There is none yet.
+    /// The object does not exist.
     New,
-    /// It still has this entity tag.
+    /// The object still has this entity tag.
     Unchanged { tag: String, number: Option<String> },
 }
 
-/// Says of an answer that it has the whole object, although a part was asked for.
+/// Marks a response that contains the entire object although a range was requested.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IsWhole;
 
-/// Queries may be secret.
+/// Omits the query, which may be secret.
 impl std::fmt::Debug for Added {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Added").field("condition", &self.condition).finish_non_exhaustive()
@@ -46,10 +46,11 @@ impl HttpConnector for Added {
     }
 }
 
-/// A client with these options: to make one takes milliseconds, in which it reads the system's certificates, and its connections serve all
-/// who want the same.
+/// Returns a client with these options, shared by all stores with the same ones.
+///
+/// Creating one takes milliseconds, since it reads the system's certificates. Sharing reuses connections.
 fn client_for(options: &ClientOptions) -> object_store_0_14::Result<HttpClient> {
-    /// Programs have few; what is made by another program's loop must not be kept forever.
+    /// Programs use few configurations; one that creates them in a loop must not leak clients.
     const KEPT: usize = 16;
     static CLIENTS: Mutex<Vec<(String, HttpClient)>> = Mutex::new(Vec::new());
     let key = format!("{options:?}");
@@ -57,6 +58,7 @@ fn client_for(options: &ClientOptions) -> object_store_0_14::Result<HttpClient> 
     if let Some((_, client)) = kept().iter().find(|(known, _)| *known == key) {
         return Ok(client.clone());
     }
+    // Created without the lock, which would make other threads wait.
     let client = ReqwestConnector::default().connect(options)?;
     let mut kept = kept();
     if kept.len() == KEPT {
@@ -86,7 +88,7 @@ impl HttpService for Service {
                 Condition::New => (IF_NONE_MATCH, "*"),
                 Condition::Unchanged { tag, .. } => (IF_MATCH, &**tag),
             };
-            // Stores take these headers unsigned.
+            // Conditional headers need not be signed.
             if let Ok(value) = HeaderValue::from_str(value) {
                 request.headers_mut().insert(name, value);
             }
@@ -106,19 +108,20 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
     Ok(Uri::from_parts(parts)?)
 }
 
-/// Whether a request puts the parts of an upload together, as S3 and stores like it have it.
+/// Returns whether a request completes a multipart upload, in the protocol of S3.
 fn completes_upload(request: &HttpRequest) -> bool {
     request.method() == Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
 }
 
-/// Where the part ends that a request asks for, if it begins where the object does.
+/// Returns the end of the requested range, if it begins at offset 0.
 fn first_bytes(request: &HttpRequest) -> Option<u64> {
     let last = request.headers().get(RANGE)?.to_str().ok()?.strip_prefix("bytes=0-")?;
     last.parse::<u64>().ok()?.checked_add(1)
 }
 
-/// An answer with the whole object, as the beginning that was asked for: the store would give up otherwise, and the object would have to
-/// be asked for again.
+/// Relabels a response with the entire object as the requested prefix.
+///
+/// The store would reject it otherwise, and the object would have to be requested again.
 fn as_first_part(mut response: HttpResponse, end: u64) -> HttpResponse {
     let len = response.headers().get(CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
     if let Some(len @ 1..) = len

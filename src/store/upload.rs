@@ -1,4 +1,4 @@
-//! [`Upload`]: an object that is written part by part.
+//! [`Upload`]: writes an object part by part.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -18,16 +18,16 @@ use super::runtime::{runtime, wait};
 use super::service::Condition;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The size of a part, unless the object is too large for it.
+/// The default size of a part.
 const PART: u64 = 16 << 20;
-/// Stores take no more parts than this,
+/// The largest number of parts that stores accept,
 const PARTS: u64 = 10_000;
-/// and no smaller ones, but for the last.
+/// and the smallest size of a part, except for the last.
 const LEAST: u64 = 5 << 20;
-/// How many parts are sent at a time.
+/// The limit for parts that are being sent concurrently.
 const AT_ONCE: usize = 4;
 
-/// How an object is written.
+/// Options for writing an object: its length, the size of parts, and a condition.
 ///
 /// ```
 /// use ndarray_io::store::UploadOptions;
@@ -42,46 +42,55 @@ pub struct UploadOptions {
 }
 
 impl UploadOptions {
-    /// Replaces what there is.
+    /// Creates options that replace an existing object unconditionally, in parts of 16 MiB.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// About how many bytes there will be. An object has 10,000 parts at most, all of the same size: unless the length is known, they have
-    /// 16 MiB, which is enough for 156 GiB.
+    /// Sets the approximate length of the object in bytes, from which the size of parts is derived.
+    ///
+    /// An object has at most 10,000 parts, all of the same size. Without a length, parts have 16 MiB, which
+    /// suffices for 156 GiB. A web server takes an object only in one part, which is held in memory: an
+    /// object that is larger than a part needs a length, which must not be too small.
     #[must_use]
     pub fn len(mut self, len: u64) -> Self {
         self.len = Some(len);
         self
     }
 
-    /// How many bytes a part has, 5 MiB at least. Four parts are in memory at a time, and a fifth that is being filled.
+    /// Sets the size of a part in bytes; the default is 16 MiB and the minimum is 5 MiB.
+    ///
+    /// Up to five parts are in memory: four that are being sent, and one that is being filled.
     #[must_use]
     pub fn part_size(mut self, bytes: u64) -> Self {
         self.part = Some(bytes);
         self
     }
 
-    /// Writes a new object: if there is one already, it is [`AlreadyExists`](ErrorKind::AlreadyExists).
+    /// Writes the object only if it does not exist.
     ///
-    /// S3, GCS and Azure check this in the moment in which the object becomes visible, if it has one part; S3 also if it has several. In the
-    /// other stores, objects of several parts are looked at right before that: another writer could be faster in between.
+    /// Otherwise the upload fails with [`AlreadyExists`](ErrorKind::AlreadyExists).
+    ///
+    /// S3, GCS and Azure check this atomically when an object of one part becomes visible; S3 does so for
+    /// several parts as well. In other stores, the check for an object of several parts precedes the last
+    /// request: another writer may create the object in between.
     #[must_use]
     pub fn new_only(mut self) -> Self {
         self.condition = Some(Condition::New);
         self
     }
 
-    /// Replaces the object only if it still is of this version, otherwise it is [`ArrayChanged`](ErrorKind::ArrayChanged): nothing
-    /// that another writer has put there meanwhile is lost. It is checked as for [`new_only`](Self::new_only).
+    /// Replaces the object only if it still has this version.
+    ///
+    /// Otherwise the upload fails with [`ArrayChanged`](ErrorKind::ArrayChanged), so that no concurrent
+    /// change of another writer is lost. The check is made as for [`new_only`](Self::new_only).
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if the version has no tag.
+    /// [`BadOption`](ErrorKind::BadOption) if the version has no strong entity tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
-            let reason =
-                "the server has no strong entity tag for the object, which would tell its versions apart";
+            let reason = "the server sent no strong entity tag for the object";
             return Err(ErrorKind::BadOption { reason: reason.into() }.into());
         };
         let number = version.number.clone();
@@ -98,18 +107,20 @@ impl UploadOptions {
     }
 
     fn part_len(&self) -> Result<usize> {
-        // Rounded up to whole MiB.
+        // Rounded up to a multiple of 1 MiB.
         let needed = self.len.unwrap_or(0).div_ceil(PARTS).div_ceil(1 << 20) << 20;
         let part = self.part.unwrap_or(PART).max(LEAST).max(needed);
         usize::try_from(part).map_err(|_| ErrorKind::OutOfMemory { bytes: part }.into())
     }
 }
 
-/// An object that is being written. It becomes visible with [`finish`](Self::finish); if it is dropped before, nothing has happened to what
-/// was there, and the parts that have been sent are removed.
+/// A writer for an object, which becomes visible with [`finish`](Self::finish).
 ///
-/// (If the program is killed, they stay in the store and cost money there, invisibly: a rule for incomplete uploads removes them after
-/// some days. All stores have such rules. Azure always removes them by itself, after a week.)
+/// Dropping it earlier leaves an existing object unchanged and removes the parts that have been sent. If the
+/// process is killed, these parts stay in the store, invisible but billed, until a lifecycle rule for
+/// incomplete uploads removes them. All stores have such rules; Azure removes them without one, after a week.
+///
+/// Full parts are sent in the background; [`write`](Write::write) blocks while four of them are in progress.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -144,7 +155,7 @@ impl Upload {
     pub(super) fn new(place: Place, options: &UploadOptions) -> Result<Self> {
         let (mut part, condition) = (options.part_len()?, options.condition());
         if place.is_web {
-            // Web servers know no parts.
+            // Web servers have no multipart uploads.
             part = part.max(usize::try_from(options.len.unwrap_or(0)).unwrap_or(usize::MAX));
         }
         let mark = Mark::new(condition.as_ref());
@@ -163,13 +174,18 @@ impl Upload {
         })
     }
 
-    /// Puts the parts together: readers see the object from now on.
+    /// Completes the upload: readers see the object from now on.
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) and [`ArrayChanged`](ErrorKind::ArrayChanged) as the options ask for;
-    /// [`Io`](ErrorKind::Io) if the store does not answer or refuses access. Nothing is visible then, unless it is the store's last answer that
-    /// was lost: with a condition, it is found out whether the object is this one.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) or [`ArrayChanged`](ErrorKind::ArrayChanged) if the
+    ///   condition of the options does not hold;
+    /// - [`BadOption`](ErrorKind::BadOption) if an earlier part could not be written, or the object has too
+    ///   many parts;
+    /// - [`Io`](ErrorKind::Io) if the store does not answer or denies access.
+    ///
+    /// After an error the object is not visible, unless only the store's last response was lost. With a
+    /// condition, that case is detected, and is not an error.
     pub fn finish(mut self) -> Result<Version> {
         let done = self.end();
         if done.is_err() {
@@ -184,6 +200,8 @@ impl Upload {
         }
         let size = self.total;
         if self.parts.is_none() {
+            // Never longer than one part: a single request suffices, and the store checks the condition
+            // itself.
             let mode = match &self.condition {
                 None => PutMode::Overwrite,
                 Some(Condition::New) => PutMode::Create,
@@ -208,20 +226,24 @@ impl Upload {
         while !self.sending.is_empty() {
             self.wait_for_one()?;
         }
+        // Immediately before the last request, to keep the window for races short.
         self.check_condition()?;
         let Some(parts) = &mut self.parts else { unreachable!("it has been looked at above") };
         let put = wait(async { parts.complete().await.map_err(|error| failure(&error)) });
         match put {
             Ok(put) => {
-                self.parts = None; // the store has them
+                self.parts = None; // the object is complete: nothing to abort
                 Ok(Version { tag: put.e_tag, number: put.version, size })
             }
             Err(error) => self.version_of_ours(error),
         }
     }
 
-    /// Whether it is this upload that the store refuses to let another one replace: its first answer may have been lost, and the request
-    /// been repeated. Otherwise the error, as one of the condition.
+    /// Returns the version of the object if this upload created it, otherwise the error.
+    ///
+    /// If the first response is lost and the request is repeated, the store refuses to replace the object
+    /// that this upload has just created. The mark in its metadata tells that case from a real conflict. The
+    /// error is expressed in terms of the condition.
     fn version_of_ours(&self, error: Error) -> Result<Version> {
         if self.condition.is_none() {
             return Err(error);
@@ -236,7 +258,9 @@ impl Upload {
         }
     }
 
-    /// Looks whether the condition holds. S3 is asked to look itself as well; not all that speak its language do.
+    /// Checks whether the condition holds.
+    ///
+    /// S3 is asked to check it as well, but not all compatible stores do.
     fn check_condition(&self) -> Result<()> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let place = &self.place;
@@ -250,7 +274,7 @@ impl Upload {
         }
     }
 
-    /// Sends what is in the buffer as a part.
+    /// Sends the content of the buffer as a part.
     fn send(&mut self) -> Result<()> {
         if self.sent == PARTS {
             let reason = format!(
@@ -259,6 +283,7 @@ impl Upload {
             );
             return Err(ErrorKind::BadOption { reason }.into());
         }
+        // Bounds the memory.
         while self.sending.len() >= AT_ONCE {
             self.wait_for_one()?;
         }
@@ -273,6 +298,7 @@ impl Upload {
             self.parts = Some(begun);
         }
         let Some(parts) = &mut self.parts else { unreachable!("it has just been made") };
+        // After a full part, another one is likely to be filled.
         let room = if self.buffer.len() == self.part { Vec::with_capacity(self.part) } else { Vec::new() };
         let part = parts.put_part(PutPayload::from(std::mem::replace(&mut self.buffer, room)));
         self.sending.push_back(runtime()?.spawn(part));
@@ -301,28 +327,28 @@ impl Upload {
     }
 }
 
-/// Removes the parts that have been sent. What cannot be removed stays, as after a kill.
+/// Cancels an upload: removes the parts that have been sent, as far as the store allows.
 async fn removed(mut parts: Box<dyn MultipartUpload>, sending: Sending) {
     sending.iter().for_each(JoinHandle::abort);
-    // A part that arrives after the others have been removed would stay.
+    // Waits for it: a part that arrives after the others have been removed would stay in the store.
     for part in sending {
         let _ = part.await;
     }
     let _ = parts.abort().await;
 }
 
-/// What tells an upload from all others, kept with the object: only of those that have a condition.
+/// A random identifier of a conditional upload, stored in the object's metadata; `None` without a condition.
 #[derive(Debug)]
 struct Mark(Option<String>);
 
 impl Mark {
     fn new(condition: Option<&Condition>) -> Self {
-        // Each of these has keys of its own.
+        // Each `RandomState` has its own random keys.
         let random = || RandomState::new().hash_one(std::time::Instant::now());
         Self(condition.map(|_| format!("{:016x}{:016x}", random(), random())))
     }
 
-    /// Azure takes only names that a program could have.
+    /// The name of the metadata entry. Azure accepts only valid identifiers.
     fn name() -> Attribute {
         Attribute::Metadata("ndarrayioupload".into())
     }
@@ -348,7 +374,7 @@ impl Write for Upload {
         if self.is_broken {
             return Err(broken().into());
         }
-        // Only when more comes is it known that a full part is not the last: an object of one part is put at once.
+        // Full parts are sent when more data arrives: an object of one part needs no multipart upload.
         if self.buffer.len() == self.part && !bytes.is_empty() {
             self.send().inspect_err(|_| self.is_broken = true)?;
         }
@@ -358,7 +384,7 @@ impl Write for Upload {
         Ok(count)
     }
 
-    /// Parts are sent when they are full.
+    /// Does nothing: parts are sent when they are full.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -371,7 +397,7 @@ impl Drop for Upload {
         } else if Handle::try_current().is_err() {
             self.abort();
         } else if let (Ok(runtime), Some(parts)) = (runtime(), self.parts.take()) {
-            // A task is not kept waiting for that.
+            // Blocking here would stall the task.
             runtime.spawn(removed(parts, std::mem::take(&mut self.sending)));
         }
     }

@@ -1,11 +1,12 @@
-//! Data that are unpacked all at once.
+//! Data that is decompressed in one go.
 
 use std::io::{self, Read};
 
 use crate::error::{ErrorKind, Result};
 
-/// Reads `len` bytes that are unpacked in one go: into the memory that asks for all of them, or where they are asked for in
-/// pieces, into memory of its own.
+/// Reads `len` bytes that can be decompressed only in one go.
+///
+/// They are decompressed directly into a buffer that has room for all of them, else into an internal one.
 pub(crate) struct Block<F> {
     unpack: F,
     len: usize,
@@ -14,7 +15,7 @@ pub(crate) struct Block<F> {
 }
 
 impl<F: FnMut(&mut [u8]) -> Result<()>> Block<F> {
-    /// `unpack` fills just so many bytes.
+    /// Creates a reader; `unpack` fills a buffer of exactly `len` bytes.
     pub(crate) fn new(len: usize, unpack: F) -> Self {
         Self { unpack, len, ready: Vec::new(), done: 0 }
     }

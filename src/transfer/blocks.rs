@@ -1,4 +1,4 @@
-//! A compressed member of which any part can be read: its blocks are unpacked alone, by as many threads as read.
+//! Random access to a compressed member: its blocks are decompressed individually, on all threads that read.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,50 +14,54 @@ use super::{Anywhere, os};
 use crate::codec::{BlockIndex, Sum, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The bytes of a member whose blocks are known. Each block is compared with its checksum when it is unpacked.
+/// The content of a member with a block index.
+///
+/// Each block is verified against its checksum when it is decompressed.
 pub(crate) struct PackedBlocks<'a> {
     archive: Home<'a>,
-    /// Where in it the compressed bytes begin.
+    /// The offset of the compressed data in the archive.
     start: u64,
     index: BlockIndex,
     make: fn() -> Result<Unpacker>,
     idle: Mutex<Vec<Machine>>,
-    /// Blocks of which a part has been read: those used last, the newest at the end.
+    /// A cache of blocks that have been read in part, the most recently used at the end.
     kept: Mutex<VecDeque<(usize, Arc<Mutex<Unpacked>>)>>,
     most_kept: usize,
-    /// Which blocks have been compared.
+    /// Which blocks have been verified.
     is_checked: Vec<AtomicBool>,
-    /// A block is not what the index says.
+    /// Whether a block did not match the index.
     is_wrong: AtomicBool,
-    /// How many blocks have been unpacked, some of them several times.
+    /// How many blocks have been decompressed, counting repetitions.
     unpacked: AtomicU64,
-    /// Unpacks the member from its beginning, if a block is not what the index says, or if reading goes to and fro.
+    /// Decompresses the member from its beginning.
+    ///
+    /// Used if a block does not match the index, or blocks are read repeatedly.
     fallback: Option<Fallback<'a>>,
-    /// The file with the result; nothing if that failed.
+    /// The file with the decompressed member; `None` if that failed.
     plain: OnceLock<Option<File>>,
     unpacking: Mutex<()>,
 }
 
-/// Unpacks a whole member into a file.
+/// Decompresses an entire member into a file.
 type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
 
-/// A file or memory with an archive in it, or a part of one.
+/// The location of an archive: a file, memory, or a part of one.
 pub(crate) enum Home<'a> {
     Shared(&'a File),
     Own(Arc<File>),
     Bytes(&'a [u8]),
-    /// Something that is read at places.
+    /// Something else with random access.
     #[cfg(feature = "object-store-0_14")]
     Other(Arc<dyn ReadAt>),
 }
 
-/// What unpacks a block, and room for its compressed bytes.
+/// A decompressor, and a buffer for the compressed bytes of a block.
 struct Machine {
     unpacker: Unpacker,
     packed: Vec<u8>,
 }
 
-/// The content of a block, once it has been unpacked.
+/// The content of a block, once it has been decompressed.
 #[derive(Default)]
 struct Unpacked {
     bytes: Vec<u8>,
@@ -69,7 +73,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> PackedBlocks<'a> {
-    /// The blocks of a member whose compressed bytes begin at this place. As many threads are going to read.
+    /// Creates a reader for a member whose compressed data begins at `start`, for use by this many threads.
     pub(crate) fn new(
         archive: Home<'a>,
         start: u64,
@@ -84,7 +88,7 @@ impl<'a> PackedBlocks<'a> {
             index,
             make,
             is_checked,
-            most_kept: threads.clamp(1, 64) + 1, // a block that each thread is within, and the one that two of them share
+            most_kept: threads.clamp(1, 64) + 1, // one block for each thread, and one shared by two neighbors
             idle: Mutex::default(),
             kept: Mutex::default(),
             is_wrong: AtomicBool::new(false),
@@ -95,12 +99,14 @@ impl<'a> PackedBlocks<'a> {
         }
     }
 
-    /// The same with what unpacks the member from its beginning, which is what counts if the index is wrong.
+    /// Sets a function that decompresses the member from its beginning.
+    ///
+    /// Its result takes precedence if the index is wrong.
     pub(crate) fn with_fallback(self, fallback: Fallback<'a>) -> Self {
         Self { fallback: Some(fallback), ..self }
     }
 
-    /// How many bytes the member has.
+    /// Returns the length of the member's content in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.index.sum().len()
     }
@@ -109,7 +115,7 @@ impl<'a> PackedBlocks<'a> {
         self.index.step()
     }
 
-    /// How the archive is best read, if it is not a file.
+    /// Returns the preferred size and concurrency of reads, if the archive is not a file.
     pub(super) fn pieces(&self) -> Option<Pieces> {
         match &self.archive {
             #[cfg(feature = "object-store-0_14")]
@@ -118,12 +124,12 @@ impl<'a> PackedBlocks<'a> {
         }
     }
 
-    /// Whether a block was not what the index says.
+    /// Returns whether a block did not match the index.
     pub(crate) fn is_wrong(&self) -> bool {
         self.is_wrong.load(Ordering::Relaxed)
     }
 
-    /// Compares the blocks that have not been read.
+    /// Verifies the blocks that have not been read.
     pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
         let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
         let rest: Vec<usize> = rest.collect();
@@ -136,7 +142,7 @@ impl<'a> PackedBlocks<'a> {
         share_out(rest.into_iter(), threads, &Vec::new, &check, &mut || Ok(()))
     }
 
-    /// Reads until `into` is full or the member ends. Returns how many bytes came.
+    /// Reads until `into` is full or the member ends, and returns how many bytes were read.
     pub(super) fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
         let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let wanted = into.len().min(have);
@@ -150,6 +156,7 @@ impl<'a> PackedBlocks<'a> {
             let index = (at / self.step()) as usize;
             let Range { start, end } = self.range(index);
             let rest = &mut into[filled..wanted];
+            // An entire block is decompressed directly to its destination.
             let done = if start == at && rest.len() as u64 >= end - start {
                 let part = &mut rest[..(end - start) as usize];
                 self.unpack(index, part).map(|()| part.len())
@@ -157,12 +164,12 @@ impl<'a> PackedBlocks<'a> {
                 self.copy_part(index, (at - start) as usize, rest)
             };
             match done {
-                Ok(0) => return Err(cut()), // no block is empty
+                Ok(0) => return Err(cut()), // blocks are never empty
                 Ok(count) => filled += count,
                 Err(error) if self.is_wrong() => self.unpack_all(error)?,
                 Err(error) => return Err(error),
             }
-            // Reading parts of all blocks repeatedly is faster from a file.
+            // If blocks are decompressed more than three times on average, reading from a file is faster.
             if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
                 && self.fallback.is_some()
             {
@@ -172,13 +179,13 @@ impl<'a> PackedBlocks<'a> {
         Ok(filled)
     }
 
-    /// The bytes of the member that are in a block.
+    /// Returns the range of the content that is in a block.
     fn range(&self, index: usize) -> Range<u64> {
         let start = index as u64 * self.step();
         start..start + self.index.content(index).len()
     }
 
-    /// Makes a buffer just as long as a block.
+    /// Resizes a buffer to exactly the length of a block.
     fn make_room(&self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.range(index);
         let len = usize::try_from(end - start).unwrap_or(usize::MAX);
@@ -188,7 +195,7 @@ impl<'a> PackedBlocks<'a> {
         Ok(())
     }
 
-    /// Copies what a block has from one of its bytes on, as far as there is room. The block is kept for the next part.
+    /// Copies the content of a block from an offset on, as far as `into` has space, and caches the block.
     fn copy_part(&self, index: usize, from: usize, into: &mut [u8]) -> Result<usize> {
         let block = self.kept(index);
         let mut block = lock(&block);
@@ -203,14 +210,17 @@ impl<'a> PackedBlocks<'a> {
         Ok(count)
     }
 
-    /// A block that is kept: the first thread that needs it unpacks it, and others wait for that.
+    /// Returns a block of the cache, adding it if necessary.
+    ///
+    /// The first thread that locks it decompresses it, while others wait for the lock.
     fn kept(&self, index: usize) -> Arc<Mutex<Unpacked>> {
+        // The lock of the cache is not held while a block is decompressed.
         let mut kept = lock(&self.kept);
         let place = kept.iter().position(|(number, _)| *number == index);
         let block = match place.and_then(|place| kept.remove(place)) {
             Some((_, block)) => block,
             None if kept.len() < self.most_kept => Arc::default(),
-            // The memory of the oldest, if no thread reads from it.
+            // Reuses the memory of the oldest block, unless a thread is reading from it.
             None => match kept.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
                 Some(oldest) => {
                     let oldest = oldest.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +233,7 @@ impl<'a> PackedBlocks<'a> {
         block
     }
 
-    /// Unpacks a block to all of `into`, and compares its checksum.
+    /// Decompresses a block to all of `into`, and verifies its checksum.
     fn unpack(&self, index: usize, into: &mut [u8]) -> Result<()> {
         self.unpacked.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.idle).pop();
@@ -243,15 +253,18 @@ impl<'a> PackedBlocks<'a> {
         lock(&self.idle).push(machine);
         if !is_right {
             self.is_wrong.store(true, Ordering::Relaxed);
-            let reason = format!("block {index} of the member is not what the index of its blocks says");
+            let reason = format!("block {index} of the member does not match the index of its blocks");
             return Err(ErrorKind::BadZip { reason }.into());
         }
         self.is_checked[index].store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Unpacks the member from its beginning, once. Where that is not possible, or has failed before, `otherwise` is the error.
+    /// Decompresses the member from its beginning, once.
+    ///
+    /// Returns `otherwise` if that is impossible or has failed before.
     fn unpack_all(&self, otherwise: Error) -> Result<()> {
+        // Threads that wait here find the result of the first.
         let _one = lock(&self.unpacking);
         match (self.plain.get(), &self.fallback) {
             (Some(Some(_)), _) => Ok(()),
@@ -270,7 +283,7 @@ impl<'a> PackedBlocks<'a> {
 }
 
 impl Home<'_> {
-    /// Some of the archive's bytes, which may be read into `room`.
+    /// Returns a range of the archive's bytes, using `room` as a buffer if necessary.
     fn read<'r>(&'r self, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
         let archive = match self {
             Self::Bytes(bytes) => {
@@ -293,9 +306,9 @@ impl Home<'_> {
     }
 }
 
-/// The error for an archive whose records say that there is more.
+/// Returns the error for an archive that ends before its records say.
 pub(crate) fn cut() -> Error {
-    ErrorKind::BadZip { reason: "it is shorter than when it was opened".into() }.into()
+    ErrorKind::BadZip { reason: "it has been truncated since it was opened".into() }.into()
 }
 
 impl std::fmt::Debug for PackedBlocks<'_> {

@@ -1,4 +1,4 @@
-//! Elements that are made block by block, each block by itself, by several threads at once.
+//! Makes elements in independent blocks, on several threads.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -8,8 +8,9 @@ use super::os;
 use super::share::share_out;
 use crate::error::{ErrorKind, Result};
 
-/// The elements that `make` makes of the numbers below `len`, one of each. The error is that of the first that could not be
-/// made.
+/// Makes an element for each number below `len` by calling `make`.
+///
+/// If some fail, the error is that of the lowest number.
 #[cfg(feature = "object")]
 pub(crate) fn make_each<T: Send>(
     len: usize,
@@ -19,10 +20,10 @@ pub(crate) fn make_each<T: Send>(
     make_parts(len, threads, &|filled, from| filled.fill_each(from, &make))
 }
 
-/// Appends just one element for each number.
+/// Appends exactly one element for each number.
 type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync + 'a;
 
-/// The same for elements that are made so many at a time: `make` appends just one for each number.
+/// Like `make_each`, in blocks: `make` appends exactly one element for each number of a block.
 pub(super) fn make_blocks<T: Send>(
     len: usize,
     block: usize,
@@ -32,33 +33,35 @@ pub(super) fn make_blocks<T: Send>(
     make_parts(len, threads, &|filled, from| filled.fill(from, block, make))
 }
 
-/// The same by parts, of which `fill` is given each with the number of its first element.
+/// Divides the elements into parts; `fill` gets each part and the number of its first element.
 fn make_parts<T: Send>(
     len: usize,
     threads: impl FnOnce() -> usize,
     fill: &(dyn Fn(&mut Filled<'_, T>, usize) -> Result<()> + Sync),
 ) -> Result<Vec<T>> {
-    /// To start a thread for less takes longer than to do it.
+    /// Starting a thread for fewer elements takes longer than making them.
     const LEAST: usize = 1 << 14;
     let mut items: Vec<T> = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
     items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
     let threads = if len < 2 * LEAST { 1 } else { threads() };
+    // Four parts for each thread, so that faster threads can take over from slower ones.
     let part = len.div_ceil(4 * threads).max(LEAST);
     let mut parts: Vec<Filled<'_, T>> =
         items.spare_capacity_mut()[..len].chunks_mut(part).map(|room| Filled { room, count: 0 }).collect();
     let threads = threads.min(parts.len());
     let work = |_: &mut (), (number, filled): (usize, &mut Filled<'_, T>)| fill(filled, number * part);
     let done = share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()));
+    // A vector that is dropped with length 0 does not drop its elements, so the parts do.
     done.inspect_err(|_| parts.iter_mut().for_each(Filled::clear))?;
     drop(parts);
-    // SAFETY: there is room for so many, and every part has been filled without an error.
+    // SAFETY: the capacity is at least `len`, and every part has been filled without an error.
     unsafe { items.set_len(len) };
     Ok(items)
 }
 
-/// A part of the room, of which the first `count` elements have been made.
+/// A part of the uninitialized memory, whose first `count` elements have been made.
 struct Filled<'a, T> {
     room: &'a mut [MaybeUninit<T>],
     count: usize,
@@ -91,7 +94,7 @@ impl<T> Filled<'_, T> {
 
     fn clear(&mut self) {
         for slot in &mut self.room[..std::mem::take(&mut self.count)] {
-            // SAFETY: it has been made, and since the count is taken nobody does this twice.
+            // SAFETY: it is initialized, and since the count has been reset, it is dropped only once.
             unsafe { slot.assume_init_drop() };
         }
     }

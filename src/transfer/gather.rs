@@ -1,29 +1,30 @@
-//! Strided arrays as blocks of bytes in the order of the file.
+//! Copies strided arrays into blocks of bytes in the order of the file.
 //!
-//! [`Plan`] cuts an array into blocks that follow one another in the file, and [`gather`] fills one: row by row where
-//! rows lie together, and else tile by tile, so that each line of the cache is fetched once and used whole. One element
-//! at a time would fetch the lines of a transposed array again for every element in them.
+//! [`Plan`] divides an array into consecutive blocks of the file, and [`gather`] fills one: row by row if
+//! rows are contiguous, else tile by tile, so that each cache line is loaded once and used completely.
+//! Copying a transposed array element by element would load each line once for every element in it.
 
 use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, ShapeBuilder, Slice, s};
 
 use crate::element::cast::BitwiseOut;
 
-/// About how large a block is.
+/// The approximate size of a block.
 const BLOCK: usize = 1 << 20;
-/// How large a block may become so that a transposed array's cache lines are used whole.
+/// The largest size of a block that is extended to use a transposed array's cache lines completely.
 const LARGEST_BLOCK: usize = 16 << 20;
-/// A transposed array is turned round in squares of so many elements,
+/// A transposed array is copied in squares of this many elements on a side,
 const TILE: usize = 8;
-/// and a block of it has at least two of them and so many bytes along the axis that lies together: a few whole lines of
-/// the cache.
+/// and a block of it has at least two squares and this many bytes along the contiguous axis.
+///
+/// These are a few complete cache lines.
 const TOGETHER: usize = 128;
 
-/// An array cut into blocks, in C order of its axes.
+/// The division of an array into blocks, in C order of its axes.
 pub(super) struct Plan<'a, T> {
     view: ArrayViewD<'a, T>,
-    /// The axis that is cut. Of the axes before it a block has one index, of those behind it all.
+    /// The axis that is divided. A block has one index of each axis before it, and all of those after it.
     axis: usize,
-    /// How many indices of that axis a block has.
+    /// How many indices of that axis are in a block.
     step: usize,
     item: usize,
 }
@@ -36,6 +37,7 @@ impl<'a, T> Plan<'a, T> {
         let last = shape.len() - 1;
         let mut axis = (0..last).find(|&axis| inner(axis) <= BLOCK).unwrap_or(last);
         let mut step = (BLOCK / inner(axis)).max(1);
+        // Blocks of a transposed array need several indices of the contiguous axis, to fill cache lines.
         let together = closest_axis(&view);
         let wanted = (TOGETHER / item.max(1)).max(2 * TILE);
         let transposed = together < axis || (together == axis && together < last && step < wanted);
@@ -45,7 +47,7 @@ impl<'a, T> Plan<'a, T> {
         Self { view, axis, step, item }
     }
 
-    /// How many blocks there are.
+    /// Returns how many blocks there are.
     pub(super) fn count(&self) -> usize {
         if self.view.is_empty() {
             return 0;
@@ -57,7 +59,7 @@ impl<'a, T> Plan<'a, T> {
         self.view.shape()[self.axis].div_ceil(self.step)
     }
 
-    /// The elements of a block, in C order.
+    /// Returns a view of a block's elements, in C order.
     pub(super) fn block(&self, index: usize) -> ArrayViewD<'_, T> {
         let (mut outer, piece) = (index / self.pieces(), index % self.pieces());
         let mut block = self.view.view();
@@ -77,8 +79,9 @@ impl<'a, T> Plan<'a, T> {
     }
 }
 
-/// Joins the axes that follow one another in memory as they do in the file, and drops those of length 1. At least one
-/// axis stays.
+/// Merges axes that are contiguous in both memory and file, and removes those of length 1.
+///
+/// At least one axis remains.
 fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
     for axis in 1..view.ndim() {
         view.merge_axes(Axis(axis - 1), Axis(axis));
@@ -93,8 +96,9 @@ fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
     }
 }
 
-/// Puts elements of so many bytes that are packed in the order of some axes into another order of them: `order` names those axes
-/// as they are wanted, the slowest first.
+/// Permutes the axes of packed elements of `item` bytes.
+///
+/// `order` lists the axes of `items` in the order of the result, the slowest first.
 pub(crate) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
     match item {
         0 => {}
@@ -109,7 +113,7 @@ pub(crate) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, i
     }
 }
 
-/// The same of elements that are so many units each.
+/// Permutes the axes of elements that consist of `each` units.
 fn turn_units<const SIZE: usize>(
     items: &[u8],
     lens: &[usize],
@@ -124,7 +128,7 @@ fn turn_units<const SIZE: usize>(
         order.push(dims.len());
         dims.push(each);
     }
-    // The items are just those of the lengths.
+    // There are exactly as many items as the lengths say.
     let view =
         ArrayViewD::from_shape(dims, items.as_chunks::<SIZE>().0).expect("just the items of the lengths");
     let mut view = view.permuted_axes(order);
@@ -132,13 +136,13 @@ fn turn_units<const SIZE: usize>(
     gather(&view, &out, into);
 }
 
-/// The axis whose elements lie closest together.
+/// Returns the axis with the smallest stride.
 fn closest_axis<T>(view: &ArrayViewD<'_, T>) -> usize {
     let strides = view.strides().iter().enumerate().filter(|(_, stride)| **stride != 0);
     strides.rev().min_by_key(|(_, stride)| stride.unsigned_abs()).map_or(view.ndim() - 1, |(axis, _)| axis)
 }
 
-/// Fills `into` with the bytes of the elements, in C order. It has just their size.
+/// Fills `into` with the bytes of the elements, in C order. Its length must be exactly their size.
 pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
     let row_bytes = block.len_of(Axis(last)) * size_of::<T>();
@@ -168,12 +172,13 @@ fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &BitwiseOut<T>,
     }
 }
 
-/// Gathers a block whose elements lie together along another axis than the last: in planes of that axis and the last,
-/// each in tiles that are narrow along it.
+/// Copies a block whose contiguous axis is not the last.
+///
+/// It is divided into planes of that axis and the last one, and these into narrow tiles.
 fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>, into: &mut [u8]) {
     let size = size_of::<T>();
     let last = block.ndim() - 1;
-    // How far apart in the file the neighbours of each axis are.
+    // The stride of each axis in the file, in bytes.
     let mut steps = vec![size; block.ndim()];
     for axis in (0..last).rev() {
         steps[axis] = steps[axis + 1] * block.len_of(Axis(axis + 1));
@@ -194,13 +199,13 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>,
         for &axis in outer.iter().rev() {
             view.index_axis_inplace(Axis(axis), 0);
         }
-        // The axis that lies together comes first of the two that are left.
+        // Of the two remaining axes, the contiguous one comes first.
         let Ok(plane) = view.into_dimensionality::<Ix2>() else { unreachable!("two axes are left") };
         transpose_plane(plane, out, &mut into[at..], row);
     }
 }
 
-/// Gathers a plane whose first axis lies together; its rows stand `row` bytes apart in the file.
+/// Copies a plane whose first axis is contiguous; its rows are `row` bytes apart in the file.
 fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut [u8], row: usize) {
     match size_of::<T>() {
         1 => transpose_tiles::<1>(out.units(&plane), into, row),
@@ -216,8 +221,10 @@ fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut 
     }
 }
 
-/// Turns tiles round in registers and puts their rows in their places as long as they are: one element at a time, the
-/// rows would push one another out of the cache, because rows that far apart often share its lines.
+/// Transposes tiles in registers and writes their rows.
+///
+/// Writing one element at a time would evict the rows from the cache, because rows that far apart often share
+/// its lines.
 fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (number, columns) in plane.axis_chunks_iter(Axis(1), TILE).enumerate() {
         let into = &mut into[number * TILE * SIZE..];
@@ -251,7 +258,7 @@ fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &
     }
 }
 
-/// Puts the elements of a plane in their places one by one.
+/// Copies the elements of a plane one by one.
 fn scatter<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
         for (item, into) in line.iter().zip(into.as_chunks_mut().0) {
@@ -260,8 +267,9 @@ fn scatter<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8]
     }
 }
 
-/// Puts elements of so many bytes one behind the other that are apart: how many there are along each axis, and how many bytes
-/// apart, the slowest axis first. There are just the bytes of them in `into`.
+/// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
+///
+/// `axes` are pairs of length and stride in bytes, the slowest first.
 pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: usize, into: &mut [u8]) {
     match item {
         _ if into.is_empty() => {}
@@ -270,7 +278,7 @@ pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: us
         4 => pick_units::<4>(bytes, start, axes, into),
         8 => pick_units::<8>(bytes, start, axes, into),
         16 => pick_units::<16>(bytes, start, axes, into),
-        // Points of three coordinates, and the like.
+        // Points with three coordinates, for example.
         3 => pick_units::<3>(bytes, start, axes, into),
         6 => pick_units::<6>(bytes, start, axes, into),
         12 => pick_units::<12>(bytes, start, axes, into),
@@ -294,7 +302,7 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
         let dims: Vec<usize> = axes.iter().map(|(len, _)| *len).collect();
         let strides: Vec<usize> = axes.iter().map(|(_, stride)| stride / SIZE).collect();
         let shape = ndarray::IxDyn(&dims).strides(ndarray::IxDyn(&strides));
-        // Elements that overlap are picked one by one below.
+        // Elements that overlap are copied one by one below.
         if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].as_chunks::<SIZE>().0) {
             simplify(&mut view);
             return gather(&view, &crate::element::raw_units::<SIZE>(), into);
@@ -317,7 +325,7 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
     });
 }
 
-/// Calls with the place of each row's first element and where the row goes.
+/// Invokes `call` for each row, with the offset of its first element and its destination.
 fn each_row(
     start: usize,
     outer: &[(usize, usize)],

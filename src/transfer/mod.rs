@@ -1,8 +1,8 @@
-//! Moving elements between bytes and memory, in bulk. All speed lives here.
+//! Bulk transfer of elements between bytes and memory: the performance-critical layer.
 //!
-//! Reading and writing know a header and one of the three ways to move, and nothing of formats: the same loops serve
-//! all of them. [`Source`] and [`Sink`] are what bytes come from and go to; `os` is the one place that talks to the
-//! operating system in its own words.
+//! Reading and writing depend on a header and one of the three plans (bitwise, per item, opaque), and not on
+//! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer; `os`
+//! is the only module that makes platform-specific system calls.
 
 mod block;
 #[cfg(feature = "npz")]
@@ -47,20 +47,21 @@ pub(crate) use write::{Items, write, write_bytes, write_more};
 
 use crate::error::{ErrorKind, Result};
 
-/// Bytes that are touched again after loading, or made before writing, go in blocks that stay in the cache.
+/// The size of blocks that are processed after loading or before writing. They fit into the cache.
 pub(crate) const BLOCK: usize = 256 << 10;
 
-/// Zeros for so many bytes.
+/// Allocates zeroed memory for `len` bytes.
 pub(crate) fn zeroed_words(len: usize) -> Result<Vec<u128>> {
     let mut words = Vec::new();
     aligned(&mut words, len)?;
     Ok(words)
 }
 
-/// Memory for so many bytes, at an address that suits every element. What was in it before is of no interest.
+/// Returns memory for `len` bytes, aligned for every element type. Its content is unspecified.
 fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
     let count = len.div_ceil(size_of::<u128>());
     if words.len() < count {
+        // Cleared first, since the old content need not be copied.
         words.clear();
         words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
         os::advise_huge_pages((words.as_ptr().cast(), len));

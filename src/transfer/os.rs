@@ -1,32 +1,32 @@
-//! What the operating system offers beyond reading and writing: huge pages, room on the disk, reads at a position. And
-//! the recognition of a `File` behind a generic reader or writer, without which none of it could be used there.
+//! Operating system features beyond reading and writing: huge pages, disk space, positioned reads.
 //!
-//! All of it is advice or has a fallback: on a system that lacks a call, the work is done without.
+//! This includes the detection of a `File` in a generic reader or writer, which they require. Everything
+//! here is either advice or has a fallback for systems that lack a call.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 
-/// The file that a reader or writer is, if it is one: a `File`, a `&File` or a `&mut File`.
+/// Returns the file that a reader or writer is: a `File`, a `&File` or a `&mut File`.
 pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     let id = typeid::of::<R>();
     let pointer = std::ptr::from_mut(stream);
     if id == typeid::of::<File>() {
-        // SAFETY: R is File: a type without lifetimes has an id of its own.
+        // SAFETY: R is File: a type without lifetimes has a unique id.
         Some(unsafe { &*pointer.cast::<File>() })
     } else if id == typeid::of::<&File>() {
-        // SAFETY: R is a reference to a File, of whatever lifetime. It lives at least as long as the borrow of the
+        // SAFETY: R is a reference to a File, of any lifetime. It lives at least as long as the borrow of the
         // stream, to which the result is bound.
         Some(unsafe { *pointer.cast::<&File>() })
     } else if id == typeid::of::<&mut File>() {
-        // SAFETY: as before; the mutable borrow of the stream makes sure that nobody else uses the File meanwhile.
+        // SAFETY: as above; the mutable borrow of the stream ensures that nothing else uses the File.
         Some(unsafe { &**pointer.cast::<&mut File>() })
     } else {
         None
     }
 }
 
-/// The file that a writer is or has in a buffer of the standard library.
+/// Returns the file that a writer is, or that it buffers with a [`BufWriter`].
 pub(crate) fn as_any_file<W>(stream: &mut W) -> Option<&File> {
     let id = typeid::of::<W>();
     let pointer = std::ptr::from_mut(stream);
@@ -34,98 +34,100 @@ pub(crate) fn as_any_file<W>(stream: &mut W) -> Option<&File> {
         // SAFETY: W is that type, which has no lifetimes.
         Some(unsafe { &*pointer.cast::<BufWriter<File>>() }.get_ref())
     } else if id == typeid::of::<&mut BufWriter<File>>() {
-        // SAFETY: W is a mutable reference, of whatever lifetime; it is borrowed for as long as the result.
+        // SAFETY: W is a mutable reference, of any lifetime; it is borrowed for as long as the result.
         Some(unsafe { &**pointer.cast::<&mut BufWriter<File>>() }.get_ref())
     } else if id == typeid::of::<BufWriter<&File>>() {
-        // SAFETY: W has a reference in it, which lives at least as long as the borrow of the stream.
+        // SAFETY: W contains a reference that lives at least as long as the borrow of the stream.
         Some(unsafe { &*pointer.cast::<BufWriter<&File>>() }.get_ref())
     } else {
         as_file(stream)
     }
 }
 
-/// Whether a reader is a slice of bytes.
+/// Returns whether a reader is a slice of bytes.
 pub(super) fn is_slice<R>() -> bool {
     let id = typeid::of::<R>();
     id == typeid::of::<&[u8]>() || id == typeid::of::<&mut &[u8]>()
 }
 
-/// The slice of bytes that a reader is, if it is one.
+/// Returns the slice of bytes that a reader is, if it is one.
 pub(super) fn as_slice<R>(stream: &mut R) -> Option<SliceReader<'_>> {
     let id = typeid::of::<R>();
     let pointer = std::ptr::from_mut(stream);
     if id == typeid::of::<&[u8]>() {
-        // SAFETY: R is a slice, of a lifetime that is at least as long as the borrow of the stream. That the result
-        // claims it to be shorter is sound, because a SliceReader never puts another slice in its place.
+        // SAFETY: R is a slice, of a lifetime that is at least as long as the borrow of the stream.
+        // Shortening the lifetime is sound, because a SliceReader never replaces the slice by another one.
         Some(SliceReader(unsafe { &mut *pointer.cast::<&[u8]>() }))
     } else if id == typeid::of::<&mut &[u8]>() {
-        // SAFETY: as before; the stream is borrowed mutably, and with it the slice that it leads to.
+        // SAFETY: as above; the stream is borrowed mutably, and so is the slice that it refers to.
         Some(SliceReader(unsafe { &mut **pointer.cast::<&mut &[u8]>() }))
     } else {
         None
     }
 }
 
-/// A slice that is read by making it shorter.
+/// A slice that is read by shortening it.
 pub(crate) struct SliceReader<'a>(&'a mut &'a [u8]);
 
 impl<'a> SliceReader<'a> {
-    /// What is left.
+    /// Returns the remaining bytes.
     pub(super) fn get(&self) -> &'a [u8] {
         self.0
     }
 
-    /// Passes over bytes, at most over all.
+    /// Skips bytes, at most all of them.
     pub(super) fn advance(&mut self, bytes: usize) {
         *self.0 = &self.0[bytes.min(self.0.len())..];
     }
 }
 
-/// Another handle for an open descriptor, which shares its position: what `/dev/stdout` means.
+/// Duplicates an open descriptor, as opening `/dev/stdout` does. The duplicate shares its position.
 #[cfg(unix)]
 pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
     use std::os::fd::BorrowedFd;
     if descriptor < 0 {
         return Err(io::ErrorKind::NotFound.into());
     }
-    // SAFETY: the number is no invented resource: it is only handed to the system to be duplicated, which refuses one
-    // that is not open.
+    // SAFETY: the descriptor is only passed to the system for duplication, which fails if it is not open.
     let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
     Ok(borrowed.try_clone_to_owned()?.into())
 }
 
-/// Whether several threads can read one file at once, each at a position of its own.
+/// Whether several threads can read one file at the same time, each at its own offset.
 pub(super) const READS_ANYWHERE: bool = cfg!(any(unix, windows));
 
-/// Asks for huge pages behind memory that has not been touched yet: they make the first touch several times cheaper.
+/// Requests huge pages for memory that has not been touched.
+///
+/// They make the first access several times cheaper.
 pub(crate) fn advise_huge_pages((start, length): (*const u8, usize)) {
-    /// Below this the pages that do not fill a huge one outweigh the gain.
+    /// Below this, the cost of partially used huge pages outweighs the gain.
     const WORTHWHILE: usize = 4 << 20;
     if length < WORTHWHILE {
         return;
     }
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 64 << 10; // the largest that a kernel has, so that the range suits every one
+        const PAGE: usize = 64 << 10; // the largest base page size of any kernel
         let first = start.addr().next_multiple_of(PAGE);
         let length = (start.addr() + length - first) / PAGE * PAGE;
-        // SAFETY: the range lies within memory that the caller owns, and the advice changes none of its contents. If
-        // the system does not know the advice, it says so and nothing is lost.
+        // SAFETY: the range is within memory that the caller owns, and the advice does not change its
+        // contents. A system that does not know the advice returns an error, which is ignored.
         unsafe { libc::madvise(std::ptr::without_provenance_mut(first), length, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = start;
 }
 
-/// Reserves room on the disk, so that a full disk shows at once and a large write finds its blocks laid out.
+/// Reserves disk space, so that a full disk fails early and large writes are stored contiguously.
 pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
             return Ok(());
         };
+        // The length of the file changes only when data is written.
         if let Err(error) = allocate(file, libc::FALLOC_FL_KEEP_SIZE, at, length) {
-            // Everything else (a pipe, a file system that cannot) shows when it is written, or never.
+            // Other errors (a pipe, an unsupported file system) are irrelevant, or recur on writing.
             if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
                 return Err(error);
             }
@@ -140,7 +142,7 @@ pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
 fn allocate(file: &File, mode: i32, at: libc::off_t, length: libc::off_t) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     loop {
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no memory.
         match unsafe { libc::fallocate(file.as_raw_fd(), mode, at, length) } {
             0 => return Ok(()),
             _ => match io::Error::last_os_error() {
@@ -151,8 +153,9 @@ fn allocate(file: &File, mode: i32, at: libc::off_t, length: libc::off_t) -> io:
     }
 }
 
-/// Gives bytes of a file, which are zeros, their room on the disk; `false` if the system or the disk's file system does not
-/// do that.
+/// Allocates disk space for a range of a file that consists of zeros.
+///
+/// Returns `false` if the operating system or file system does not support it.
 pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {
@@ -175,10 +178,10 @@ pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bo
     }
 }
 
-/// Whether [`read_at`] moves the file's own position: who needs that puts it back.
+/// Whether [`read_at`] moves the file's own position, so that callers have to restore it.
 pub(super) const READING_MOVES: bool = cfg!(not(unix));
 
-/// Reads at a position. On Unix this leaves the file's own where it is.
+/// Reads at an offset. On Unix this does not move the file's own position.
 pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_at(file, into, at);
@@ -193,17 +196,17 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
     }
 }
 
-/// Reads at a position what the system has in memory, without waiting for a disk: `None` if it does not tell.
+/// Reads cached data at an offset without waiting for the disk; `None` if that is not possible.
 pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<Option<usize>> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         use std::os::fd::AsRawFd;
         let Ok(at) = libc::off_t::try_from(at) else { return Ok(None) };
         let part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the vector is that of a slice which is borrowed
-        // mutably until the call returns.
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the vector describes a slice
+        // that is borrowed mutably until the call returns.
         let count = unsafe { libc::preadv2(file.as_raw_fd(), &raw const part, 1, at, libc::RWF_NOWAIT) };
-        Ok(usize::try_from(count).ok()) // whatever is wrong shows when it is read in the usual way
+        Ok(usize::try_from(count).ok()) // errors recur in the regular read
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
     {
@@ -212,14 +215,14 @@ pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<
     }
 }
 
-/// Says that some bytes of a file are going to be read.
+/// Announces that a range of a file will be read, so that the system can start to load it.
 pub(super) fn will_need(file: &File, at: u64, length: u64) {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
         if let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) {
-            // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory. It is advice,
-            // whose failure means nothing.
+            // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no
+            // memory. It is advice, so that its failure can be ignored.
             unsafe { libc::posix_fadvise(file.as_raw_fd(), at, length, libc::POSIX_FADV_WILLNEED) };
         }
     }
@@ -227,7 +230,7 @@ pub(super) fn will_need(file: &File, at: u64, length: u64) {
     let _ = (file, at, length);
 }
 
-/// The length of a regular file, whose bytes have places; `None` for pipes, terminals and devices.
+/// Returns the length of a regular file; `None` for pipes, terminals and devices.
 pub(crate) fn len_of_regular(file: &File) -> Option<u64> {
     #[cfg(windows)]
     {
@@ -236,18 +239,18 @@ pub(crate) fn len_of_regular(file: &File) -> Option<u64> {
         use windows_sys::Win32::Storage::FileSystem::{FILE_TYPE_DISK, GetFileType};
         // SAFETY: the handle is open.
         if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
-            return None; // of which the metadata do not always tell
+            return None; // metadata does not always tell
         }
     }
     file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 
-/// Whether all that is written to a file goes to its end, wherever it should go.
+/// Returns whether all writes to a file go to its end, regardless of its position.
 pub(crate) fn only_appends(file: &File) -> bool {
     #[cfg(unix)]
     {
         use std::os::fd::AsRawFd;
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call touches no memory.
+        // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no memory.
         let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
         flags >= 0 && flags & libc::O_APPEND != 0
     }
@@ -278,12 +281,13 @@ pub(crate) fn only_appends(file: &File) -> bool {
     #[cfg(not(any(unix, windows)))]
     {
         let _ = file;
-        false // WASI's call says what its host's does, and Node's means something else
+        false // WASI reports the host's flags, and Node's differ
     }
 }
 
-/// Where the next byte goes that is written to a regular file, and whether bytes in it can be patched: not if all that is
-/// written goes to its end.
+/// Returns where the next write to a regular file goes, and whether earlier bytes can be overwritten.
+///
+/// They cannot if all writes go to the end of the file.
 #[cfg(feature = "npz")]
 pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;
@@ -291,17 +295,17 @@ pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     if only_appends(file) {
         return Some((length, false));
     }
-    Some((file.stream_position().ok()?, cfg!(any(unix, windows)))) // elsewhere nobody says
+    Some((file.stream_position().ok()?, cfg!(any(unix, windows)))) // unknown on other systems
 }
 
-/// Writes all of the bytes at a position, which leaves the file's own where it is.
+/// Writes all bytes at an offset, without moving the file's own position.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
     #[cfg(windows)]
     {
         use std::io::{Seek, SeekFrom};
-        // The call moves the file's own position, at which the next bytes belong.
+        // The call moves the file's own position, which is restored below for the next sequential write.
         let own = { file }.stream_position()?;
         let mut done = 0;
         let mut write = || {

@@ -1,5 +1,8 @@
-//! A writer that compresses on all cores, in blocks that can be unpacked on all cores and one at a time. One after another they are
-//! one stream that any program reads, whose bytes do not depend on the number of threads or on how the content arrives.
+//! A writer that compresses on several threads, in independent blocks.
+//!
+//! The blocks can be decompressed in parallel and individually.
+//! Concatenated, the blocks are a standard stream. Its bytes do not depend on the number of threads or on how
+//! the content is divided into writes.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +11,12 @@ use super::{Sink, pipeline};
 use crate::codec::{BlockIndex, Packer, Packing, STEP, Sum, Turn};
 use crate::error::Result;
 
-/// How many blocks are collected, for each thread, of content that comes in small pieces.
+/// How many blocks are buffered, for each thread, when the content is written in small pieces.
 const COLLECTED: usize = 2;
-/// And for how many threads at most.
+/// The limit for threads, and so for the buffer.
 const MOST_THREADS: usize = 64;
 
-/// The machines for one way of compressing, which can be used again.
+/// Reusable compressors for one compression method.
 #[derive(Debug)]
 pub(crate) struct Packers {
     packing: Packing,
@@ -29,7 +32,7 @@ impl Packers {
         self.packing
     }
 
-    /// Makes a block, and puts its checksum after it.
+    /// Compresses a block and appends its checksum.
     fn block(&self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
@@ -44,12 +47,12 @@ impl Packers {
     }
 }
 
-/// Compresses what is written to it. The stream is whole only after `finish`.
+/// Compresses everything written to it. The stream is complete only after `finish`.
 pub(crate) struct Pack<'a, 's> {
     sink: &'a mut Sink<'s>,
     packers: &'a Packers,
     threads: usize,
-    /// What has not been compressed yet.
+    /// Content that has not been compressed yet.
     pending: Vec<u8>,
     index: BlockIndex,
 }
@@ -60,7 +63,7 @@ impl<'a, 's> Pack<'a, 's> {
         Self { sink, packers, threads, pending: Vec::new(), index: BlockIndex::default() }
     }
 
-    /// Compresses what is left and ends the stream. Returns where its blocks are, and the checksum of the content.
+    /// Compresses the remaining content, ends the stream, and returns the index of its blocks.
     pub(crate) fn finish(mut self) -> Result<BlockIndex> {
         let pending = std::mem::take(&mut self.pending);
         self.pack(&pending, true)?;
@@ -85,11 +88,11 @@ impl<'a, 's> Pack<'a, 's> {
         })
     }
 
-    /// Compresses whole blocks, but not what may be the last, which `finish` has to mark.
+    /// Compresses complete blocks, but holds back the last one, which `finish` has to mark as such.
     fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
         let most = COLLECTED * STEP * self.threads;
         if self.pending.len() + bytes.len() > most && !self.pending.is_empty() {
-            // The blocks begin at the same places however the content arrives.
+            // Fills up the last block, so that block boundaries do not depend on how the content is written.
             let missing = (self.pending.len().next_multiple_of(STEP) - self.pending.len()).min(bytes.len());
             let (first, rest) = bytes.split_at(missing);
             self.pending.extend_from_slice(first);
@@ -101,7 +104,7 @@ impl<'a, 's> Pack<'a, 's> {
                 self.pending.clear();
             }
         }
-        // Much at once is compressed where it is.
+        // Large writes are compressed without a copy. The last block is held back.
         if bytes.len() > most {
             let whole = (bytes.len() - 1) / STEP * STEP;
             self.pack(&bytes[..whole], false)?;
@@ -119,6 +122,6 @@ impl Write for Pack<'_, '_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(()) // the member is not at its end
+        Ok(()) // the last block can only be written by `finish`
     }
 }

@@ -1,25 +1,25 @@
-//! A part of an array's elements, as if they stood one behind the other: what a slice needs of a file.
+//! A selection of an array's bytes, as a contiguous sequence: what a slice needs of a file.
 
 use std::sync::Arc;
 
-/// Which of an array's bytes are picked, in runs of the same length.
+/// A selection of an array's bytes, as runs of equal length.
 ///
-/// The axes stand in the order of the file, the slowest first; those within a run are no part of it.
+/// The axes are in the order of the file, the slowest first; those within a run are omitted.
 #[derive(Clone, Debug)]
 pub(crate) struct ByteRuns {
-    /// Where the first run begins, in bytes behind the array's beginning.
+    /// The offset of the first run in the array, in bytes.
     start: u64,
     axes: Vec<Along>,
-    /// How many bytes are in a run.
+    /// The length of a run in bytes.
     run: usize,
 }
 
-/// What is picked along an axis.
+/// The selection along an axis.
 #[derive(Clone, Debug)]
 enum Along {
-    /// So many, and so many bytes apart.
+    /// The number of indices, and the stride in bytes.
     Every(usize, u64),
-    /// Those that are so many bytes from the first.
+    /// The offset of each index, in bytes.
     At(Arc<[u64]>),
 }
 
@@ -47,16 +47,16 @@ impl Along {
 }
 
 impl ByteRuns {
-    /// The elements of `item` bytes that lie along these axes: how many, and how far apart in elements.
+    /// Selects elements of `item` bytes along axes, given as lengths and strides in elements.
     pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
         Self::of_bytes(start.saturating_mul(item as u64), axes, item)
     }
 
-    /// The same with places and distances in bytes.
+    /// Like [`new`](Self::new), with the start and the strides in bytes.
     pub(crate) fn of_bytes(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         let mut run = item;
-        // What lies together is one run.
+        // Contiguous axes become part of the run.
         while let Some(&(count, stride)) = axes.last() {
             if count != 1 && stride != run as u64 {
                 break;
@@ -69,22 +69,22 @@ impl ByteRuns {
         Self { start, axes, run }
     }
 
-    /// Runs of so many bytes at these places, as often as another axis has indices.
+    /// Selects runs of `run` bytes at these offsets, for each index of an outer axis.
     pub(crate) fn listed((outer, stride): (usize, u64), places: Arc<[u64]>, run: usize) -> Self {
         Self { start: 0, axes: vec![Along::Every(outer, stride), Along::At(places)], run }
     }
 
-    /// Whether the runs follow one another in no order that is known.
+    /// Returns whether the runs may be in any order.
     pub(crate) fn is_listed(&self) -> bool {
         matches!(self.axes.last(), Some(Along::At(_)))
     }
 
-    /// How many bytes all runs have together.
+    /// Returns the total length of all runs in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.axes.iter().fold(self.run as u64, |len, axis| len.saturating_mul(axis.count() as u64))
     }
 
-    /// Where the last run ends, in bytes behind the array's beginning.
+    /// Returns the end of the run that is last in the array, as an offset in bytes.
     pub(crate) fn end(&self) -> u64 {
         if self.len() == 0 {
             return 0;
@@ -93,7 +93,7 @@ impl ByteRuns {
         last.saturating_add(self.run as u64)
     }
 
-    /// Where a byte of the picked ones stands in the array, and how many follow it in its run.
+    /// Returns the array offset of a selected byte, and how many bytes of its run begin there.
     pub(crate) fn find(&self, at: u64) -> (u64, usize) {
         let run = self.run.max(1) as u64;
         let (mut number, within) = (at / run, at % run);
@@ -106,8 +106,9 @@ impl ByteRuns {
         (place, (run - within) as usize)
     }
 
-    /// How far the runs are apart that follow one another along the fastest axis, and how many follow the one that a byte
-    /// is in, itself included.
+    /// Returns the stride of runs along the fastest axis, and how many remain along it.
+    ///
+    /// The run that contains the given byte is counted.
     pub(crate) fn neighbours(&self, at: u64) -> (u64, usize) {
         match self.axes.last() {
             Some(Along::Every(count, stride)) => {
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn runs_are_joined_and_found() {
-        // Of an array (4, 5, 6) of two bytes each: s![1..4;2, 1..3, ..]
+        // Selects s![1..4;2, 1..3, ..] of an array of shape (4, 5, 6) with elements of two bytes.
         let picked = ByteRuns::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
         assert_eq!((picked.run(), picked.len()), (24, 48));
         assert_eq!((picked.find(0), picked.end()), ((72, 24), 216));
@@ -144,7 +145,7 @@ mod tests {
         let picked = ByteRuns::listed((2, 160), [96, 0, 96].into(), 32);
         assert_eq!((picked.len(), picked.end()), (192, 288));
         assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
-        // All of it.
+        // The entire array.
         assert_eq!(ByteRuns::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
     }
 }

@@ -1,4 +1,6 @@
-//! Blocks made on several threads and taken in their order: while one is written, others are gathered or encoded.
+//! Makes blocks on several threads and consumes them in order.
+//!
+//! While one is written, others are gathered or encoded.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,10 +10,12 @@ use std::thread;
 
 use crate::error::{Error, Result};
 
-/// Makes the blocks `0..count` with `make`, on up to so many threads, and hands them to `take` in their order, on the
-/// calling thread, which makes blocks too while it has to wait. Memory is bounded: there are two blocks for each thread.
-/// Where the system gives no thread, the caller does all the work. (One function for all callers: a block is large enough
-/// that two calls through a pointer cost nothing, and threads take long to compile.)
+/// Makes the blocks `0..count` with `make`, on up to `threads` threads, and passes them to `take` in order.
+///
+/// `take` runs on the calling thread, which also makes blocks while it would have to wait. At most two blocks
+/// for each thread are in memory. If the system refuses to start threads, the calling thread does all the
+/// work. The function is not generic: blocks are large enough that two dynamic calls cost nothing, and code
+/// with threads takes long to compile.
 pub(super) fn ordered(
     count: usize,
     threads: usize,
@@ -23,7 +27,8 @@ pub(super) fn ordered(
         let mut block = Vec::new();
         return (0..count).try_for_each(|index| make(index, &mut block).and_then(|()| take(&block)));
     }
-    // Who has a block's memory may claim the next number: so the lowest number that is missing is always under way.
+    // A block is claimed only with a buffer in hand, so that the lowest missing block is always in progress
+    // and threads cannot wait for one another forever.
     let (give_back, free) = mpsc::channel::<Vec<u8>>();
     let (done, made) = mpsc::channel::<(usize, Result<Vec<u8>>)>();
     let (free, claimed) = (Mutex::new(free), AtomicUsize::new(0));
@@ -34,18 +39,18 @@ pub(super) fn ordered(
         let next_free = || free.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
         while let Some((mut block, index)) = next_free().and_then(|block| Some((block, claim()?))) {
             let result = catch_unwind(AssertUnwindSafe(|| make(index, &mut block))).unwrap_or_else(|panic| {
-                // The taker must not wait for a block that never comes.
+                // The consumer must not wait for a block that never arrives.
                 let _ = done.send((index, Err(panicked())));
                 resume_unwind(panic)
             });
             let has_failed = result.is_err();
             if done.send((index, result.map(|()| block))).is_err() || has_failed {
-                return; // the taker has failed and wants no more, or is about to
+                return; // the consumer has failed, or will on receiving this error
             }
         }
     };
     thread::scope(|scope| {
-        let give_back = give_back; // dropped at the end, which ends those who wait for memory
+        let give_back = give_back; // dropped at the end, which wakes threads that wait for a buffer
         for _ in 0..makers {
             let done = done.clone();
             if thread::Builder::new().spawn_scoped(scope, || work(done)).is_err() {
@@ -63,6 +68,7 @@ pub(super) fn ordered(
                     ready.insert(index, block?);
                     continue;
                 }
+                // The caller would be idle otherwise: it makes a block if a buffer is free.
                 let free = match free.try_lock() {
                     Ok(free) => free.try_recv().ok(),
                     Err(TryLockError::Poisoned(free)) => free.into_inner().try_recv().ok(),
@@ -77,13 +83,13 @@ pub(super) fn ordered(
                 ready.insert(index, block?);
             };
             take(&block)?;
-            let _ = give_back.send(block); // the makers may have made their last
+            let _ = give_back.send(block); // all other threads may have finished
         }
         Ok(())
     })
 }
 
-/// The error for a block that never came. The panic itself goes on when the threads are joined.
+/// Returns the error for a block that never arrived. The panic itself continues when the threads are joined.
 fn panicked() -> Error {
     std::io::Error::other("a thread of the library panicked").into()
 }

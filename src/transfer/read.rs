@@ -1,4 +1,4 @@
-//! Payloads into memory: one loop for each of the three ways.
+//! Reads payloads into memory, with one loop for each read plan.
 
 use super::each::make_blocks;
 use super::share::share_out;
@@ -12,7 +12,7 @@ use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 
-/// What one thread takes at a time of a large payload.
+/// How much of a large payload one thread reads at a time.
 const PIECE: usize = 4 << 20;
 
 /// Reads the elements of a payload, in the order of the file.
@@ -33,6 +33,8 @@ pub(crate) fn read<T: Send + Sync>(
         }
         ReadPlan::PerItem(decode) => {
             let mut items = Vec::new();
+            // A stream may be shorter than its header claims: memory for all of it is allocated only if the
+            // length is known.
             if source.remaining().is_some() && bytes > 0 {
                 reserve(&mut items, header.count())?;
             }
@@ -52,7 +54,7 @@ pub(crate) fn read<T: Send + Sync>(
     }
 }
 
-/// Items that can be read anywhere, decoded by as many threads as there may be.
+/// Reads and decodes items of a source with random access, on several threads.
 fn read_coded<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
@@ -66,7 +68,7 @@ fn read_coded<T: Send>(
     let block = pieces.map_or(BLOCK / 4, |pieces| pieces.bytes / 4);
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
-        // At an address that suits numbers, so that many are converted at a time.
+        // Aligned for numbers, so that decoding can be vectorized.
         let mut words = Vec::new();
         let block = aligned(&mut words, length)?;
         let filled = positioned.fill_at(block, at)?;
@@ -79,7 +81,7 @@ fn read_coded<T: Send>(
     Ok(items)
 }
 
-/// Reads the elements of a payload into ones that are there, in the order of the file.
+/// Reads the elements of a payload into existing ones, in the order of the file.
 pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     source: &mut Source<'_>,
     header: &Header,
@@ -108,17 +110,17 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
             ReadPlan::PerItem(decode) => decode.decode(block, count, &mut items)?,
             ReadPlan::Opaque(_) => unreachable!("it was taken above"),
         }
-        // The items first: asked first, the slots would lose one at the end of each block.
+        // Items first: if `zip` asked the slots first, one would be lost at the end of each block.
         items.into_iter().zip(slots.by_ref()).for_each(|(item, slot)| *slot = item);
         Ok(())
     })
 }
 
-/// Elements that are there already, in the order of the file.
+/// Existing elements to read into, in the order of the file.
 pub(crate) enum Target<'i, T, I> {
-    /// They lie one after another.
+    /// They are contiguous in memory.
     Contiguous(&'i mut [T]),
-    /// They lie somewhere, and this yields them.
+    /// They are not contiguous; the iterator yields them.
     Strided(I),
 }
 
@@ -131,7 +133,7 @@ impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
     }
 }
 
-/// The length of the payload that is about to be read, which is checked, and whose bytes are counted from here on.
+/// Checks the length of the payload that follows and starts to report progress; returns the length in memory.
 fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
     let (_, in_memory) = header.in_memory()?;
     let bytes = check_length(source, header, options)?;
@@ -139,7 +141,9 @@ fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Res
     Ok(in_memory)
 }
 
-/// The length of the payload, checked against the limit and, where it is known, against the source.
+/// Returns the length of the payload, checked against the limit and the source.
+///
+/// A source whose length is unknown is not checked.
 pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<u64> {
     let bytes = header.payload_len().unwrap_or_default();
     options.get_limits().check_payload(bytes)?;
@@ -149,13 +153,13 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
     }
 }
 
-/// The error for a payload that ends after `have` bytes.
+/// Returns the error for a payload that ends after `have` bytes.
 pub(crate) fn truncated(header: &Header, have: u64) -> Error {
     let part = FileSection::Payload { shape: header.the_shape().clone(), dtype: header.dtype().clone() };
     ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
 }
 
-/// The bytes of a payload as they are. Of one that says itself where it ends, all that is left.
+/// Reads the bytes of a payload as they are; of an opaque payload, all that remains of the source.
 pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<Vec<u8>> {
     match header.payload_len() {
         None => read_rest(source, options),
@@ -166,7 +170,7 @@ pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &Rea
     }
 }
 
-/// The bytes of a payload of items, in words that suit every element; those of the last that are left over are 0.
+/// Reads the bytes of a payload into words that are aligned for every element. Padding in the last word is 0.
 pub(crate) fn read_aligned(
     source: &mut Source<'_>,
     header: &Header,
@@ -177,8 +181,10 @@ pub(crate) fn read_aligned(
     read_plain(source, header, &crate::element::raw_words(), words, bytes, options)
 }
 
-/// Reads `len` items out of `bytes` bytes, which may be a few less than the last item takes: at once if the source is long
-/// enough for sure, else with growing room.
+/// Reads `len` items from `bytes` bytes; the last item may be incomplete.
+///
+/// Memory is allocated at once if the source is known to be long enough, else it grows with the data that
+/// arrives.
 fn read_plain<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
@@ -207,7 +213,7 @@ fn read_plain<T: Send>(
     Ok(room.finish())
 }
 
-/// Loads memory that is one piece, from whatever source.
+/// Loads contiguous memory from any source.
 fn load_all(
     source: &mut Source<'_>,
     header: &Header,
@@ -219,9 +225,11 @@ fn load_all(
     let touches = touches || source.is_seen();
     match source.positioned() {
         Some(positioned) => {
+            // Scattered runs take longer for each byte, so that threads share smaller pieces.
             let most = if source.is_scattered() { PIECE / 16 } else { PIECE };
+            // Less than two pieces are not worth a second thread.
             let piece = if bytes < 2 * most { usize::MAX } else { most };
-            // What is unpacked in blocks comes in blocks that are in the cache anyway.
+            // Data that is decompressed in blocks is in the cache anyway.
             let (first, piece, most) = match source.seams() {
                 Some((first, step)) => (first, step, usize::MAX),
                 None => (piece, piece, if touches { BLOCK } else { usize::MAX }),
@@ -244,7 +252,9 @@ fn load_stream(
     load_part(&mut part, header, most, |block, _| source.fill(block))
 }
 
-/// Loads one part, about `most` bytes at a time; `fill` gets each block and where in the payload it belongs, and says how many bytes came.
+/// Loads a part of memory, about `most` bytes at a time.
+///
+/// `fill` gets each block and its offset in the payload, and returns how many bytes it has read.
 fn load_part(
     part: &mut MemoryPart<'_>,
     header: &Header,
@@ -261,7 +271,7 @@ fn load_part(
     Ok(())
 }
 
-/// Loads parts from a source that can be read anywhere, on as many threads as there may be.
+/// Loads parts from a source with random access, on several threads.
 fn load_parts(
     (source, pieces): (Positioned<'_>, Option<Pieces>),
     header: &Header,
@@ -269,7 +279,7 @@ fn load_parts(
     most: usize,
     options: &ReadOptions,
 ) -> Result<()> {
-    // Asking how many threads there may be takes longer than reading a small array.
+    // Querying the number of processors takes longer than reading a small array.
     let threads = if parts.len() > 1 { threads_for(pieces, options) } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
         load_part(&mut part, header, most, |block, at| source.fill_at(block, at))
@@ -278,7 +288,7 @@ fn load_parts(
     share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
 }
 
-/// How many threads read what is best read in these pieces.
+/// Returns how many threads read from a source with these preferences.
 fn threads_for(pieces: Option<Pieces>, options: &ReadOptions) -> usize {
     match pieces {
         Some(pieces) => pieces.threads,
@@ -287,7 +297,9 @@ fn threads_for(pieces: Option<Pieces>, options: &ReadOptions) -> usize {
     }
 }
 
-/// Reads a payload of items block by block, in memory of one block; `take` gets each with the number of its items.
+/// Reads a payload of items block by block, reusing one buffer.
+///
+/// `take` gets each block and its number of items.
 fn each_block(
     source: &mut Source<'_>,
     header: &Header,
@@ -295,7 +307,7 @@ fn each_block(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
-        // Those within an element that is an array itself take memory as well.
+        // Items without bytes take memory once they are decoded, as do the elements of a subarray.
         let within = match header.dtype() {
             DType::Subarray(subarray) => subarray.the_shape().len().unwrap_or(u64::MAX),
             _ => 1,
@@ -317,7 +329,10 @@ fn each_block(
     Ok(())
 }
 
-/// Fills `block` with the next bytes. An item may be large, and the source lie: so room grows with what arrives.
+/// Fills `block` with the next bytes.
+///
+/// The buffer grows with the data that arrives, since an item may be large and the source shorter than
+/// claimed.
 fn load_block(
     source: &mut Source<'_>,
     header: &Header,
@@ -346,7 +361,7 @@ fn read_whole<T>(
     decode: &dyn DecodeOpaque<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    // A source that can be read anywhere is left right behind the elements, wherever they say that they end.
+    // The end of the elements is known after decoding. Only a source with random access can return to it.
     let positioned = source.positioned();
     let payload = match &positioned {
         Some(positioned) => {
@@ -357,7 +372,7 @@ fn read_whole<T>(
             let mut payload = Vec::new();
             while payload.len() < total {
                 let arrived = payload.len();
-                // Of what is far away only a server says how long it is: memory grows with what comes.
+                // A remote source's length is only the server's claim: memory grows with arriving data.
                 let room = if is_far { limits::room_for(arrived, total) } else { total };
                 reserve(&mut payload, room - arrived)?;
                 os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
@@ -371,6 +386,7 @@ fn read_whole<T>(
             payload
         }
         None => {
+            // A stream cannot be rewound: the decoder reads exactly one payload if it can find its end.
             let one = decode.read_one(&mut |payload, count| read_more(source, payload, count, options))?;
             one.map_or_else(|| read_rest(source, options), Ok)?
         }
@@ -387,7 +403,7 @@ fn read_whole<T>(
     Ok(items)
 }
 
-/// Appends so many bytes, or those that are left, within the limit for payloads; and says how many.
+/// Appends up to `count` bytes, within the payload limit, and returns how many were read.
 fn read_more(
     source: &mut Source<'_>,
     payload: &mut Vec<u8>,
@@ -411,7 +427,7 @@ fn read_more(
     Ok((payload.len() - start) as u64)
 }
 
-/// All that is left of a source, within the limit for payloads.
+/// Reads all that remains of a source, within the payload limit.
 pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut payload = Vec::new();
     if let Some(remaining) = source.remaining() {
@@ -421,11 +437,13 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
     loop {
         let arrived = payload.len();
         let known = source.remaining().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        // Doubles the buffer if the length is unknown.
         let more = known.unwrap_or(BLOCK.max(arrived));
         reserve(&mut payload, more)?;
         payload.resize(arrived + more, 0);
         let came = source.fill(&mut payload[arrived..])?;
         payload.truncate(arrived + came);
+        // Checked in each step, since a stream of unknown length may be endless.
         options.get_limits().check_payload(payload.len() as u64)?;
         if came < more || known.is_some() {
             return Ok(payload);

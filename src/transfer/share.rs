@@ -1,4 +1,4 @@
-//! Work in parts that several threads take in turn.
+//! Divides work among threads, which take the next part whenever they are free.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,14 @@ use std::thread;
 
 use crate::error::{Error, Result};
 
-/// Does `work` with each part, on up to so many threads, the caller's among them. Each takes the next part that is left, and has a
-/// state of its own. Where the system gives no thread, the caller does all the work. `after` is called on the caller's thread, when
-/// it has done a part.
+/// Calls `work` with each part, on up to `threads` threads including the calling one.
 ///
-/// After a fault no further part is taken. Those before it have been taken then and are finished, so that the fault that comes
-/// first is the one that is returned.
+/// Each thread takes the next remaining part, and has its own `state`. If the system refuses to start
+/// threads, the calling thread does all the work. `after` is called on the calling thread each time that it
+/// has finished a part.
+///
+/// After an error no further parts are taken. Parts before the failed one have been taken already and are
+/// finished, so that the first error in the order of the parts is returned.
 pub(super) fn share_out<P: Send, S>(
     parts: impl Iterator<Item = P> + Send,
     threads: usize,
@@ -19,6 +21,7 @@ pub(super) fn share_out<P: Send, S>(
     work: &(dyn Fn(&mut S, P) -> Result<()> + Sync),
     after: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
+    // Parts are taken in order: when one fails, all parts before it have been taken.
     let queue = Mutex::new(parts.enumerate());
     let has_failed = AtomicBool::new(false);
     let next = || match has_failed.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Where bytes go: a file, or anything that writes.
+//! Sinks of bytes: files, and any other writers.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::options::WriteOptions;
 use crate::progress::ProgressCounter;
 
-/// Something that bytes are written to, one after another.
+/// A sink that bytes are written to sequentially.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
     witness: Option<Observer<'a>>,
     tally: Option<ProgressCounter>,
 }
 
-/// Sees all bytes that are written.
+/// Observes all bytes that are written.
 type Observer<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
 
 enum Target<'a> {
@@ -26,7 +26,7 @@ enum Target<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// A file is recognised, so that room can be reserved for it.
+    /// Creates a sink from a writer. A file is detected, so that disk space can be reserved.
     pub(crate) fn of<W: Write>(writer: &'a mut W) -> Self {
         if os::as_file(writer).is_none() {
             return Self { target: Target::Stream(writer), witness: None, tally: None };
@@ -37,16 +37,16 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The same sink with somebody who sees the bytes.
+    /// Returns the same sink with an observer of the bytes.
     #[cfg(feature = "npz")]
     pub(crate) fn seen_by(mut self, witness: Observer<'a>) -> Self {
         self.witness = Some(witness);
         self
     }
 
-    /// Tells that so many bytes are going to come, which are counted from here on.
+    /// Announces how many bytes follow, reserves disk space for them, and starts to report progress.
     pub(crate) fn expect(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
-        /// Below this the call costs more than it saves.
+        /// Below this, the call costs more than it saves.
         const WORTHWHILE: u64 = 1 << 20;
         self.tally = options.the_progress().map(|progress| ProgressCounter::new(progress.clone(), bytes));
         if let Target::File(mut file) = self.target
@@ -60,7 +60,7 @@ impl<'a> Sink<'a> {
 
     /// Writes all of the bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        /// So often somebody is told who wants to know how far it is.
+        /// How many bytes are written between reports of progress.
         const STEP: usize = 1 << 20;
         if self.tally.is_none() {
             return self.pass(bytes);
@@ -72,7 +72,7 @@ impl<'a> Sink<'a> {
     }
 
     fn pass(&mut self, bytes: &[u8]) -> Result<()> {
-        /// From this on, a thread of its own looks at the bytes while they are written.
+        /// From this length on, another thread observes the bytes while they are written.
         const LARGE: usize = 4 << 20;
         let Self { target, witness, .. } = self;
         let Some(witness) = witness else { return target.write(bytes) };
@@ -80,6 +80,7 @@ impl<'a> Sink<'a> {
             witness(bytes);
             return target.write(bytes);
         }
+        // Shared with the new thread, and used by this one if the thread cannot be started.
         let witness = Mutex::new(witness);
         let see = || (witness.lock().unwrap_or_else(PoisonError::into_inner))(bytes);
         thread::scope(|scope| {
@@ -87,13 +88,13 @@ impl<'a> Sink<'a> {
             let written = target.write(bytes);
             match seen {
                 Ok(seen) => seen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(_) => see(), // the system gives no thread
+                Err(_) => see(), // the thread could not be started
             }
             written
         })
     }
 
-    /// Writes what stands behind everything else, and flushes.
+    /// Writes the end of the file, and flushes.
     pub(crate) fn write_last(&mut self, bytes: &[u8]) -> Result<()> {
         self.write(bytes)?;
         self.flush()
@@ -116,8 +117,9 @@ impl Write for Sink<'_> {
 }
 
 impl Target<'_> {
-    /// The one loop that writes: again after an interruption and a short write, and distrustful of what a writer
-    /// claims.
+    /// Writes all bytes.
+    ///
+    /// Retries after interruptions and short writes, and rejects a count that exceeds the bytes.
     fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let written = match self {
@@ -127,7 +129,7 @@ impl Target<'_> {
             match written {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
                 Ok(count) if count > bytes.len() => {
-                    let text = format!("the writer claims to have taken {count} bytes of {}", bytes.len());
+                    let text = format!("the writer reported {count} bytes written of {}", bytes.len());
                     return Err(io::Error::other(text).into());
                 }
                 Ok(count) => bytes = &bytes[count..],

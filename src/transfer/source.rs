@@ -1,4 +1,4 @@
-//! Where bytes come from: a slice, a regular file, or anything that reads.
+//! Sources of bytes: slices, regular files, and any other readers.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,77 +13,85 @@ use super::os::{self, SliceReader};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, ProgressCounter};
 
-/// A source of bytes, standing at some place. Of a slice and a file the length is known, and they can be read anywhere.
+/// A source of bytes with a current position.
+///
+/// All sources except streams have a known length and can be read at any offset.
 pub(crate) struct Source<'a> {
     origin: Origin<'a>,
-    /// How many bytes have been passed.
+    /// How many bytes have been consumed.
     passed: u64,
     witness: Option<&'a dyn Observer>,
     tally: Option<Arc<ProgressCounter>>,
-    /// Of a file that is read from its own position on.
+    /// The position of the file itself, if the source continues from there.
     own: Option<OwnPosition<'a>>,
 }
 
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
-    /// Something that is read at places, from a position on and up to an end.
+    /// Something with random access, and the range of it that remains.
     #[cfg(feature = "object")]
     Other(&'a dyn ReadAt, Range<u64>),
-    /// A compressed member, from a position on.
+    /// A compressed member, and the current offset in its content.
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
-    /// Runs of bytes of an array.
+    /// A selection of an array's bytes.
     ByteRuns {
         array: Anywhere<'a>,
         runs: &'a ByteRuns,
     },
-    /// A stream, of which some bytes may be known to be left.
+    /// A stream, and how many bytes remain, if known.
     Stream(&'a mut dyn Read, Option<u64>),
 }
 
-/// The bytes of an array that can be read anywhere.
+/// The bytes of an array with random access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Anywhere<'a> {
     Bytes(&'a [u8]),
-    /// In a file, at this place.
+    /// In a file, from this offset on.
     File(&'a File, u64),
-    /// In a compressed member, at this place.
+    /// In a compressed member, from this offset on.
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
-    /// In something else, at this place.
+    /// In something else, from this offset on.
     #[cfg(feature = "object")]
     Other(&'a dyn ReadAt, u64),
 }
 
-/// Bytes that are neither in memory nor in one file, such as those of a stack of files or of an object in a store.
+/// Random access to bytes that are neither in memory nor in one file.
+///
+/// Examples are the parts of a stack and an object in a store.
 #[cfg(feature = "object")]
 pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
-    /// Reads bytes from a place on until `into` is full or they end; says how many came.
+    /// Reads from an offset until `into` is full or the bytes end, and returns how many were read.
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize>;
 
-    /// How many bytes there are, if all that should exist do.
+    /// Returns the total length, assuming that nothing is missing.
     fn len(&self) -> u64;
 
-    /// Whether bytes that are close together are best read by one call, with those between them.
+    /// Returns whether nearby runs are best read by one call, including the gaps between them.
     fn reads_gaps(&self) -> bool;
 
-    /// An error if some of these bytes do not exist, before memory is allocated for them.
+    /// Returns an error if some of these bytes do not exist. Called before memory is allocated for them.
     fn check(&self, runs: &ByteRuns) -> Result<()>;
 
-    /// How it is best read: in pieces of this many bytes, by this many threads, whatever the number of processors.
+    /// Returns the preferred size and concurrency of reads; `None` means those of files.
     fn pieces(&self) -> Option<Pieces> {
         None
     }
 
-    /// Reads picked bytes, which count from `place`, in a way of its own; `None` if it has none.
+    /// Reads selected bytes with a strategy of its own, if it has one.
+    ///
+    /// The offsets of the runs are relative to `place`.
     fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
         let _ = (place, runs, into, from);
         None
     }
 }
 
-/// How [bytes that are far away](ReadAt) are best read.
+/// The preferred size and concurrency of reads from [remote bytes](ReadAt).
+///
+/// The number of threads does not depend on the number of processors, since they spend their time waiting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
     pub(crate) bytes: usize,
@@ -109,7 +117,7 @@ impl Anywhere<'_> {
         }
     }
 
-    /// How these bytes are best read, if that is not how files are.
+    /// Returns the preferred size and concurrency of reads; `None` means those of files.
     fn pieces(self) -> Option<Pieces> {
         match self {
             #[cfg(feature = "object")]
@@ -120,7 +128,7 @@ impl Anywhere<'_> {
         }
     }
 
-    /// How many bytes there are.
+    /// Returns how many bytes there are.
     pub(super) fn len(self) -> Result<u64> {
         Ok(match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -132,13 +140,13 @@ impl Anywhere<'_> {
         })
     }
 
-    /// Fills `into` with picked bytes from one of them on; says how many came.
+    /// Fills `into` with selected bytes, beginning with number `from`, and returns how many were read.
     pub(crate) fn fill_picked(self, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
         fill_picked(self, runs, into, from)
     }
 }
 
-/// A regular file, from a position on.
+/// A regular file, with the current and the end offset.
 #[derive(Clone, Copy)]
 struct FileSource<'a> {
     file: &'a File,
@@ -146,14 +154,16 @@ struct FileSource<'a> {
     end: u64,
 }
 
-/// Sees all bytes that are read, on whatever thread and in whatever order, while they are in the cache.
+/// Observes all bytes that are read while they are in the cache, on any thread and in any order.
 pub(crate) trait Observer: Sync {
-    /// These bytes stand so far behind where the source began.
+    /// Observes bytes at an offset from the start of the source.
     fn saw(&self, at: u64, bytes: &[u8]);
 }
 
 impl<'a> Source<'a> {
-    /// A slice and a file are recognised, so that their length is known; anything else is a stream.
+    /// Creates a source from a reader.
+    ///
+    /// Slices and regular files are detected, and have a known length; anything else is a stream.
     pub(crate) fn of<R: Read>(reader: &'a mut R) -> Self {
         if os::is_slice::<R>() {
             let bytes = os::as_slice(reader).map(Origin::Bytes);
@@ -168,7 +178,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All of a file that has just been opened, whose position is its beginning.
+    /// Creates a source for an entire file that has just been opened, so that its position is 0.
     pub(crate) fn of_opened(file: &'a mut File) -> Self {
         match os::len_of_regular(file) {
             Some(end) => Self::of_position(FileSource { file, at: 0, end }),
@@ -176,48 +186,51 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A file from its own position on, which reading leaves where it is until the source is [settled](Self::settle).
+    /// Creates a source for a file from its current position on.
+    ///
+    /// Reading does not move that position until the source is [settled](Self::settle).
     fn of_position(file: FileSource<'a>) -> Self {
         let own = OwnPosition { file: file.file, at: AtomicU64::new(file.at) };
         Self { own: Some(own), ..Self::from(Origin::File(file)) }
     }
 
-    /// A part of a file.
+    /// Creates a source for a range of a file.
     pub(crate) fn part_of_file(file: &'a File, part: Range<u64>) -> Self {
         Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))
     }
 
-    /// A part of something that is read at places.
+    /// Creates a source for a range of something with random access.
     #[cfg(feature = "object")]
     pub(crate) fn part_of(bytes: &'a dyn ReadAt, part: Range<u64>) -> Self {
         Self::from(Origin::Other(bytes, part))
     }
 
-    /// All of a compressed member.
+    /// Creates a source for an entire compressed member.
     #[cfg(feature = "npz")]
     pub(crate) fn of_blocks(blocks: &'a PackedBlocks<'a>) -> Self {
         Self::from(Origin::Blocks(blocks, 0))
     }
 
-    /// A stream of which so many bytes are there to be read.
+    /// Creates a source for the next `len` bytes of a stream.
     pub(crate) fn part_of_stream(stream: &'a mut dyn Read, len: u64) -> Self {
         Self::from(Origin::Stream(stream, Some(len)))
     }
 
-    /// Those bytes that are picked of an array.
+    /// Creates a source for selected bytes of an array.
     pub(crate) fn picked(array: Anywhere<'a>, runs: &'a ByteRuns) -> Self {
         Self::from(Origin::ByteRuns { array, runs })
     }
 
-    /// Whether the bytes lie apart, so that it takes long to read few of them.
+    /// Returns whether the bytes are scattered over short runs, so that reading takes long for their number.
     pub(super) fn is_scattered(&self) -> bool {
-        /// From this on, it is the bytes that take the time, and not the calls.
+        /// From this length on, transferring the bytes takes longer than the calls.
         const LONG: usize = 64 << 10;
         matches!(self.origin, Origin::ByteRuns { runs, .. } if runs.run() < LONG)
     }
 
-    /// Where it is best cut for several threads: the distance of the first cut from the place of the source, and from each cut to
-    /// the next. `None` where it does not matter.
+    /// Returns the preferred boundaries for dividing the source among threads; `None` if any will do.
+    ///
+    /// They are the distance from the current position to the first boundary, and between boundaries.
     pub(super) fn seams(&self) -> Option<(usize, usize)> {
         #[cfg(feature = "npz")]
         {
@@ -236,7 +249,7 @@ impl<'a> Source<'a> {
         self.pieces().map(|pieces| (pieces.bytes, pieces.bytes))
     }
 
-    /// How it is best read, if that is not how files are.
+    /// Returns the preferred size and concurrency of reads; `None` means those of files.
     pub(super) fn pieces(&self) -> Option<Pieces> {
         match &self.origin {
             #[cfg(feature = "object")]
@@ -248,7 +261,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How many bytes are best read at a time by one thread that goes through all of it.
+    /// Returns how many bytes to read at a time from a single thread.
+    ///
+    /// A remote source divides such a read into concurrent requests.
     pub(super) fn block(&self) -> usize {
         self.pieces()
             .map_or(super::BLOCK, |pieces| pieces.bytes.saturating_mul(pieces.threads).max(super::BLOCK))
@@ -258,28 +273,28 @@ impl<'a> Source<'a> {
         Self { origin, passed: 0, witness: None, tally: None, own: None }
     }
 
-    /// The same source with somebody who sees the bytes.
+    /// Returns the same source with an observer of its bytes.
     #[cfg(feature = "npz")]
     pub(crate) fn seen_by(self, witness: Option<&'a dyn Observer>) -> Self {
         Self { witness, ..self }
     }
 
-    /// Whether somebody sees the bytes.
+    /// Returns whether the source has an observer.
     pub(crate) fn has_witness(&self) -> bool {
         self.witness.is_some()
     }
 
-    /// Whether the bytes are looked at or counted, so that they should come in blocks.
+    /// Returns whether the bytes are observed or counted, so that they should be read in blocks.
     pub(super) fn is_seen(&self) -> bool {
         self.witness.is_some() || self.tally.is_some()
     }
 
-    /// From here on, tells somebody how many bytes have come of so many.
+    /// Reports progress from here on, towards a total of `all` bytes.
     pub(super) fn tell(&mut self, progress: Option<&Progress>, all: u64) {
         self.tally = progress.map(|progress| Arc::new(ProgressCounter::new(progress.clone(), all)));
     }
 
-    /// How many bytes there are to the end, if that is known.
+    /// Returns how many bytes remain, if known.
     pub(crate) fn remaining(&self) -> Option<u64> {
         match &self.origin {
             Origin::Bytes(slice) => Some(slice.get().len() as u64),
@@ -293,12 +308,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How many bytes have been passed.
+    /// Returns how many bytes have been consumed.
     pub(crate) fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Reads until `into` is full or the source ends; says how many bytes came.
+    /// Reads until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
         let filled = match (self.positioned(), &mut self.origin) {
             (Some(positioned), _) => positioned.fill_at(into, 0)?,
@@ -321,7 +336,7 @@ impl<'a> Source<'a> {
         Ok(filled)
     }
 
-    /// A source that can be read at many places at once.
+    /// Returns concurrent random access to the rest of the source; `None` for a stream.
     pub(crate) fn positioned(&self) -> Option<Positioned<'a>> {
         let origin = match &self.origin {
             Origin::Bytes(slice) => Fixed::Bytes(slice.get()),
@@ -336,7 +351,7 @@ impl<'a> Source<'a> {
         Some(Positioned { origin, passed: self.passed, witness: self.witness, tally: self.tally.clone() })
     }
 
-    /// Passes over bytes; says how many there were.
+    /// Skips bytes, and returns how many there were.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
         if let (Some(remaining), false) = (self.remaining(), matches!(self.origin, Origin::Stream(..))) {
             let skipped = bytes.min(remaining);
@@ -357,7 +372,7 @@ impl<'a> Source<'a> {
         Ok(skipped)
     }
 
-    /// Moves on by bytes that were read by position. A stream has moved by being read.
+    /// Advances past bytes that were read by offset. A stream has already advanced by being read.
     pub(crate) fn advance(&mut self, bytes: u64) {
         self.passed += bytes;
         match &mut self.origin {
@@ -372,7 +387,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Goes back to where it began in a file, which may have grown since; `false` if it is no file.
+    /// Returns to the start of the source in a file, which may have grown since; `false` if it is not a file.
     pub(crate) fn restart(&mut self) -> bool {
         let Origin::File(file) = &mut self.origin else { return false };
         file.at -= self.passed;
@@ -381,7 +396,7 @@ impl<'a> Source<'a> {
         true
     }
 
-    /// The file that the source is, if it is one.
+    /// Returns the file of the source, if it is one.
     pub(crate) fn file(&self) -> Option<&'a File> {
         match self.origin {
             Origin::File(FileSource { file, .. }) => Some(file),
@@ -389,14 +404,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Asks anew how long a file is.
+    /// Updates the length of a file.
     pub(crate) fn update_length(&mut self) {
         if let Origin::File(file) = &mut self.origin {
             file.end = file.file.metadata().map_or(file.end, |metadata| metadata.len());
         }
     }
 
-    /// Puts a file's own position where this source stands.
+    /// Moves the file's own position to the current position of the source.
     pub(crate) fn settle(&self) -> Result<()> {
         if let Origin::File(FileSource { mut file, at, .. }) = self.origin {
             file.seek(SeekFrom::Start(at))?;
@@ -408,7 +423,9 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The position that a file has for whoever reads it next. Where reading at a place moves it, as on Windows, it is put back at the end.
+/// Restores the position of a file on platforms where positioned reads move it, such as Windows.
+///
+/// A later reader of the file expects it where the source was last settled, or began.
 struct OwnPosition<'a> {
     file: &'a File,
     at: AtomicU64,
@@ -418,18 +435,18 @@ impl Drop for OwnPosition<'_> {
     fn drop(&mut self) {
         if os::READING_MOVES {
             let mut file = self.file;
-            let _ = file.seek(SeekFrom::Start(*self.at.get_mut())); // what is read next fails if this does
+            let _ = file.seek(SeekFrom::Start(*self.at.get_mut())); // if this fails, so does the next read
         }
     }
 }
 
-/// The position and length, if the file is a regular one. (The length of others says nothing.)
+/// Returns the position and length if the file is a regular one. The length of others has no meaning.
 fn regular_file(mut file: &File) -> Option<(u64, u64)> {
     let length = os::len_of_regular(file)?;
     Some((file.stream_position().ok()?, length))
 }
 
-/// A source that can be read anywhere, by many threads at once. Positions count from where the source stands.
+/// Concurrent random access to a source. Offsets are relative to its position at the time.
 pub(crate) struct Positioned<'a> {
     origin: Fixed<'a>,
     passed: u64,
@@ -441,7 +458,7 @@ pub(crate) struct Positioned<'a> {
 enum Fixed<'a> {
     Bytes(&'a [u8]),
     File(FileSource<'a>),
-    /// From here, and to here.
+    /// The current and the end offset.
     #[cfg(feature = "object")]
     Other(&'a dyn ReadAt, u64, u64),
     #[cfg(feature = "npz")]
@@ -453,7 +470,7 @@ enum Fixed<'a> {
 }
 
 impl<'a> Positioned<'a> {
-    /// All of the source, if it is a slice.
+    /// Returns the rest of the source, if it is a slice.
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self.origin {
             Fixed::Bytes(bytes) => Some(bytes),
@@ -461,7 +478,7 @@ impl<'a> Positioned<'a> {
         }
     }
 
-    /// Reads until `into` is full or the source ends; says how many bytes came.
+    /// Reads at an offset until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         let filled = match self.origin {
             Fixed::Bytes(bytes) => Anywhere::Bytes(bytes).fill_at(into, from as u64)?,
@@ -495,16 +512,18 @@ impl<'a> Positioned<'a> {
     }
 }
 
-/// What may lie between two runs that are read at once,
+/// The largest gap between two runs that are read by one call,
 const GAP: u64 = 4 << 10;
-/// and how much is read at once then.
+/// and the largest extent of such a call.
 const SPAN: u64 = 128 << 10;
 
-/// Reads picked bytes until `into` is full or the file ends; says how many came. Runs that are close together are read
-/// with what lies between them, because a call costs as much as a few pages.
+/// Reads selected bytes until `into` is full or the file ends, and returns how many were read.
+///
+/// Runs that are close together are read including their gaps, because a call costs as much as a few pages.
+/// Listed runs are read completely, or 0 is returned.
 fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let is_memory = match array {
-        Anywhere::Bytes(..) => true, // where each run costs no more than itself
+        Anywhere::Bytes(..) => true, // in memory, single runs cost no extra calls
         #[cfg(feature = "object")]
         Anywhere::Other(bytes, place) => {
             if let Some(filled) = bytes.fill_picked(place, runs, into, from) {
@@ -524,6 +543,7 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
         let (place, left) = runs.find(at);
         let (stride, neighbours) = runs.neighbours(at);
         let rest = &mut into[filled..];
+        // A run that is not at its beginning, or does not fit completely, is read alone.
         let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
         let together = match !is_memory && is_whole && stride.saturating_sub(left as u64) <= GAP {
             true => neighbours.min(rest.len() / left).min((SPAN / stride) as usize),
@@ -554,8 +574,10 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
     Ok(filled)
 }
 
-/// The same of runs that are anywhere. They are read in the order of the file, and what the system does not have in memory is asked
-/// for all at once, so that a disk has many requests to choose from.
+/// Reads runs in any order into `into`; returns 0 if any is truncated.
+///
+/// They are read in the order of the file. Data that is not in the page cache is requested in advance, all at
+/// once, so that the disk can schedule many requests.
 fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let wanted = into.len();
     let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
@@ -567,6 +589,7 @@ fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
         parts.push((place, part));
         rest = behind;
     }
+    // Read in the order of the file, so that neighbors can be read by one call.
     parts.sort_unstable_by_key(|(place, _)| *place);
     let Anywhere::File(file, start) = array else {
         for (place, part) in parts {
@@ -577,6 +600,7 @@ fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
         return Ok(wanted);
     };
     parts.iter_mut().for_each(|(place, _)| *place += start);
+    // First pass: read what is cached, and request the rest.
     let mut scratch = Vec::new();
     let mut missing: Vec<&mut [(u64, &mut [u8])]> = Vec::new();
     let mut rest = &mut parts[..];
@@ -599,19 +623,20 @@ fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
             }
         }
     }
+    // Second pass: wait for the rest, which is being read by now.
     for group in missing {
         let end = group.iter().map(|(place, part)| place + part.len() as u64).max().unwrap_or(0);
         let whole = |into: &mut [u8], at: u64| {
             fill(into, |rest, done| os::read_at(file, rest, at + done as u64)).map(Some)
         };
         if !read_group(group, end, &mut scratch, |into, at| whole(into, at).map_err(Into::into))? {
-            return Ok(0); // the file has become shorter
+            return Ok(0); // the file has been truncated
         }
     }
     Ok(wanted)
 }
 
-/// Reads parts that are close together, up to this place, by one call; `false` if it gave less.
+/// Reads nearby parts, which end at `end`, by one call; `false` if it returned less.
 fn read_group(
     group: &mut [(u64, &mut [u8])],
     end: u64,
@@ -636,7 +661,9 @@ fn read_group(
     Ok(true)
 }
 
-/// The one loop that reads: again after an interruption and a short read, and distrustful of what a reader claims.
+/// Calls a reader until the buffer is full or the reader ends.
+///
+/// Retries after interruptions and short reads, and rejects a count that exceeds the buffer.
 fn fill(into: &mut [u8], mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>) -> Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
@@ -644,8 +671,7 @@ fn fill(into: &mut [u8], mut read: impl FnMut(&mut [u8], usize) -> io::Result<us
         match read(rest, filled) {
             Ok(0) => break,
             Ok(count) if count > rest.len() => {
-                let text =
-                    format!("the reader claims to have put {count} bytes into a buffer of {}", rest.len());
+                let text = format!("the reader reported {count} bytes read into a buffer of {}", rest.len());
                 return Err(io::Error::other(text).into());
             }
             Ok(count) => filled += count,

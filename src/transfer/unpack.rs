@@ -1,4 +1,4 @@
-//! A packed part of a source, as a stream of what it unpacks to.
+//! Decompresses a source as a stream.
 
 use std::io::{self, Read};
 
@@ -6,19 +6,21 @@ use super::Source;
 use crate::codec::{End, Unpacker};
 use crate::error::ErrorKind;
 
-/// How much is read at a time.
+/// How many compressed bytes are read at a time.
 const PIECE: usize = 128 << 10;
 
-/// Reads what a source unpacks to. What is wrong with it comes as an error of this library within one of the system's.
+/// Reads the decompressed content of a source.
+///
+/// Malformed data is reported as an [`io::Error`] that wraps an error of this library.
 pub(crate) struct Unpack<'a> {
     source: Source<'a>,
     unpacker: Unpacker,
     piece: Vec<u8>,
-    /// How much of the piece is there, and how much has been unpacked.
+    /// How many bytes of the piece are filled, and how many of these have been decompressed.
     filled: usize,
     done: usize,
     is_end: bool,
-    /// A frame has ended: what follows it, if anything does, is another one.
+    /// A frame has ended: the stream ends here, or another frame follows.
     is_between: bool,
 }
 
@@ -27,7 +29,7 @@ impl<'a> Unpack<'a> {
         Self { source, unpacker, piece: Vec::new(), filled: 0, done: 0, is_end: false, is_between: false }
     }
 
-    /// Whether the stream has ended, and with it the source.
+    /// Returns whether the stream and the source have both ended.
     pub(crate) fn is_at_end(&self) -> bool {
         (self.is_end || self.is_between) && self.done == self.filled && self.source.remaining() == Some(0)
     }
@@ -55,8 +57,9 @@ impl Read for Unpack<'_> {
             if unpacked.made > 0 {
                 return Ok(unpacked.made);
             }
+            // Without further input, a decoder that makes no progress never will.
             if packed.is_empty() && !self.is_end {
-                let reason = "it ends in the middle".into();
+                let reason = "the stream is truncated".into();
                 return Err(crate::error::Error::from(ErrorKind::BadDeflate { reason }).into());
             }
         }
@@ -72,7 +75,7 @@ mod tests {
     use crate::codec::Unpacker;
     use crate::transfer::Source;
 
-    /// A stream may have several frames, and the format has some without content.
+    /// A stream may have several frames, including frames without content.
     #[test]
     fn a_frame_that_ends_with_a_piece_is_not_the_last() {
         let frame = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();

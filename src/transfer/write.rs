@@ -1,4 +1,4 @@
-//! Elements into payloads: one loop for each of the three ways.
+//! Writes elements as payloads, with one loop for each write plan.
 
 use ndarray::ArrayViewD;
 
@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;
 
-/// An array's elements in the order of the file.
+/// The elements of an array, in the order of the file.
 pub(crate) enum Items<'a, T> {
-    /// They lie one after another.
+    /// They are contiguous in memory.
     Contiguous(&'a [T]),
-    /// They are this view's, in C order.
+    /// They are those of this view, in C order.
     Strided(ArrayViewD<'a, T>),
 }
 
@@ -33,7 +33,7 @@ impl<'a, T> Items<'a, T> {
     }
 }
 
-/// Writes the bytes of a header and the elements behind them, and flushes.
+/// Writes a header and the elements, and flushes.
 pub(crate) fn write<T: Send + Sync>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
@@ -46,7 +46,7 @@ pub(crate) fn write<T: Send + Sync>(
     sink.flush()
 }
 
-/// The same without flushing: more is to come.
+/// Like [`write`], without flushing, since more data follows.
 pub(crate) fn write_more<T: Send + Sync>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
@@ -87,7 +87,7 @@ pub(crate) fn write_more<T: Send + Sync>(
     }
 }
 
-/// Writes the bytes of a header and those of a payload behind them, and flushes.
+/// Writes a header and a payload of bytes, and flushes.
 pub(crate) fn write_bytes(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
@@ -99,7 +99,7 @@ pub(crate) fn write_bytes(
     sink.flush()
 }
 
-/// Writes header and payload, a small payload together with the header in one go.
+/// Writes a header and a payload; a small payload is written together with the header, by one call.
 fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
     const SMALL: usize = 8 << 10;
     if payload.len() <= SMALL {
@@ -110,7 +110,7 @@ fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<
     sink.write(payload)
 }
 
-/// Writes a header and a payload whose blocks are made one by one.
+/// Writes a header and a payload that is made block by block.
 fn write_blocks<T: Send + Sync>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
@@ -125,7 +125,8 @@ fn write_blocks<T: Send + Sync>(
         let block = plan.block(index);
         let length = block.len() * plan.item();
         if bytes.capacity() < length {
-            *bytes = vec![0; length]; // memory that nobody has touched yet
+            // Fresh memory: growing the old would copy its content, which is overwritten anyway.
+            *bytes = vec![0; length]; // untouched memory
             os::advise_huge_pages((bytes.as_ptr(), length));
         }
         bytes.resize(length, 0);

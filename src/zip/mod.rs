@@ -1,9 +1,9 @@
-//! The records of ZIP archives: bytes to what they say, and back. It does no I/O.
+//! The records of ZIP archives: encoding and decoding, without I/O.
 //!
-//! What reads an archive asks for its last bytes ([`find_end`]), for the directory that they point to ([`directory`]),
-//! and, when a member is opened, for the record before it ([`check_local`]). The name, the method, the sizes and the checksum
-//! that both state are compared; where they contradict each other, it is an error. (Where sizes and checksum follow the content,
-//! those copies are not looked at: the content itself is.)
+//! To read an archive, pass its last bytes to [`find_end`], then the central directory that they locate to
+//! [`directory`]. When a member is opened, [`check_local`] compares its local header with the directory: the
+//! name, method, sizes and checksum must agree. If the sizes and checksum follow the content in a data
+//! descriptor, that copy is ignored, since the content itself is checked.
 
 mod name;
 mod parse;
@@ -19,7 +19,7 @@ pub(crate) use write::{
     patch,
 };
 
-/// The method by which a member of an archive is compressed.
+/// The compression method of a member.
 ///
 /// ```
 /// # use ndarray::arr1;
@@ -36,9 +36,9 @@ pub(crate) use write::{
 pub enum Method {
     /// Not compressed.
     Stored,
-    /// Deflate, as `numpy.savez_compressed` has it.
+    /// Deflate, as in `numpy.savez_compressed`.
     Deflated,
-    /// Deflate with a window of 64 KiB.
+    /// Deflate64: Deflate with a window of 64 KiB.
     Deflate64,
     /// bzip2.
     Bzip2,
@@ -48,7 +48,7 @@ pub enum Method {
     Zstd,
     /// XZ.
     Xz,
-    /// Another method, by its number in the ZIP format.
+    /// Any other method, by its number in the ZIP specification.
     Other(u16),
 }
 
@@ -95,41 +95,41 @@ impl fmt::Display for Method {
     }
 }
 
-/// What the directory says of a member.
+/// The metadata of a member in the central directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
-    /// The whole name, with its suffix.
+    /// The full name, including its suffix.
     pub(crate) name: String,
-    /// The name's bytes in the archive, if they are not those of the name.
+    /// The name as stored in the archive, if it is not the UTF-8 encoding of `name`.
     pub(crate) other_name: Option<Box<[u8]>>,
     pub(crate) flags: u16,
     pub(crate) method: Method,
     pub(crate) crc: u32,
-    /// How many bytes the member takes in the archive.
+    /// The size of the content in the archive, in bytes.
     pub(crate) packed: u64,
-    /// How many bytes it has.
+    /// The uncompressed size, in bytes.
     pub(crate) size: u64,
-    /// Where in the file the record in front of it begins.
+    /// The offset of the local header in the file.
     pub(crate) offset: u64,
-    /// Where in the file it has to have ended, because something else begins.
+    /// The offset at which the next record starts. The member must end before it.
     pub(crate) limit: u64,
-    /// Where in the file its record in the directory begins.
+    /// The offset of its central directory record in the file.
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
     pub(crate) central: u64,
-    /// Date and time, and what the file's attributes were: kept when a member is copied, as all that follows.
+    /// The DOS timestamp. This and all further fields are kept when a member is copied.
     pub(crate) stamp: u32,
     pub(crate) attributes: u32,
-    /// What made it, and what is needed to read it.
+    /// The versions of the format that made the member, and that are needed to read it.
     pub(crate) made_by: u16,
     pub(crate) needed: u16,
     pub(crate) internal: u16,
-    /// The fields of its record in the directory, but those that are made anew: numbers of 64 bits, and filling.
+    /// The extra fields of its central directory record, except the regenerated Zip64 and padding.
     pub(crate) extra: Vec<u8>,
     pub(crate) comment: Vec<u8>,
 }
 
 impl Member {
-    /// The name's bytes in the archive.
+    /// Returns the name as stored in the archive.
     pub(crate) fn raw_name(&self) -> &[u8] {
         self.other_name.as_deref().unwrap_or(self.name.as_bytes())
     }
@@ -138,13 +138,13 @@ impl Member {
         self.flags & ENCRYPTED != 0
     }
 
-    /// Whether sizes and checksum follow the content.
+    /// Returns whether a data descriptor with sizes and checksum follows the content.
     #[cfg(feature = "zip-methods")]
     pub(crate) fn has_descriptor(&self) -> bool {
         self.flags & DESCRIPTOR != 0
     }
 
-    /// Of a member that is encrypted by AES, the method by which it is compressed within.
+    /// Returns the actual compression method of a member that is encrypted with AES.
     pub(crate) fn aes_method(&self) -> Option<Method> {
         if self.method.number() != AES {
             return None;
@@ -158,10 +158,10 @@ impl Member {
 
 #[cfg(feature = "mmap")]
 impl Member {
-    /// Where in the file its checksum stands, if its content is at this place: each copy of it.
+    /// Returns the offsets of both copies of the checksum, for content at this offset.
     ///
-    /// The record in front of it, of which these are the bytes, says whether its own copy is there or follows the content:
-    /// some writers set that flag in the directory alone.
+    /// `record` starts with the local header. Its flags say whether the second copy is in it or in a data
+    /// descriptor after the content; some writers set that flag only in the central directory.
     pub(crate) fn crc_places(&self, content: u64, record: Option<&[u8]>) -> [u64; 2] {
         let flags = match record.and_then(|record| record.get(6..8)) {
             Some(flags) => u16::from_le_bytes([flags[0], flags[1]]),
@@ -169,17 +169,17 @@ impl Member {
         };
         let copy = match flags & DESCRIPTOR {
             0 => self.offset + 14,
-            _ => content + self.packed + 4, // behind the signature that nearly every writer puts there
+            _ => content + self.packed + 4, // after the signature, which nearly every writer puts there
         };
         [self.central + 16, copy]
     }
 }
 
 const ENCRYPTED: u16 = 1;
-/// The method of members that are encrypted by AES: the true one is in an extra field.
+/// The method number of AES-encrypted members. The actual method is in an extra field.
 const AES: u16 = 99;
 const AES_FIELD: u16 = 0x9901;
-/// Sizes and checksum follow the content.
+/// General purpose flag: a data descriptor with sizes and checksum follows the content.
 const DESCRIPTOR: u16 = 1 << 3;
 const PATCH: u16 = 1 << 5;
 const STRONGLY_ENCRYPTED: u16 = 1 << 6;
@@ -190,9 +190,9 @@ const CENTRAL: u32 = 0x0201_4B50;
 const END: u32 = 0x0605_4B50;
 const END64: u32 = 0x0606_4B50;
 const LOCATOR64: u32 = 0x0706_4B50;
-/// The extra field that holds numbers of 64 bits.
+/// The Zip64 extra field, which holds 64-bit sizes and offsets.
 const EXTRA64: u16 = 1;
-/// The extra field that says where the blocks of a member are. `docs/format.md` describes it.
+/// The extra field with the block index of a member. See `docs/block-index.md`.
 const INDEX: u16 = u16::from_le_bytes(*b"nd");
-/// The extra field that only fills up: the one that Android's tools have for it.
+/// The padding extra field, with the identifier that Android's tools use for it.
 const FILL: u16 = 0xD935;

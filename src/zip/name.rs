@@ -1,17 +1,19 @@
-//! Names of members: UTF-8 if the record says so, else the code page of the first IBM PC.
+//! Decoding of member names: UTF-8 if the record says so, otherwise code page 437.
 
 use super::UTF8;
 
-/// The upper half of code page 437.
+/// The upper half of code page 437, the character set of the original IBM PC.
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
-/// The name; `None` if it is no UTF-8 though it should be, or has a NUL, at which others would cut it.
+/// Decodes a name.
+///
+/// Returns `None` for invalid UTF-8, and for a NUL, at which other programs would truncate the name.
 pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
     if raw.contains(&0) {
         return None;
     }
     if raw.is_ascii() {
-        return String::from_utf8(raw.to_vec()).ok(); // what nearly all are, in either
+        return String::from_utf8(raw.to_vec()).ok(); // the common case, the same in both encodings
     }
     if flags & UTF8 != 0 {
         return String::from_utf8(raw.to_vec()).ok();
@@ -24,7 +26,7 @@ pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
 mod tests {
     #[test]
     fn code_page_437_is_pythons() {
-        // bytes(range(128, 256)).decode('cp437') has 128 characters; these are its first, some within, and its last.
+        // The first, some inner, and the last characters of Python's bytes(range(128, 256)).decode('cp437').
         assert_eq!(super::CP437.chars().count(), 128);
         let decode = |raw: &[u8]| super::decode(raw, 0).unwrap();
         assert_eq!(decode(b"a\x80\x81\x9e\x9f\xe1\xfe\xff"), "aÇü₧ƒß■\u{a0}");

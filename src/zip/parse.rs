@@ -1,4 +1,4 @@
-//! Reading an archive's records.
+//! Decoding of an archive's records.
 
 use super::{
     CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member, Method,
@@ -7,22 +7,24 @@ use super::{
 use crate::codec::BlockIndex;
 use crate::error::{ErrorKind, Result};
 
-/// How many of a file's last bytes [`find_end`] wants: the end record with the longest comment, and the two records for
-/// large archives in front of it.
+/// The number of bytes at the end of a file that [`find_end`] needs.
+///
+/// It is an end record with the longest comment (22 + 65,535), and before it the Zip64 locator (20) and the
+/// Zip64 end record (56).
 pub(crate) const TAIL: u64 = 22 + 65_535 + 20 + 56;
-/// The fixed size of the record in front of a member.
+/// The fixed size of a local header.
 pub(crate) const LOCAL_SIZE: usize = 30;
 const CENTRAL_SIZE: usize = 46;
 const END_BYTES: [u8; 4] = END.to_le_bytes();
 
-/// Where the directory is.
+/// The position of the central directory, from the end record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     count: u64,
-    /// Where in the file the directory begins.
+    /// The offset of the central directory in the file.
     pub(crate) start: u64,
     pub(crate) len: u64,
-    /// How many bytes stand in front of the archive, which its offsets do not count.
+    /// The number of bytes before the archive, which its own offsets do not include.
     shift: u64,
     /// The archive's comment.
     pub(crate) comment: Vec<u8>,
@@ -32,19 +34,19 @@ fn bad(reason: impl Into<String>) -> crate::error::Error {
     ErrorKind::BadZip { reason: reason.into() }.into()
 }
 
-/// Little-endian numbers, one after another.
+/// A cursor over little-endian integers.
 struct Numbers<'a>(&'a [u8]);
 
 impl<'a> Numbers<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| bad("a record is cut"))?;
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| bad("a record is truncated"))?;
         self.0 = rest;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let taken = self.take(N)?;
-        Ok(taken.try_into().expect("just so many bytes were taken"))
+        Ok(taken.try_into().expect("exactly N bytes were taken"))
     }
 
     fn u16(&mut self) -> Result<u16> {
@@ -60,14 +62,17 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Finds the directory by a file's last bytes, which begin at `tail_at`. A comment may look like an end record, so that
-/// there may be two that both fit: then nobody can know which is meant.
+/// Finds the central directory from the last bytes of a file, which start at `tail_at`.
+///
+/// A comment may contain what looks like an end record. If two candidates are valid, the archive is rejected
+/// as ambiguous.
 pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
     let records = || {
         let places = memchr::memmem::find_iter(tail, &END_BYTES);
         places
             .filter_map(|at| Some((at, tail.get(at..at + 22)?, at + 22 + usize::from(comment_len(tail, at)))))
     };
+    // The comment must end exactly at the end of the file. This rules out nearly all accidental signatures.
     let places = records().filter(|(.., end)| *end == tail.len());
     let mut found: Result<Option<End>> = Ok(None);
     for (at, record, _) in places {
@@ -83,16 +88,17 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
     if let Some(end) = found? {
         return Ok(end);
     }
+    // No end record extends to the end of the file. Report what is wrong with the last one.
     Err(match records().last() {
         Some((.., end)) => match tail.len().checked_sub(end) {
             Some(more) => bad(format!("{more} bytes follow its end record")),
-            None => bad("the comment of its end record is cut"),
+            None => bad("the comment of its end record is truncated"),
         },
-        None => bad("there is no end record, so that this is no archive, or it is cut"),
+        None => bad("no end record was found: this is not a ZIP archive, or it is truncated"),
     })
 }
 
-/// The length of the comment of the end record at a place, of which all is there.
+/// Returns the length of the comment of the end record at `at`, whose fixed part is within `tail`.
 fn comment_len(tail: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([tail[at + 20], tail[at + 21]])
 }
@@ -110,6 +116,7 @@ fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
         let disks64 = (numbers.u32()?, numbers.u32()?);
         let counts64 = (numbers.u64()?, numbers.u64()?);
         let (len64, offset64) = (numbers.u64()?, numbers.u64()?);
+        // A short number must match, or be all ones: then only the Zip64 record has it.
         let agrees = |short: u64, most: u64, long: u64| short == most || short == long;
         if disks64 != (0, 0) || counts64.0 != counts64.1 {
             return Err(bad("it is spread over several disks"));
@@ -125,18 +132,19 @@ fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
         return Err(bad("it is spread over several disks"));
     }
     let directory_end = tail_at + directory_end as u64;
-    let start =
-        directory_end.checked_sub(len).ok_or_else(|| bad("its directory is longer than what there is"))?;
+    // The position is derived from the end: offsets are wrong if something was put before the archive.
+    let start = directory_end.checked_sub(len).ok_or_else(|| bad("its directory is longer than the file"))?;
     let shift = start
         .checked_sub(offset)
-        .ok_or_else(|| bad("its directory is not where the end record says; it is cut"))?;
+        .ok_or_else(|| bad("its directory is not where the end record says: the file is truncated"))?;
+    // A count that cannot be right is found before the directory is read.
     if count.checked_mul(CENTRAL_SIZE as u64).is_none_or(|least| least > len) {
         return Err(bad(format!("{count} members do not fit a directory of {len} bytes")));
     }
     Ok(End { count, start, len, shift, comment: tail[at + 22..].to_vec() })
 }
 
-/// Where in the tail the end record of large archives begins, if there is one.
+/// Returns the position of the Zip64 end record in the tail, if there is one.
 fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     let Some(locator_at) = at.checked_sub(20) else { return Ok(None) };
     let mut numbers = Numbers(&tail[locator_at..at]);
@@ -147,8 +155,9 @@ fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     if disk != 0 || disks > 1 {
         return Err(bad("it is spread over several disks"));
     }
-    // It may have grown by fields that nobody knows, and something may stand in front of the archive; but it stands right
-    // in front of its locator, and says how long it is.
+    // Try the stated offset first, then the position for a record of minimal size. The record may have
+    // unknown fields, and the archive may not start at offset 0. But it must end at its locator, by its own
+    // length.
     let by_offset = stated.checked_sub(tail_at).and_then(|place| usize::try_from(place).ok());
     let places = [by_offset, locator_at.checked_sub(56)];
     let fits = |place: &usize| {
@@ -158,11 +167,11 @@ fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     };
     match places.into_iter().flatten().find(fits) {
         Some(place) => Ok(Some(place)),
-        None => Err(bad("the end record of a large archive is not where it should be")),
+        None => Err(bad("the ZIP64 end record is not where its locator says")),
     }
 }
 
-/// The members, in the order of the directory, of which these are the bytes.
+/// Decodes the central directory, and returns the members in its order.
 pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     let mut numbers = Numbers(bytes);
@@ -174,7 +183,7 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
         let found = members.len();
         return Err(bad(format!("its directory has {found} members, and its end record says {}", end.count)));
     }
-    // Members do not overlap: each ends where the next begins.
+    // Members must not overlap: the limit of each is the start of the next.
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by_key(|&index| members[index].offset);
     let mut limit = end.start;
@@ -184,7 +193,7 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
         let ends = member.offset.checked_add(least).and_then(|start| start.checked_add(member.packed));
         if ends.is_none_or(|ends| ends > limit) {
             let name = member.name.escape_debug();
-            return Err(bad(format!("its member '{name}' reaches into what follows it")));
+            return Err(bad(format!("its member '{name}' overlaps the record after it")));
         }
         member.limit = limit;
         limit = member.offset;
@@ -207,10 +216,10 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
     let comment = numbers.take(comment_len.into())?.to_vec();
 
     let name = name::decode(raw_name, flags)
-        .ok_or_else(|| bad(format!("the name \"{}\" is no text", raw_name.escape_ascii())))?;
+        .ok_or_else(|| bad(format!("the name \"{}\" is not valid text", raw_name.escape_ascii())))?;
     let mut large = Numbers(extra64(extra));
     let mut number = |short: u32| match short {
-        u32::MAX => large.u64().map_err(|_| bad("a record lacks the numbers of a large member")),
+        u32::MAX => large.u64().map_err(|_| bad("a record lacks its ZIP64 sizes")),
         short => Ok(short.into()),
     };
     let (size, packed, offset) = (number(size)?, number(packed)?, number(offset)?);
@@ -219,7 +228,7 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
     }
     let offset = offset.checked_add(end.shift).filter(|offset| *offset < end.start);
     let offset =
-        offset.ok_or_else(|| bad(format!("its member '{}' is not within it", name.escape_debug())))?;
+        offset.ok_or_else(|| bad(format!("its member '{}' starts outside of it", name.escape_debug())))?;
     let method = Method::of(method);
     if method == Method::Stored && flags & ENCRYPTED == 0 && packed != size {
         let name = name.escape_debug();
@@ -246,12 +255,12 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
     })
 }
 
-/// The content of the extra field for numbers of 64 bits; empty if there is none.
+/// Returns the content of the Zip64 extra field, or an empty slice.
 fn extra64(extra: &[u8]) -> &[u8] {
     field(extra, EXTRA64).unwrap_or_default()
 }
 
-/// The content of the first extra field of a kind.
+/// Returns the content of the first extra field with this identifier.
 pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
     while let Some((head, rest)) = extra.split_first_chunk::<4>() {
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
@@ -263,21 +272,22 @@ pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
     None
 }
 
-/// Where the blocks of a compressed member are, if the directory says it of just this content.
+/// Returns the block index of a compressed member, if it matches the member's checksum and sizes.
 pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
-    // What a byte of each method can be at most: a match of 258 bytes in two bits; a block of 128 KiB in four bytes.
+    // The highest compression ratio of each method: in Deflate a match of 258 bytes takes at least two bits,
+    // in Zstandard a block of 128 KiB takes at least four bytes.
     let ratio = if member.method == Method::Deflated { 1032 } else { 32 << 10 };
     BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed, ratio)
 }
 
-/// The extra fields of a record but those that are made anew when it is written again.
+/// Returns the extra fields of a record, except those that are regenerated when it is written.
 pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
     let mut own = Vec::new();
     while let Some((head, rest)) = extra.split_first_chunk::<4>() {
         let id = u16::from_le_bytes([head[0], head[1]]);
         let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
         if len > rest.len() {
-            break; // not a field, whatever it is
+            break; // not a valid field
         }
         if id != EXTRA64 && id != FILL {
             own.extend_from_slice(head);
@@ -288,7 +298,7 @@ pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
     own
 }
 
-/// How many bytes of extra fields a record in front of a member has after its name; given is its fixed part at least.
+/// Returns the length of the extra fields of a local header, which must include its fixed part.
 pub(crate) fn extra_len(record: &[u8]) -> usize {
     match record.get(28..30) {
         Some(len) => usize::from(u16::from_le_bytes([len[0], len[1]])),
@@ -296,24 +306,23 @@ pub(crate) fn extra_len(record: &[u8]) -> usize {
     }
 }
 
-/// Compares the record in front of a member, which is given with its extra fields, with what the directory says. Returns
-/// where in the file the content begins.
+/// Checks a local header, with its extra fields, against the central directory.
+///
+/// Returns the offset of the content in the file.
 pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     let mut numbers = Numbers(record);
     if numbers.u32()? != LOCAL {
-        return Err(bad("the record in front of it has another signature"));
+        return Err(bad("its local header has a different signature"));
     }
     let _version = numbers.u16()?;
     let (flags, method, _stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len) = (numbers.u16()?, numbers.u16()?);
     if (flags ^ member.flags) & ENCRYPTED != 0 {
-        return Err(bad(
-            "the record in front of it and the directory do not agree on whether it is encrypted",
-        ));
+        return Err(bad("its local header and the directory disagree on whether it is encrypted"));
     }
     if (flags | member.flags) & STRONGLY_ENCRYPTED != 0 {
-        let reason = "the member is encrypted by a method that only PKZIP has".into();
+        let reason = "the member is encrypted by PKZIP's strong encryption".into();
         return Err(ErrorKind::UnsupportedZip { reason }.into());
     }
     if (flags | member.flags) & PATCH != 0 {
@@ -326,7 +335,7 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     if !same_name || Method::of(method) != member.method {
         return Err(bad("the record in front of it contradicts the directory"));
     }
-    // Zeros if they follow the content, all ones if they are elsewhere.
+    // With a data descriptor these are zeros. All ones mean that the number is in the Zip64 field.
     let differs = |short: u32, wanted: u64| short != u32::MAX && u64::from(short) != wanted;
     let is_there = flags & DESCRIPTOR == 0;
     if is_there && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
@@ -337,13 +346,13 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
         let mut large = Numbers(extra64(extra));
         for (short, wanted) in [(size, member.size), (packed, member.packed)] {
             if short == u32::MAX && large.u64().ok() != Some(wanted) {
-                return Err(bad("the record in front of it states another size than the directory"));
+                return Err(bad("its local header and the directory record different sizes"));
             }
         }
     }
     let start = member.offset + (LOCAL_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {
         Some(end) if end <= member.limit => Ok(start),
-        _ => Err(bad("it reaches into what follows it")),
+        _ => Err(bad("it overlaps the record after it")),
     }
 }

@@ -1,34 +1,37 @@
-//! Writing an archive's records. Every member has room for sizes of 64 bits in front of it, as NumPy's have, so that
-//! nothing has to be known before it is written.
+//! Encoding of an archive's records.
+//!
+//! Each local header reserves 64-bit sizes, as NumPy does, so that no size needs to be known before a member
+//! is written.
 
 use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member};
 use crate::codec::BlockIndex;
 
-/// Members begin at multiples of this, so that they can be mapped.
+/// Contents start at multiples of this many bytes, so that their elements are aligned in a memory map.
 const ALIGN: u64 = 64;
-/// What a reader has to know: numbers of 64 bits.
+/// The version needed to read the archive, 4.5: Zip64.
 pub(crate) const VERSION: u16 = 45;
-/// The same, on Unix, whose permissions the attributes hold.
+/// Made on Unix (3), whose permissions are in the attributes, by the same version.
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
-/// Whether a member's fields can be written again, with those for numbers of 64 bits.
+/// Returns whether a member's extra fields still fit into a record together with the Zip64 field.
 pub(crate) fn fits(member: &Member, extra: &[u8]) -> bool {
+    // The Zip64 field of the central directory: its head, and three numbers.
     const LARGE: usize = 4 + 3 * 8;
     extra.len().max(member.extra.len()) + LARGE <= usize::from(u16::MAX)
 }
 
-/// Where a member's sizes and checksum are.
+/// The location of a member's sizes and checksum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sizes {
-    /// In the record before the content.
+    /// In the local header.
     Here,
-    /// After the content, in 32 bits each: programs that read streams expect that of all that is shorter than 4 GiB.
+    /// In a data descriptor with 32-bit sizes, which streaming readers expect for members below 4 GiB.
     FollowShort,
-    /// After the content, in 64 bits each.
+    /// In a data descriptor with 64-bit sizes.
     FollowLong,
 }
 
-/// Numbers one after another.
+/// A builder for records of little-endian integers.
 #[derive(Default)]
 struct Record(Vec<u8>);
 
@@ -49,7 +52,7 @@ impl Record {
     }
 }
 
-/// The extra field with the index of a member's blocks; nothing of a member that needs none.
+/// Returns the extra field with the block index, or nothing if the member needs none.
 pub(crate) fn index_field(index: &BlockIndex) -> Vec<u8> {
     let Some(field) = index.to_field() else { return Vec::new() };
     let mut record = Record::default().u16(INDEX).u16(short(field.len()));
@@ -61,27 +64,28 @@ fn saturated(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A length that has been checked to fit.
+/// Converts a length that is known to fit.
 fn short(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// The flags of a member that is written: its own, and whether what is not known before it follows it.
+/// Returns the flags to write: the member's own, with the data descriptor flag set as needed.
 fn flags(member: &Member, follows: bool) -> u16 {
     member.flags & !DESCRIPTOR | if follows { DESCRIPTOR } else { 0 }
 }
 
-/// The record in front of a member, which is going to stand at this place in the file. If its sizes and checksum are not
-/// known yet, they follow it, or the record is patched.
+/// Encodes a local header for the offset `file_at`, padded so that the content is aligned.
+///
+/// Sizes and checksum that are not yet known follow in a data descriptor, or are patched later.
 pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: Sizes) -> Vec<u8> {
     let follows = sizes != Sizes::Here;
     let large = if sizes == Sizes::FollowShort { 0 } else { 20 };
     let fixed = (super::LOCAL_SIZE + member.raw_name().len() + large + extra.len()) as u64;
     let mut fill = (file_at + fixed).next_multiple_of(ALIGN) - file_at - fixed;
     if (1..4).contains(&fill) {
-        fill += ALIGN; // the field's own head takes four
+        fill += ALIGN; // the field's own header takes four bytes
     }
-    // Of fields that another program has made so long, nothing is moved; that they fit, `fits` has looked at.
+    // Drop the padding if another program's extra fields leave no space for it. `fits` has checked the rest.
     let fill = if large + extra.len() + fill as usize <= usize::from(u16::MAX) { fill as usize } else { 0 };
     let (crc, packed, size) = if follows { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
     let mut record = Record::default()
@@ -107,14 +111,15 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: S
     record.0
 }
 
-/// What stands in a member's local record when it is known: each with its place behind the record's beginning.
+/// Returns what to patch in a local header once sizes and checksum are known, with offsets from its start.
 pub(crate) fn patch(member: &Member) -> [(u64, Vec<u8>); 2] {
     let sizes = Record::default().u64(member.size).u64(member.packed).0;
+    // Both are at fixed positions: the checksum at 14, the sizes in the Zip64 field, which is the first one.
     let sizes_at = (super::LOCAL_SIZE + member.raw_name().len() + 4) as u64;
     [(14, member.crc.to_le_bytes().to_vec()), (sizes_at, sizes)]
 }
 
-/// What follows a member whose local record could not know it.
+/// Encodes the data descriptor that follows a member.
 pub(crate) fn descriptor(member: &Member, sizes: Sizes) -> Vec<u8> {
     let record = Record::default().u32(0x0807_4B50).u32(member.crc);
     match sizes {
@@ -123,9 +128,10 @@ pub(crate) fn descriptor(member: &Member, sizes: Sizes) -> Vec<u8> {
     }
 }
 
-/// A member's record in the directory.
+/// Encodes a member's record in the central directory.
 pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
     let mut large = Record::default();
+    // The order is fixed by the ZIP specification; only numbers that do not fit are present.
     for number in [member.size, member.packed, member.offset] {
         if saturated(number) == u32::MAX {
             large = large.u64(number);
@@ -145,7 +151,7 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
         .u16(short(member.raw_name().len()))
         .u16(short(large_len + member.extra.len()))
         .u16(short(member.comment.len()))
-        .u16(0) // on the first disk
+        .u16(0) // disk number
         .u16(member.internal)
         .u32(member.attributes)
         .u32(saturated(member.offset));
@@ -159,7 +165,7 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
     record.0
 }
 
-/// What follows the directory.
+/// Encodes what follows the central directory: the end record, after the Zip64 records if they are needed.
 pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -> Vec<u8> {
     let is_large = count >= 0xFFFF || saturated(offset) == u32::MAX || saturated(len) == u32::MAX;
     let mut record = Record::default();

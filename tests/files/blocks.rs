@@ -1,4 +1,4 @@
-//! Compressed members with an index of their blocks: parts are read alone, and the content counts, not the index.
+//! Compressed members with a block index: parts are read alone, and the data takes precedence over the index.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Write};
@@ -26,7 +26,7 @@ fn options(compression: Compression, threads: usize) -> NpzOptions {
     NpzOptions::new().compression(compression).write(WriteOptions::new().threads(threads))
 }
 
-/// 5 MB in six blocks: numbers that repeat and are not the same in any two rows.
+/// An array of 5 MB, compressed in six blocks: the numbers repeat, but no two rows are the same.
 fn array() -> Array2<u32> {
     Array2::from_shape_fn((ROWS, 250), |(row, column)| (row * row) as u32 / 7 + column as u32 % 5)
 }
@@ -43,13 +43,13 @@ fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Where in an archive of one member the entries of its index are, and the compressed blocks that they say.
+/// Where the index entries of an archive with one member are, and the compressed blocks that they describe.
 struct Index {
     entries: Vec<Range<usize>>,
     blocks: Vec<Range<usize>>,
 }
 
-/// Found as `docs/format.md` describes it.
+/// Finds the index as `docs/block-index.md` describes it.
 fn index(bytes: &[u8]) -> Index {
     let central = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
@@ -80,7 +80,8 @@ fn a_part_needs_only_its_blocks() {
         let mut bytes = packed(compression);
         let index = index(&bytes);
         assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(STEP));
-        // All blocks but the first, with the header, and the third are destroyed: a part within it is as it was.
+        // All blocks except the first, with the header, and the third are damaged; the third can still be
+        // read.
         for (_, block) in index.blocks.iter().enumerate().filter(|(number, _)| ![0, 2].contains(number)) {
             bytes[block.start + block.len() / 2..block.end - 10].fill(0xA5);
         }
@@ -91,7 +92,7 @@ fn a_part_needs_only_its_blocks() {
         assert_eq!(part, array().slice(s![rows, ..]));
         let column: Array1<u32> = member.slice(s![2200..3000;100, 7]).unwrap();
         assert_eq!(column, array().slice(s![2200..3000;100, 7]));
-        // A part of what was destroyed is an error that says so.
+        // Reading a damaged part is an error, both times.
         let error = member.slice::<u32, _>(s![1100..1110, ..]).map(|_: Array2<u32>| ()).unwrap_err();
         let is_damage = |kind: &ErrorKind| {
             matches!(kind, ErrorKind::BadCrc { .. } | ErrorKind::BadDeflate { .. } | ErrorKind::BadZip { .. })
@@ -152,7 +153,7 @@ fn all_ways_in_give_the_same() {
     }
 }
 
-/// Elements that are checked, turned or made one by one come over the seams of blocks as well.
+/// Elements that are checked, byte-swapped or decoded one by one may cross block boundaries.
 #[test]
 fn any_elements_cross_the_seams() {
     let bools = Array1::from_shape_fn(3 * STEP + 17, |index| index % 3 == 0);
@@ -179,7 +180,7 @@ fn any_elements_cross_the_seams() {
     }
 }
 
-/// Of an index that is not one of its content, nothing is believed.
+/// An index that does not match the content is ignored.
 #[test]
 fn an_index_that_lies_is_found_out() {
     let array = array();
@@ -236,7 +237,7 @@ fn an_index_that_lies_is_found_out() {
     }
 }
 
-/// The bytes of an archive are the same on any number of cores, and however the content arrives.
+/// The bytes of an archive do not depend on the number of threads or on how the content arrives.
 #[test]
 fn the_bytes_depend_on_the_content_alone() {
     let array = array();
@@ -262,7 +263,7 @@ fn the_bytes_depend_on_the_content_alone() {
     }
 }
 
-/// One block, whole blocks, and one byte more.
+/// One block, exact multiples of a block, and one byte more.
 #[test]
 fn lengths_around_whole_blocks() {
     for compression in compressions() {
@@ -285,7 +286,7 @@ fn lengths_around_whole_blocks() {
     }
 }
 
-/// An update keeps the index of what it copies, and gives one to what it writes.
+/// An update keeps the index of members that it copies, and writes one for new members.
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs to know whether a file is in append mode")]
 fn an_update_keeps_the_index() {
@@ -306,7 +307,7 @@ fn an_update_keeps_the_index() {
     }
 }
 
-/// What follows the array in its member is treated as in a member without an index.
+/// Bytes after the array are treated as in a member without an index.
 #[test]
 fn bytes_after_the_array_are_seen() {
     for compression in compressions() {
@@ -321,7 +322,7 @@ fn bytes_after_the_array_are_seen() {
         assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 3, .. }), "{error}");
         let lax = ReadOptions::new().allow_trailing(true);
         assert_eq!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").unwrap(), array());
-        // Those bytes belong to what the checksum is of, though nobody reads them.
+        // The checksum covers these bytes, although they are not part of the array.
         let mut bytes = fs::read(&path).unwrap();
         let last = index(&bytes).blocks.last().unwrap().clone();
         bytes[last.end - 6] ^= 0x10;
@@ -364,10 +365,11 @@ fn an_archive_that_becomes_shorter_is_an_error() {
     assert!(npz.read::<Array2<u32>>("a").is_err());
 }
 
-/// What an index states takes no memory and no time that the archive could not be worth.
+/// A false index costs neither memory nor time out of proportion to the archive.
 #[test]
 fn an_index_of_what_cannot_be_is_refused() {
-    // A member of ten bytes, of which the directory and an index state 2^40 + 1, in two blocks that nothing unpacks to.
+    // A member of ten bytes whose directory entry and index declare 2^40 + 1, in two blocks that are not
+    // valid.
     let (packed, size) = (10u64, (1u64 << 40) + 1);
     let mut field = vec![1, 40];
     field.extend([0; 4]);
@@ -415,7 +417,7 @@ fn an_index_of_what_cannot_be_is_refused() {
     assert!(npz.open_member("a").is_err());
 }
 
-/// The header is compared as well, although only a part is read.
+/// The header's checksum is compared as well, although only a part is read.
 #[test]
 fn a_header_that_was_changed_is_found_out() {
     let folder = crate::support::temp::folder().unwrap();
@@ -426,7 +428,7 @@ fn a_header_that_was_changed_is_found_out() {
     assert!(matches!(npz.open_member("a").unwrap_err().kind(), ErrorKind::BadCrc { .. }));
 }
 
-/// A limit is for what is read, whether or not the index is right.
+/// The limit applies to the data that is read, whether or not the index is right.
 #[test]
 fn a_part_of_a_large_member_is_within_a_limit() {
     let sound = packed(Compression::Deflated(1));
@@ -444,7 +446,7 @@ fn a_part_of_a_large_member_is_within_a_limit() {
     }
 }
 
-/// Rows in any order, and columns, do not unpack each block for each of them.
+/// Rows in any order and columns are read correctly, without decompressing each block for each of them.
 #[test]
 fn going_to_and_fro_is_right_as_well() {
     let array = array();

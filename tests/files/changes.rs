@@ -1,5 +1,5 @@
-//! Two parties at one file, files by options that lead off the usual path, and what an error leaves. (What several processes see
-//! of one another at every step is in `tests/pairs`.)
+//! Two handles to one file, files opened with unusual options, and the state after an error. (`tests/pairs`
+//! covers the interaction of two processes at each step.)
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
@@ -54,7 +54,7 @@ fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
         fs::remove_file(link).unwrap();
     }
     assert_eq!(fs::read(&a).unwrap(), before);
-    // As a new file it is what it should be, and an appender is not lost.
+    // A new file replaces the old one, but not while an appender holds its lock.
     convert_npy(&a, &a, Conversion::new().order(Order::Fortran).memory(1000)).unwrap();
     assert_eq!(read_npy::<_, Array2<f64>>(&a).unwrap(), array);
     let appender = NpyWriter::<f64, _>::append(&a).unwrap();
@@ -74,11 +74,11 @@ fn a_file_that_is_only_appended_to_is_no_place_for_a_header() {
     let before = fs::read(&path).unwrap();
     let file = File::options().append(true).open(&path).unwrap();
     let error = NpyWriter::<u8, _>::new(file, &[]).unwrap_err();
-    assert!(error.is_usage() && error.to_string().contains("appended to only"), "{error}");
+    assert!(error.is_usage() && error.to_string().contains("for appending only"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// A reader that claims to have read more than it was asked for.
+/// A reader that claims to have read more than was asked for.
 struct Boasting(Cursor<Vec<u8>>, bool);
 
 impl Read for Boasting {
@@ -89,7 +89,7 @@ impl Read for Boasting {
 
 impl Seek for Boasting {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.1 = true; // once the header has been read
+        self.1 = true; // the reader seeks after it has read the header
         self.0.seek(to)
     }
 }
@@ -102,7 +102,7 @@ fn a_slice_distrusts_its_reader() {
         .unwrap();
     let mut reader = NpyReader::new(Boasting(Cursor::new(bytes), false)).unwrap();
     let error = reader.slice::<f64, _>(s![..;2, 3..7]).unwrap_err();
-    assert!(error.is_io() && error.to_string().contains("claims"), "{error}");
+    assert!(error.is_io() && error.to_string().contains("reported 40 bytes"), "{error}");
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn nobody_replaces_what_another_one_is_changing() {
         assert!(is_locked(&error) && error.path() == Some(&path), "{error}");
         assert!(error.to_string().contains("locked by another writer"), "{error}");
     }
-    // Readers are not stopped, and see what counts.
+    // Readers are not blocked, and see the committed rows.
     appender.checkpoint().unwrap();
     appender.extend([5, 6]).unwrap();
-    appender.push(&Array2::zeros((200_000, 2))).unwrap(); // written, and not counted
+    appender.push(&Array2::zeros((200_000, 2))).unwrap(); // written, but not committed
     assert!(fs::metadata(&path).unwrap().len() > 3_000_000);
     assert_eq!(read_npy::<_, Array2<u64>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
     appender.finish().unwrap();
@@ -159,13 +159,13 @@ fn a_mutable_map_keeps_its_file() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u64, 2, 3, 4])).unwrap();
-    // SAFETY: the file is this test's own, here and below.
+    // SAFETY: the file belongs to this test, here and below.
     let mut map = unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap() };
     map.view_mut()[0] = 9;
     assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
     assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
     assert!(is_locked(&grow_header(&path).unwrap_err()));
-    // SAFETY: as above; each has elements of its own.
+    // SAFETY: as above; the two maps change different elements.
     let slab = unsafe { NpyMmapMut::<u64, Ix1>::open_slab(&path, 2..4).unwrap() };
     map.flush().unwrap();
     drop(map);
@@ -191,7 +191,7 @@ fn a_mutable_map_keeps_its_file() {
     assert_eq!(names(folder.path()), ["a.npy"]);
 }
 
-/// Another program has no locks of ours: a writer notices that the file is not as it left it.
+/// A program that takes no locks changes the file: the writer notices that it is not as it left it.
 #[test]
 fn a_writer_counts_nothing_that_another_one_wrote() {
     let folder = folder();
@@ -231,7 +231,7 @@ fn a_writer_that_is_dropped_leaves_its_rows() {
     let error = read_npy::<_, Array2<u16>>(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 8, rows: 2, .. }), "{error}");
     assert!(
-        error.to_string().contains("2 whole rows")
+        error.to_string().contains("2 complete rows")
             && matches!(error.help(), Some(Help::AllowTrailing { may_recover: true, .. })),
         "{error}"
     );
@@ -265,7 +265,7 @@ fn what_was_recovered_is_not_rolled_back() {
         .unwrap()
         .write_all(&[bytemuck::bytes_of(&[3u16, 4]), &[5]].concat())
         .unwrap();
-    // Uncounted rows are not lost by a conversion of the file onto itself either.
+    // Converting the file onto itself does not lose uncommitted rows either.
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 5, rows: 1, .. }), "{error}");
     let options = WriteOptions::new();
@@ -273,7 +273,7 @@ fn what_was_recovered_is_not_rolled_back() {
     writer.push(&Array2::ones((400_000, 2))).unwrap();
     writer.roll_back().unwrap();
     assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
-    // A file that can only be written is rolled back as well.
+    // A file that is open only for writing can be rolled back as well.
     let mut writer = NpyWriter::new(File::create(&path).unwrap(), &[]).unwrap();
     writer.extend([1u16, 2]).unwrap();
     writer.checkpoint().unwrap();
@@ -308,7 +308,7 @@ fn a_type_that_cannot_be_written_leaves_no_file() {
     write_npy_with(&path, &arr1(&[2u8]), &forever).unwrap();
 }
 
-/// Whatever length a reader sees was that of the array at some time between the reader's beginning and its end.
+/// The length that a reader sees is one that the array had while the reader ran.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn readers_see_a_length_that_was_written() {
@@ -413,7 +413,7 @@ mod unix {
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
     }
 
-    /// What a path leads to may change while its successor is written.
+    /// What a path refers to may change while its replacement is written.
     #[test]
     fn a_link_that_comes_in_between_is_not_waited_for() {
         use std::os::unix::fs::symlink;
@@ -434,7 +434,7 @@ mod unix {
         });
         assert!(replaced.unwrap_err().is_io());
         assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
-        // A file that comes in between is replaced, and one that goes is made.
+        // A file that appears at the path is replaced, and one that disappears is created again.
         fs::remove_file(&path).unwrap();
         ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
             write_npy(&path, &arr1(&[5u8])).unwrap();
@@ -462,12 +462,13 @@ mod unix {
         let file = File::open(&path).unwrap();
         let name = format!("/dev/fd/{}", file.as_raw_fd());
         let error = grow_header(&name).unwrap_err();
-        assert!(error.is_usage() && error.to_string().contains("a path of its own"), "{error}");
+        assert!(error.is_usage() && error.to_string().contains("named by its path"), "{error}");
         assert!(convert_npy(&name, &name, Conversion::new()).unwrap_err().is_usage());
         assert_eq!(fs::read(&path).unwrap(), before);
     }
 
-    /// The path is as long as the system takes it, and the name in it short, so that no longer name fits beside it.
+    /// The path is as long as the system allows and its file name short: a longer name next to it would not
+    /// fit.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_path_may_be_as_long_as_it_may_be() {
@@ -486,7 +487,7 @@ mod unix {
         assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[2]));
     }
 
-    /// What a process that was killed has left goes with the next change in the folder; a file of another kind stays.
+    /// The next change in a folder removes drafts left by a killed process, but only regular files.
     #[cfg(target_os = "linux")]
     #[test]
     fn drafts_that_were_left_are_removed() {
@@ -524,7 +525,7 @@ mod unix {
     }
 }
 
-/// An RA file's trailing bytes, where the header does not say where the data end.
+/// An RA file that has, or may have, trailing bytes is not replaced by accident.
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
@@ -535,7 +536,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
     write_ra(&path, &arr1(&[1u8, 2, 3])).unwrap();
     let sound = fs::read(&path).unwrap();
     let mut packed = sound.clone();
-    packed[8] = 2; // packed, and the size is that of the array
+    packed[8] = 2; // marked as compressed; the declared size is that of the array
     packed.extend(b"a note");
     for bytes in [packed, b"rawarray and no more".to_vec(), [&sound[..], b"note"].concat()] {
         fs::write(&path, &bytes).unwrap();
@@ -545,7 +546,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
         write_ra_with(&path, &arr1(&[9u8]), &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 57);
     }
-    // A note that comes while the new file is written.
+    // Another writer adds trailing bytes while the new file is written.
     for is_there in [true, false] {
         let _ = fs::remove_file(&path);
         if is_there {
@@ -565,7 +566,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
         assert_eq!(len, 56 + 1 + if is_there { 0 } else { 4 });
         assert_eq!(names(folder.path()), ["a.ra"]);
     }
-    // What is no RA file has nothing of this kind.
+    // A file that is not an RA file has no trailing bytes to keep.
     fs::write(&path, b"something else").unwrap();
     write_ra(&path, &arr1(&[9u8])).unwrap();
 }
@@ -593,7 +594,7 @@ mod archives {
         assert_eq!(NpzFile::open(&path).unwrap().names(), ["a", "b", "c"]);
     }
 
-    /// Each record of an archive's directory, as its bytes, without what says where the member is.
+    /// Returns the bytes of each directory record, with the member's offset zeroed.
     fn records(archive: &[u8]) -> Vec<Vec<u8>> {
         let mut at = archive.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
         let mut found = Vec::new();
@@ -626,7 +627,7 @@ mod archives {
             let (old, new) = (records(&old), records(&new));
             assert_eq!(new.len(), old.len() + 1);
             for (old, new) in old.iter().zip(&new) {
-                // The version that is needed and the flag of a descriptor are those of the new record in front.
+                // The required version and the descriptor flag are those of the new local record.
                 assert_eq!((old[4..6].to_vec(), &old[10..]), (new[4..6].to_vec(), &new[10..]), "{name}");
             }
         }
@@ -716,14 +717,14 @@ mod archives {
         let path = folder.path().join("a.npz");
         let write = || write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[7u8]))]).unwrap();
         write();
-        // SAFETY: the file is this test's own, here and below.
+        // SAFETY: the file belongs to this test, here and below.
         let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
         assert!(is_locked(&write_npz(&path, &[]).unwrap_err()));
         // SAFETY: as above.
         assert!(is_locked(&unsafe { NpzMmapMut::open(&path).unwrap_err() }));
         assert!(npz.view_mut::<u8, Ix1>("a").unwrap_err().is_mismatch());
         drop(npz);
-        // Damage in an element that nobody changes.
+        // Damage in an element that is not changed.
         let mut bytes = fs::read(&path).unwrap();
         let at = bytes.windows(8).position(|bytes| bytes == 2.5f64.to_ne_bytes()).unwrap();
         bytes[at] ^= 1;
@@ -735,7 +736,7 @@ mod archives {
         npz.flush().unwrap();
         drop(npz);
         assert_eq!(fs::read(&path).unwrap(), bytes);
-        // A flag that only the directory has.
+        // A flag that is set in the directory only.
         write();
         let mut bytes = fs::read(&path).unwrap();
         let central = bytes.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
@@ -750,7 +751,8 @@ mod archives {
     }
 }
 
-/// The file that a writer gives back is open still, as it is in a process that another thread has just started.
+/// The lock ends with the writer, although the file that it returned is still open. (A child process that
+/// another thread has just started may hold the file open in the same way.)
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn a_lock_ends_with_the_writer_that_took_it() {

@@ -1,4 +1,4 @@
-//! Files out of files, against NumPy's own of the same content and against the array in memory.
+//! Conversions, compared with NumPy's own files of the same content and with the array in memory.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use ndarray_io::{Casting, DType, DynArray, NpyFile, WriteOptions, read_npy, writ
 use crate::support::in_c_order;
 use crate::support::manifest::{self, assert_is_numpys, sha256};
 
-/// All that NumPy saved, turned into the other order and back, is the same file again.
+/// Converting NumPy's files to the other order and back gives the same bytes.
 #[test]
 fn orders_are_turned_and_turned_back() {
     let folder = crate::support::temp::folder().unwrap();
@@ -29,7 +29,7 @@ fn orders_are_turned_and_turned_back() {
         let file = NpyFile::open(&case.path).unwrap();
         let (own, other) =
             if file.order() == Order::C { (Order::C, Order::Fortran) } else { (Order::Fortran, Order::C) };
-        // One element at a time, some, and all; of the few large files, some and all.
+        // Budgets of one and of a few elements; larger ones for the few large files.
         let memories = if case.bytes.len() < 10_000 { [1, 300] } else { [4 << 10, 1 << 20] };
         for memory in memories {
             convert_npy(&case.path, &there, Conversion::new().order(other).memory(memory)).unwrap();
@@ -65,7 +65,7 @@ fn dtypes_and_byte_orders_are_converted() {
     let error = convert_npy(&from, &to, Conversion::new().dtype(byte, Casting::Safe)).unwrap_err();
     assert!(error.is_mismatch(), "{error}");
     assert_eq!(read_npy::<_, Array3<f32>>(&to).unwrap()[[0, 0, 0]], -300.0, "the old file is as it was");
-    // Onto itself.
+    // A file is converted onto itself.
     convert_npy(&to, &to, Conversion::new().byte_order(ByteOrder::Little).order(Order::C)).unwrap();
     assert_is_numpys(&fs::read(&to).unwrap(), "cube-f4-little-c");
 }
@@ -109,7 +109,7 @@ fn progress_is_told_and_cancels() {
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     write_npy(&from, &Array2::<f64>::zeros((100, 10))).unwrap();
     let mut told = Vec::new();
-    // On one thread, since what the other threads have moved is told with what this one has.
+    // On one thread, since progress on other threads is reported together with that of the calling thread.
     let conversion =
         Conversion::new().write(WriteOptions::new().threads(1)).memory(3000).progress(|done, all| {
             told.push((done, all));
@@ -144,7 +144,7 @@ fn scalars_and_empty_arrays_are_converted() {
     assert_is_numpys(&fs::read(&to).unwrap(), "words-big");
 }
 
-/// What `astype` of NumPy 2.4 gives, from file to file.
+/// The results are those of `astype` in NumPy 2.4, except that texts are never truncated.
 #[test]
 fn texts_are_converted_as_numpy_does_and_never_cut() {
     let folder = crate::support::temp::folder().unwrap();

@@ -1,4 +1,5 @@
-//! Elements that are arrays, newtypes and enums: on every way in and out, compared with the array of plain numbers.
+//! Elements that are arrays, newtypes or enums: each way to read and write, compared with arrays of plain
+//! numbers.
 
 use std::io::Cursor;
 use std::ops::ControlFlow;
@@ -14,16 +15,16 @@ use ndarray_io::{
     ReadOptions, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
-/// Files of NumPy's: (2, 3) numbers in Fortran order, of either byte order.
+/// NumPy's files of (2, 3) numbers in Fortran order, in both byte orders.
 const FORTRAN: [&[u8]; 2] =
     [include_bytes!("../../testdata/fortran-li2.npy"), include_bytes!("../../testdata/fortran-bi2.npy")];
-const ROWS: [[i16; 3]; 2] = [[0, 1, 2], [-1, -32768, 32767]]; // by `testdata/manifest.jsonl`
+const ROWS: [[i16; 3]; 2] = [[0, 1, 2], [-1, -32768, 32767]]; // from `testdata/manifest.jsonl`
 
 fn numbered(shape: (usize, usize, usize)) -> Array3<i32> {
     Array3::from_shape_fn(shape, |(i, j, k)| (100 * i + 10 * j + k) as i32)
 }
 
-/// The same numbers as elements that are arrays.
+/// Returns the same numbers, with the innermost axis as elements that are arrays.
 fn grouped(numbers: &Array3<i32>) -> Array2<[i32; 3]> {
     let (rows, columns, _) = numbers.dim();
     Array2::from_shape_fn((rows, columns), |(i, j)| std::array::from_fn(|k| numbers[[i, j, k]]))
@@ -50,7 +51,7 @@ fn arrays_are_the_innermost_axis() {
         let view = ArrayView1::<[i16; 3]>::view_npy(file).unwrap_err();
         assert!(matches!(view.kind(), ErrorKind::NotViewable { .. }), "{view}");
     }
-    // What is written is what NumPy writes for the array of numbers.
+    // The output is what NumPy writes for the array of numbers.
     for shape in [(2, 4, 3), (1, 1, 3), (0, 2, 3), (5, 0, 3), (1, 300, 3)] {
         let numbers = numbered(shape);
         let groups = grouped(&numbers);
@@ -67,7 +68,7 @@ fn arrays_are_the_innermost_axis() {
     }
 }
 
-/// What takes no bytes takes memory: of elements within elements as well.
+/// Empty texts take no bytes in the file but are counted by their memory, within elements as well.
 #[test]
 fn empty_texts_within_elements_are_counted() {
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
@@ -81,9 +82,9 @@ fn empty_texts_within_elements_are_counted() {
 fn other_axes_are_errors() {
     let file = saved(&Array2::<f32>::zeros((5, 4)));
     let error = Array1::<[f32; 3]>::read_npy(&file[..]).unwrap_err();
-    assert_eq!(error.to_string(), "expected the shape (5, 3), found (5, 4)");
+    assert_eq!(error.to_string(), "expected shape (5, 3), found (5, 4)");
     let error = Array2::<[f32; 4]>::read_npy(&file[..]).unwrap_err();
-    assert_eq!(error.to_string(), "expected an array of 3 axes, found the shape (5, 4)");
+    assert_eq!(error.to_string(), "expected an array of 3 axes, found shape (5, 4)");
     let error = Array1::<[f64; 4]>::read_npy(&file[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
     let flat = saved(&Array1::<f32>::zeros(5));
@@ -99,15 +100,15 @@ fn arrays_are_viewed_and_mapped() {
     let numbers = numbered((1, 4, 3));
     let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::write_npy(&path, &numbers.index_axis(ndarray::Axis(0), 0)).unwrap();
-    // SAFETY: nobody else uses the file.
+    // SAFETY: no other process uses the file.
     let map = unsafe { NpyMmap::<[i32; 3], Ix1>::open(&path) }.unwrap();
     assert_eq!(map.view(), grouped(&numbers).index_axis(ndarray::Axis(0), 0));
     assert_eq!(map.shape(), [4]);
-    // SAFETY: nobody else uses the file.
+    // SAFETY: no other process uses the file.
     let slab = unsafe { NpyMmap::<[i32; 3], Ix1>::open_slab(&path, 1..3) }.unwrap();
     assert_eq!(slab.view(), arr1(&[[10, 11, 12], [20, 21, 22]]));
 
-    // Of one long axis both orders are the same, so that a column can be viewed.
+    // With a single long axis both orders are the same, so that a column can be viewed.
     let column = Array2::from_shape_vec((3, 1).f(), vec![1.5f32, 2.5, 3.5]).unwrap();
     let mut file = Vec::new();
     column.write_npy_with(&mut file, &WriteOptions::new().order(Order::Fortran)).unwrap();
@@ -207,7 +208,7 @@ fn in_ra_the_innermost_axis_is_the_first() {
     let ra = RaFile::open(&path).unwrap();
     assert_eq!(ra.shape(), [3, 4, 2]);
     assert_eq!(ra.slice::<[i32; 3], _>(s![1.., 1]).unwrap(), groups.slice(s![1.., 1]));
-    // An axis is the array's, and not the file's.
+    // Axes are those of the array, not of the file.
     let taken: Array2<[i32; 3]> = ra.take(0, &[3, 1]).unwrap();
     assert_eq!(taken, groups.select(ndarray::Axis(0), &[3, 1]));
     let taken: Array2<[i32; 3]> = ra.take_where(1, &[false, true]).unwrap();
@@ -266,7 +267,7 @@ fn newtypes_are_what_they_wrap() {
     assert_eq!(read.map(|length| length.value), arr1(&[1.5, -2.5]));
     assert_eq!(saved(&arr1(&[length(1.5), length(-2.5)])), file);
 
-    // A newtype of an array has its axes.
+    // A newtype of an array has the array's axes.
     for file in FORTRAN {
         let pairs: Array2<Pair<Grade>> = Array2::read_npy(&saved(&numbers_of(file))[..]).unwrap();
         assert_eq!(pairs.dim(), (3, 1));
@@ -274,7 +275,7 @@ fn newtypes_are_what_they_wrap() {
     }
 }
 
-/// NumPy's six numbers, each with its neighbour below: (3, 1, 2).
+/// Returns NumPy's six numbers in pairs, each with the one below it, as an array of shape (3, 1, 2).
 fn numbers_of(file: &[u8]) -> Array3<i16> {
     let numbers = Array2::<i16>::read_npy(file).unwrap();
     Array3::from_shape_fn((3, 1, 2), |(i, _, k)| numbers[[k, i]])
@@ -301,11 +302,11 @@ fn enums_are_checked() {
             let error = Array1::<Grade>::read_npy(&file[..]).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("element {place}: expected a variant of the enum Grade, found {bad}")
+                format!("element {place}: expected a variant of enum Grade, found {bad}")
             );
         }
         ndarray_io::write_npy(&path, &numbers).unwrap();
-        // SAFETY: nobody else uses the file.
+        // SAFETY: no other process uses the file.
         let error = unsafe { NpyMmap::<Grade, Ix1>::open(&path) }.unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NoVariant { .. }), "{error}");
         let bytes = saved(&numbers.map(|number| i64::from(*number)));
@@ -313,8 +314,8 @@ fn enums_are_checked() {
         let error = Array1::<Grade>::read_npy_with(&bytes[..], &any).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NoVariant { .. }), "{error}");
     }
-    // Zeros are grades.
-    // SAFETY: nobody else uses the file.
+    // Zero is a valid grade.
+    // SAFETY: no other process uses the file.
     let map = unsafe { ndarray_io::NpyMmapMut::<Grade, Ix1>::create(&path, 3) }.unwrap();
     assert_eq!(map.view(), arr1(&[Zero; 3]));
 }
@@ -334,5 +335,5 @@ fn enums_and_newtypes_are_fields() {
     let at = bad.len() - 10;
     bad[at..at + 2].copy_from_slice(&5i16.to_ne_bytes());
     let error = Array1::<Graded>::read_npy(&bad[..]).unwrap_err();
-    assert_eq!(error.to_string(), "element 1: field 'grade': expected a variant of the enum Grade, found 5");
+    assert_eq!(error.to_string(), "element 1: field 'grade': expected a variant of enum Grade, found 5");
 }

@@ -1,4 +1,5 @@
-//! Files by path, archives, parts, maps, conversions and several processes. `tests/it` has the formats and elements.
+//! Files by path, archives, slices, maps, conversions and several processes. `tests/it` covers formats and
+//! elements.
 #![allow(unsafe_code)] // opening a map is unsafe: the tests promise that their files are their own
 
 #[path = "../it/support/mod.rs"]

@@ -1,4 +1,4 @@
-//! Maps of files.
+//! Memory-mapped files.
 #![cfg(feature = "mmap")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use ndarray_io::{NpyMmap, NpyMmapMut, WriteOptions, read_npy, write_npy};
 
 use crate::support::{manifest, native};
 
-/// A file of the test data, which are little-endian, in this machine's byte order.
+/// Returns a copy of a test file, which are little-endian, in this machine's byte order.
 fn of_this_machine(folder: &Path, name: &str) -> PathBuf {
     let path = manifest::testdata().join(name);
     if cfg!(target_endian = "little") {
@@ -32,7 +32,7 @@ fn a_made_file_is_numpys() {
     for (name, fortran) in [("shape-l-2x3-c.npy", false), ("shape-l-2x3-f.npy", true)] {
         let path = folder.path().join(name);
         let content: Array2<f64> = read_npy(expected.join(name)).unwrap();
-        // SAFETY: the file is the test's own.
+        // SAFETY: the file belongs to this test.
         let mut map = unsafe { NpyMmapMut::<f64, Ix2>::create(&path, (2, 3).set_f(fortran)).unwrap() };
         assert_eq!(map.order() == Order::Fortran, fortran);
         assert_eq!(map.view(), Array2::<f64>::zeros((2, 3)));
@@ -46,7 +46,7 @@ fn a_made_file_is_numpys() {
 fn a_made_file_takes_no_room_and_leaves_nothing() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("large.npy");
-    // SAFETY: the file is the test's own.
+    // SAFETY: the file belongs to this test.
     let mut map = unsafe { NpyMmapMut::<u8, Ix2>::create(&path, (1 << 20, 1 << 10)).unwrap() };
     map.view_mut()[[1 << 19, 7]] = 1;
     assert_eq!(fs::metadata(&path).unwrap().len(), (1 << 30) + 128);
@@ -66,7 +66,7 @@ fn a_made_file_takes_no_room_and_leaves_nothing() {
 fn shared_changes_reach_the_file_and_private_ones_do_not() {
     let file = crate::support::Temp::new();
     write_npy(file.path(), &arr1(&[1, 2, 3])).unwrap();
-    // SAFETY: the file is the test's own.
+    // SAFETY: the file belongs to this test.
     let mut cow = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(file.path()).unwrap() };
     cow.view_mut()[0] = 10;
     assert_eq!(cow.view(), arr1(&[10, 2, 3]));
@@ -84,9 +84,9 @@ fn shared_changes_reach_the_file_and_private_ones_do_not() {
 fn a_map_outlives_its_file() {
     let file = crate::support::Temp::new();
     write_npy(file.path(), &arr2(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
-    // SAFETY: the file is the test's own, and it is only ever replaced.
+    // SAFETY: the file belongs to this test, and it is only ever replaced.
     let map = unsafe { NpyMmap::<f64, Ix2>::open(file.path()).unwrap() };
-    // An array that views the file is written back to it.
+    // A view of the file is written back to the same path.
     write_npy(file.path(), &map.view().reversed_axes()).unwrap();
     assert_eq!(map.view(), arr2(&[[1.0, 2.0], [3.0, 4.0]]));
     assert_eq!(read_npy::<_, Array2<f64>>(file.path()).unwrap(), arr2(&[[1.0, 3.0], [2.0, 4.0]]));
@@ -98,7 +98,7 @@ fn a_map_outlives_its_file() {
 fn a_map_describes_itself() {
     let folder = crate::support::temp::folder().unwrap();
     let path = of_this_machine(folder.path(), "fortran-lf8.npy");
-    // SAFETY: nobody changes the test's data.
+    // SAFETY: no process changes the test data.
     let map = unsafe { NpyMmap::<f64, IxDyn>::open(&path).unwrap() };
     assert_eq!((map.shape(), map.order(), map.version()), (&[2, 3][..], Order::Fortran, Version::V1));
     assert_eq!((map.dtype().to_string(), map.data_offset(), map.trailing_len()), (native("'<f8'"), 128, 0));
@@ -109,7 +109,7 @@ fn what_cannot_be_mapped_says_why() {
     let open = |bytes: &[u8]| {
         let file = crate::support::Temp::new();
         fs::write(file.path(), bytes).unwrap();
-        // SAFETY: the file is the test's own.
+        // SAFETY: the file belongs to this test.
         unsafe { NpyMmap::<f64, IxDyn>::open(file.path()) }
             .map(|map| (map.trailing_len(), map.view().to_owned()))
     };
@@ -135,10 +135,10 @@ fn what_cannot_be_mapped_says_why() {
     let error = open(&fs::read(manifest::testdata().join("hand-unpadded.bin")).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
     if cfg!(target_endian = "big") {
-        return; // of the other byte order, nobody asks how it is aligned
+        return; // data of the other byte order is refused before alignment is checked
     }
     let path = manifest::testdata().join("hand-unpadded.bin");
-    // SAFETY: nobody changes the test's data.
+    // SAFETY: no process changes the test data.
     let error = unsafe { NpyMmap::<f32, IxDyn>::open(path) }.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Misaligned { wanted: 4, .. }), "{error}");
 }
@@ -147,7 +147,7 @@ fn what_cannot_be_mapped_says_why() {
 fn bools_are_checked_once() {
     for name in ["bad-bool-2.bin", "bad-bool-255.bin"] {
         let path = manifest::testdata().join(name);
-        // SAFETY: nobody changes the test's data.
+        // SAFETY: no process changes the test data.
         let map = unsafe { NpyMmap::<bool, IxDyn>::open(&path) };
         assert_eq!(map.unwrap_err().element(), Some(4));
     }
@@ -157,7 +157,7 @@ fn bools_are_checked_once() {
 fn arrays_without_axes_or_elements_are_mapped() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("x.npy");
-    // SAFETY: the file is the test's own.
+    // SAFETY: the file belongs to this test.
     let mut map = unsafe { NpyMmapMut::<u16, Ix0>::create(&path, ()).unwrap() };
     map.view_mut()[()] = 7;
     assert_eq!(map.view()[()], 7);
@@ -176,7 +176,7 @@ fn a_map_in_the_other_byte_order_is_not_made() {
         ndarray_io::dtype::ByteOrder::Little => ndarray_io::dtype::ByteOrder::Big,
         ndarray_io::dtype::ByteOrder::Big => ndarray_io::dtype::ByteOrder::Little,
     };
-    // SAFETY: the file is the test's own.
+    // SAFETY: the file belongs to this test.
     let made =
         unsafe { NpyMmapMut::<u16, Ix1>::create_with(&path, 5, &WriteOptions::new().byte_order(other)) };
     assert!(made.unwrap_err().is_usage());
@@ -188,7 +188,7 @@ fn a_map_is_made_in_place() {
     let file = crate::support::Temp::new();
     write_npy(file.path(), &Array1::<u16>::ones(100)).unwrap();
     let in_place = WriteOptions::new().in_place(true);
-    // SAFETY: the file is the test's own.
+    // SAFETY: the file belongs to this test.
     let mut map = unsafe { NpyMmapMut::<u16, Ix1>::create_with(file.path(), 3, &in_place).unwrap() };
     map.view_mut()[2] = 5;
     map.flush().unwrap();

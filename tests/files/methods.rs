@@ -1,5 +1,5 @@
-//! Members that are encrypted or compressed by rarer methods, as Python, 7-Zip, Info-ZIP and libarchive write them
-//! (`testdata/methods/make_methods.py`).
+//! Members that are encrypted or compressed by less common methods, written by Python, 7-Zip, Info-ZIP and
+//! libarchive (`testdata/methods/make_methods.py`).
 
 use std::fs;
 use std::io::Cursor;
@@ -26,7 +26,7 @@ fn archives() -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// What NumPy saved.
+/// Returns the array that NumPy saved.
 fn wanted(name: &str) -> DynArray {
     DynArray::read_npy(&fs::read(folder().join(format!("{name}.npy"))).unwrap()[..]).unwrap()
 }
@@ -84,7 +84,7 @@ fn passwords_are_asked_for_and_checked() {
         assert_eq!(error.help(), Some(Help::Password));
         assert!(error.is_usage());
         let error = read(&ReadOptions::new().password("Pass word")).unwrap_err();
-        // The old encryption has eight bits to tell: else it is the checksum that does.
+        // ZipCrypto checks the password with one byte only; if that byte matches, the checksum differs.
         let is_told = match error.kind() {
             ErrorKind::Encrypted { has_password, .. } => *has_password,
             ErrorKind::BadCrc { .. } | ErrorKind::BadZip { .. } => id.contains("zipcrypto"),
@@ -95,12 +95,12 @@ fn passwords_are_asked_for_and_checked() {
     assert!(!format!("{:?}", with_password()).contains("pass word"));
 }
 
-/// A byte that is changed anywhere is found out, or was of no account.
+/// Each changed byte is detected or does not matter.
 #[test]
 fn damage_is_found() {
     let (mut errors, mut same) = (0, 0);
     for (id, bytes) in archives() {
-        let is_slow = id.contains("aes"); // a thousand rounds of SHA-1 for each password
+        let is_slow = id.contains("aes"); // AES derives its key with 1000 rounds of SHA-1
         for at in (0..bytes.len()).step_by(if is_slow { 211 } else { 17 }) {
             let mut bytes = bytes.clone();
             bytes[at] ^= 1 << (at % 8);
@@ -133,14 +133,15 @@ fn dictionaries_count_against_the_limits() {
         if id == "lzma-python" {
             continue; // no dictionary is larger than the member: Python asks for 8 MiB
         }
-        // The stream's head of 12 bytes, two of the block's, and the filter: by its number LZMA2, and of one byte.
+        // Skips the stream header of 12 bytes and two bytes of the block header. The filter is LZMA2, which
+        // has one byte of properties.
         let start = bytes.windows(6).position(|window| window == b"\xFD7zXZ\0").unwrap();
         let filter =
             start + 12 + bytes[start + 12..][..8].windows(2).position(|window| window == [0x21, 1]).unwrap();
         bytes[filter + 2] = 40; // 4 GiB
         let error = read(&bytes, 1 << 30).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
-        let error = read(&bytes, u64::MAX).unwrap_err(); // the head's checksum is wrong now
+        let error = read(&bytes, u64::MAX).unwrap_err(); // the checksum of the block header is now wrong
         assert!(matches!(error.kind(), ErrorKind::BadZip { .. }), "{error}");
     }
 }

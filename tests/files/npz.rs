@@ -1,5 +1,5 @@
-//! Archives: NumPy's, by every way in; and those that are malformed. What we write is read by NumPy, Python's `zipfile`
-//! and Info-ZIP in `.ci/run`; here it is looked at byte by byte.
+//! Archives: NumPy's, by each way to read them, and malformed ones. `.ci/run` checks that NumPy, Python's
+//! `zipfile` and Info-ZIP read what we write; here it is compared byte by byte.
 
 #![cfg_attr(not(feature = "mmap"), allow(unused_imports))] // maps are looked at with that feature
 
@@ -21,7 +21,7 @@ use ndarray_io::{
 use crate::support::manifest::{self, Case, assert_is_numpys, class, neutral, sha256};
 use crate::support::{self, in_c_order};
 
-/// The ways into an archive: each gives the members by their numbers.
+/// A way to read an archive, which returns members by number.
 trait Route {
     fn names(&self) -> Vec<String>;
     fn read(&mut self, index: usize) -> Result<DynArray>;
@@ -66,7 +66,7 @@ impl Route for NpzFile {
     }
 }
 
-/// A reader that gives a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Slowly(Cursor<Vec<u8>>);
 
 impl Read for Slowly {
@@ -114,7 +114,7 @@ fn check_folder(folder: &Path) {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// What is wrong with each way in.
+/// Returns what is wrong with each way to read a case.
 fn check(case: &Case) -> Vec<String> {
     let mut failures = Vec::new();
     for (number, route) in routes(case).into_iter().enumerate() {
@@ -133,13 +133,13 @@ fn check(case: &Case) -> Vec<String> {
     failures
 }
 
-/// `Err` is the class of the first error, or what is wrong.
+/// Returns the class of the first error, or what is wrong, as `Err`.
 fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
     let names = route.names();
     let arrays: Vec<usize> = (0..names.len()).filter(|&index| names[index].ends_with(".npy")).collect();
     let mut first_error = Ok(());
     if arrays.iter().any(|&index| names.iter().filter(|name| **name == names[index]).count() > 1) {
-        return Err("bad_zip".into()); // by its name, it is refused: see below
+        return Err("bad_zip".into()); // a duplicate name is refused, see below
     }
     for &index in arrays.iter().skip(case.arrays.len()) {
         route.read(index).map_err(|error| class(&error).to_owned())?;
@@ -212,12 +212,12 @@ fn maps_of_the_corpus_show_what_reading_gives() {
     assert!(check_maps(&support::folder_from("NDARRAY_IO_CORPUS")) > 3);
 }
 
-/// How many members were compared.
+/// Returns the number of members that were compared.
 #[cfg(feature = "mmap")]
 fn check_maps(folder: &Path) -> usize {
     let mut seen = 0;
     for case in manifest::cases_of(folder, "npz") {
-        // SAFETY: the file is nobody's else.
+        // SAFETY: no other process uses the file.
         let Ok(npz) = (unsafe { ndarray_io::npz::NpzMmap::open(&case.path) }) else { continue };
         let sound = npz.verify().is_ok();
         let file = NpzFile::open(&case.path).unwrap();
@@ -254,7 +254,7 @@ fn arrays() -> Arrays {
     ]
 }
 
-/// In the byte order of `testdata`.
+/// Options for the byte order of `testdata`.
 fn compressed(compression: Compression) -> NpzOptions {
     NpzOptions::new().compression(compression).write(WriteOptions::new().byte_order(ByteOrder::Little))
 }
@@ -306,7 +306,7 @@ fn check_all(bytes: Vec<u8>) {
     assert_eq!(npz.read::<Array1<f32>>("many").unwrap()[599_999], (599_999f32).sqrt());
 }
 
-/// The folder where `.ci/run` wants archives for other programs to look at.
+/// Saves an archive to the folder in which `.ci/run` lets other programs check them.
 fn keep(name: &str, bytes: &[u8]) {
     if let Some(folder) = std::env::var_os("NDARRAY_IO_ARCHIVES") {
         fs::create_dir_all(&folder).unwrap();
@@ -314,7 +314,7 @@ fn keep(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Members that come piece by piece are those that NumPy saves.
+/// Members that are written in pieces equal those that NumPy saves.
 #[test]
 fn members_may_be_written_in_pieces() {
     for options in options() {
@@ -358,7 +358,7 @@ fn archives_are_written_to_everything() {
         let all = arrays();
         let named: Vec<(&str, &dyn WriteArray)> = all.iter().map(|(name, array)| (*name, &**array)).collect();
         write_npz_with(&path, &named, options).unwrap();
-        // What has a position has the sizes in the record before each member.
+        // If the output is seekable, the record before each member has the sizes.
         assert_eq!(from_file, fs::read(&path).unwrap());
         for (way, bytes) in [in_memory, from_file].into_iter().enumerate() {
             keep(&format!("options-{number}-way-{way}.npz"), &bytes);
@@ -402,7 +402,7 @@ fn stored_members_are_aligned_and_mapped() {
         file.write_all(&vec![b'#'; before]).unwrap();
         let file = write_all(file, &NpzOptions::new());
         drop(file);
-        // SAFETY: the file is this test's own.
+        // SAFETY: the file belongs to this test.
         let npz = unsafe { NpzMmap::open(&path).unwrap() };
         npz.verify().unwrap();
         let large = npz.view::<f64, Ix2>("large").unwrap();
@@ -478,7 +478,7 @@ fn archives_are_updated() {
     assert!(NpzUpdate::open_with(&path, &in_place).unwrap_err().is_usage());
 }
 
-/// What NumPy and others wrote is copied as it is, whatever its records look like.
+/// Members written by NumPy and others are copied unchanged, for any form of their records.
 #[test]
 fn foreign_archives_are_updated() {
     for case in manifest::cases_of(&manifest::testdata(), "npz").iter().filter(|case| case.expect == "ok") {
@@ -520,7 +520,7 @@ fn names_are_found_as_numpy_finds_them() {
     assert_eq!(npz.peek("x").unwrap().header.shape(), [1]);
 }
 
-/// The archive with its last member named like the first.
+/// Returns an archive whose last member has the name of the first.
 fn twice() -> Vec<u8> {
     let mut npz = NpzWriter::new(Vec::new());
     npz.add_array("a1", &arr1(&[1])).unwrap();
@@ -558,7 +558,7 @@ fn an_unfinished_archive_is_none() {
     drop(npz);
     assert!(matches!(NpzReader::new(Cursor::new(bytes)).unwrap_err().kind(), ErrorKind::BadZip { .. }));
 
-    /// A writer that has room for so many bytes.
+    /// A writer that fails after this number of bytes.
     #[derive(Debug)]
     struct Full(usize);
     impl Write for Full {
@@ -576,7 +576,7 @@ fn an_unfinished_archive_is_none() {
     assert!(error.is_io() && error.member() == Some("a.npy"), "{error}");
     assert!(npz.add_array("b", &arr1(&[1])).unwrap_err().is_usage());
     assert!(npz.finish().unwrap_err().is_usage());
-    // An old file stays when its successor fails.
+    // The old file stays if writing its replacement fails.
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     write_npz(&path, &[("a", &arr1(&[1]))]).unwrap();
@@ -586,8 +586,8 @@ fn an_unfinished_archive_is_none() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Every byte of an archive, changed: an error, or the same arrays, or names that differ; never a panic, and never
-/// another content.
+/// Changing any byte of an archive gives an error, the same arrays, or other names; never a panic or other
+/// contents.
 #[test]
 fn damage_is_found() {
     let mut npz = NpzWriter::new(Vec::new());
@@ -614,14 +614,14 @@ fn damage_is_found() {
             }
         }
     }
-    // Versions, times, attributes, padding.
+    // Harmless changes are in versions, times, attributes and padding.
     assert!(harmless < 3 * sound.len() / 3, "{harmless} of {}", 3 * sound.len());
     for length in 0..sound.len() {
         assert!(read(&sound[..length]).is_err(), "{length}");
     }
 }
 
-/// An archive of one empty member with a long extra field, which other programs may write.
+/// An archive of one empty member with a long extra field, which other programs may write, can be opened.
 #[test]
 fn an_empty_member_may_have_a_long_record() {
     let extra = [&[0xCD, 0xAB, 0xCC, 0x07][..], &[0; 1996]].concat();
@@ -688,8 +688,8 @@ fn many_members_need_large_records() {
     );
 }
 
-/// More than 4 GiB stored, and another member after it: sizes and offsets of 64 bits. Zeros are not written, so that it
-/// takes no room on the disk; it takes a minute all the same.
+/// More than 4 GiB stored, followed by another member, needs 64-bit sizes and offsets. Zeros become a hole in
+/// the file, so that it takes no disk space; the test still takes a minute.
 #[cfg(all(unix, target_pointer_width = "64"))]
 #[test]
 #[ignore = "needs NDARRAY_IO_ARCHIVES"]
@@ -697,7 +697,7 @@ fn more_than_4_gib() {
     struct Sparse(File);
     impl Write for Sparse {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            const ZEROS: usize = 1 << 20; // all that is as large here
+            const ZEROS: usize = 1 << 20; // only the zeros are written in pieces this large
             match bytes.len() {
                 ZEROS.. => self.0.seek_relative(bytes.len() as i64).map(|()| bytes.len()),
                 _ => self.0.write(bytes),
@@ -723,12 +723,12 @@ fn more_than_4_gib() {
     assert_eq!(npz.members()[0].size(), (4 << 30) + 8000 + 128);
 }
 
-/// Of what cannot be changed once it is written, sizes follow the content, in 32 bits: Java's `ZipInputStream` reads no others
-/// below 4 GiB.
+/// On output that cannot seek, sizes follow the content and have 32 bits: Java's `ZipInputStream` accepts no
+/// others below 4 GiB.
 #[test]
 fn sizes_that_follow_are_short() {
     let array = Array1::from_iter(0..100_000u32);
-    // Stored, they come first: what is stored with its sizes after it can be read by no stream. So it is the same as in a file.
+    // For stored members they come first, since no stream could find the end otherwise: as in a file.
     let mut stored = NpzWriter::new(Vec::new());
     stored.add_array("a", &array).unwrap();
     let mut file = crate::support::temp::unnamed().unwrap();
@@ -766,7 +766,7 @@ fn sizes_that_follow_are_short() {
     }
 }
 
-/// Fields of another program's that are so long that ours do not fit beside them are an error, and the archive stays as it is.
+/// An update fails and changes nothing if another program's extra fields leave no space for ours.
 #[test]
 fn fields_that_cannot_be_written_again_stop_an_update() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
@@ -774,7 +774,7 @@ fn fields_that_cannot_be_written_again_stop_an_update() {
     let bytes = fs::read(&path).unwrap();
     let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     let (name, extra) = (usize::from(u16_at(26)), usize::from(u16_at(28)));
-    // The same member with a field of 65,520 bytes in the record before it.
+    // The same member with an extra field of 65,520 bytes in its local record.
     let mut field = vec![0x1E, 0xA1];
     field.extend(65_520u16.to_le_bytes());
     field.resize(4 + 65_520, 0);
@@ -785,7 +785,7 @@ fn fields_that_cannot_be_written_again_stop_an_update() {
     long.extend(&bytes[30..30 + name]);
     long.extend(&field);
     long.extend(rest);
-    // Its sizes are in the record itself, and the directory is farther away.
+    // The sizes move into the record itself, and the directory's offset grows.
     let size = 128 + 16u32;
     long[18..22].copy_from_slice(&size.to_le_bytes());
     long[22..26].copy_from_slice(&size.to_le_bytes());

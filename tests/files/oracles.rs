@@ -1,4 +1,5 @@
-//! Archives as two other libraries see them: `zip` and `rawzip` read what this one writes, and the reverse.
+//! Archives, compared with two other libraries: `zip` and `rawzip` read what this one writes, and the
+//! reverse.
 
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
@@ -12,7 +13,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::support::random::Random;
 
-/// Archives of other programs and of this library, each with several members.
+/// Returns archives of other programs and of this library, each with several members.
 fn archives() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for folder in ["testdata", "testdata/methods"] {
@@ -35,10 +36,10 @@ fn archives() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// A member's name, its sizes, unpacked and packed, and its checksum.
+/// A member's name, its uncompressed and compressed size, and its checksum.
 type Facts = (Vec<u8>, u64, u64, u32);
 
-/// What `rawzip` finds in the directory.
+/// Returns the members that `rawzip` finds in the directory.
 fn listed(bytes: &[u8]) -> Option<Vec<Facts>> {
     let archive = rawzip::ZipArchive::from_slice(bytes).ok()?;
     let mut entries = archive.entries();
@@ -50,7 +51,7 @@ fn listed(bytes: &[u8]) -> Option<Vec<Facts>> {
     Some(found)
 }
 
-/// What `zip` reads of a member.
+/// Returns a member's content as `zip` reads it.
 fn content(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let index = archive.index_for_name(name)?;
@@ -77,7 +78,7 @@ fn all_see_the_same_in_an_archive() {
         let names: Vec<String> = ours.members().iter().map(|member| member.file_name().to_owned()).collect();
         for (index, name) in names.iter().enumerate() {
             if names.iter().filter(|other| *other == name).count() > 1 || id.contains("xz-aes") {
-                continue; // `zip` keeps one of them; we refuse XZ within an encryption
+                continue; // `zip` keeps one of several members with a name; we refuse encrypted XZ
             }
             assert_eq!(content(&bytes, name), Some(ours.read_raw_index(index).unwrap()), "{id}: {name}");
             members += 1;
@@ -118,7 +119,7 @@ fn what_zip_writes_is_read() {
                     None => options,
                 };
                 if writer.start_file(format!("a{index}.npy"), options).is_err() {
-                    continue; // what the crate does not write
+                    continue; // not supported by the crate's writer
                 }
                 writer.write_all(&file).unwrap();
                 written += 1;
@@ -130,7 +131,7 @@ fn what_zip_writes_is_read() {
             for name in npz.names().unwrap() {
                 let read = npz.read::<DynArray>(&name);
                 if method == CompressionMethod::Xz && (number > 0 || name == "a3") {
-                    assert!(read.is_err()); // XZ within an encryption
+                    assert!(read.is_err()); // encrypted XZ is refused
                     continue;
                 }
                 let read = read.unwrap_or_else(|error| panic!("{method:?} {number} {name}: {error}"));
@@ -140,7 +141,7 @@ fn what_zip_writes_is_read() {
     }
 }
 
-/// Where both take a damaged archive, they take the same out of it.
+/// If both libraries accept a damaged archive, they read the same data from it.
 #[test]
 fn damaged_archives_are_not_read_in_two_ways() {
     let mut random = Random::new(11);
@@ -152,7 +153,7 @@ fn damaged_archives_are_not_read_in_two_ways() {
         for _ in 0..100 {
             let mut damaged = bytes.clone();
             for _ in 0..=random.below(3) {
-                // The records at the end are of more interest than the content.
+                // Damages the records at the end more often than the content.
                 let from = if random.below(2) == 0 { 0 } else { damaged.len().saturating_sub(200) };
                 let at = from + random.below(damaged.len() - from);
                 damaged[at] = random.below(256) as u8;
@@ -174,7 +175,7 @@ fn damaged_archives_are_not_read_in_two_ways() {
     assert!(tried > 1000 && both > 1000, "{tried} {both}");
 }
 
-/// The members that `ReadNpyExt` would read are arrays for both.
+/// Members read with `zip` are NPY files, which `ReadNpyExt` reads.
 #[test]
 fn members_of_zip_are_npy_files() {
     let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), &NpzOptions::new());

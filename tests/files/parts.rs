@@ -1,4 +1,4 @@
-//! Parts of files, compared with the same parts of the whole array, which NumPy's own views in `testdata` hold, too.
+//! Parts of files, compared with the same parts of the array and with NumPy's own views in `testdata`.
 
 use std::fs::File;
 use std::io::{Cursor, Seek, SeekFrom, Write};
@@ -39,7 +39,7 @@ fn layouts() -> [WriteOptions; 4] {
     ]
 }
 
-/// A slice out of a file is that of the array, by every way in.
+/// A slice of a file equals that of the array, by each way to read it.
 fn check<I, D>(slice: I)
 where
     I: SliceArg<Ix3, OutDim = D> + SliceArg<IxDyn, OutDim = D> + Clone,
@@ -162,7 +162,8 @@ fn chunks_and_rows_are_the_array() {
     }
 }
 
-/// Scalars, empty axes, text and records, and every file of NumPy's, whole and by rows.
+/// NumPy's files, of any dtype and shape, read the same by path as from memory; text and scalars can be
+/// sliced.
 #[test]
 fn all_of_numpys_files_have_parts() {
     let mut seen = 0;
@@ -171,7 +172,7 @@ fn all_of_numpys_files_have_parts() {
             continue;
         }
         if !cfg!(feature = "py_literal") && case.id.starts_with("hand-") {
-            continue; // what no known writer writes
+            continue; // written by no known writer
         }
         let file = NpyFile::open(&case.path).unwrap();
         let whole: ndarray_io::DynArray = file.read().unwrap();
@@ -190,7 +191,7 @@ fn all_of_numpys_files_have_parts() {
     assert_eq!(part.into_raw_vec_and_offset().0, [5]);
 }
 
-/// A file that is shortened behind its reader is an error where it is read.
+/// A file that is truncated while it is open is an error where data is missing.
 #[test]
 fn a_file_that_shrinks_is_an_error() {
     let path = written(&cube(), &WriteOptions::new());
@@ -255,7 +256,7 @@ fn indices_are_taken_as_ndarray_selects_them() {
         }
         assert!(file.take::<Array3<u32>>(3, &[]).unwrap_err().is_usage());
     }
-    // A file that has become shorter is an error, and so is none at all.
+    // A truncated file is an error; an array without elements is not.
     write_npy(&path, &array).unwrap();
     let file = NpyFile::open(&path).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
@@ -303,7 +304,7 @@ fn parts_are_written_where_ndarray_assigns_them() {
             s![0..0, .., ..],
             s![.., ndarray::NewAxis, 1, ..],
         );
-        // Of whatever strides it is.
+        // The array that is written may have any strides.
         let turned = Array2::from_shape_fn((11, 9), |(a, b)| (a * 31 + b) as u16);
         file.write_slice(s![6, .., ..], &turned.t()).unwrap();
         wanted.slice_mut(s![6, .., ..]).assign(&turned.t());
@@ -320,19 +321,19 @@ fn parts_are_written_where_ndarray_assigns_them() {
             ndarray_io::NpyWriter::<u16, _>::append(&path).unwrap_err().kind(),
             ErrorKind::Locked
         ));
-        NpyFile::open_to_write(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap(); // another part's owner
+        NpyFile::open_to_write(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap(); // another process may write another part
         assert!(NpyFile::open(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap_err().is_usage());
         file.sync().unwrap();
     }
 }
 
-/// A header may say that its array reaches farther than the system seeks.
+/// A header may declare an array that ends beyond the largest file offset.
 #[test]
 fn what_is_farther_than_any_file_is_missing() {
     let path = crate::support::manifest::testdata().join("bad-shape-2_59.bin");
     let is_expected = |error: &ndarray_io::Error| match error.kind() {
         ErrorKind::Truncated { .. } => usize::BITS == 64,
-        ErrorKind::Overflow { .. } => usize::BITS == 32, // an axis that no index reaches
+        ErrorKind::Overflow { .. } => usize::BITS == 32, // an axis longer than `usize`
         _ => false,
     };
     let last = s![(1 << 29) - 1..1 << 29];
@@ -350,7 +351,7 @@ fn what_is_farther_than_any_file_is_missing() {
     assert!(is_expected(&error), "{error}");
 }
 
-/// Files that are larger than the memory of a machine of 32 bits are read by their parts there as well.
+/// Files that are larger than a 32-bit address space can be read in parts on 32-bit machines.
 #[test]
 fn parts_of_three_gigabytes() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
@@ -358,7 +359,7 @@ fn parts_of_three_gigabytes() {
     let head = [b"\x93NUMPY\x01\x00v\x00", format!("{header:<117}\n").as_bytes()].concat();
     let mut file = File::create(&path).unwrap();
     file.write_all(&head).unwrap();
-    file.set_len(128 + (3 << 30)).unwrap(); // which takes no room where files have holes
+    file.set_len(128 + (3 << 30)).unwrap(); // takes no space on file systems with sparse files
     file.seek(SeekFrom::Start(128 + (3 << 30) - 2)).unwrap();
     file.write_all(&[7, 9]).unwrap();
     drop(file);

@@ -1,4 +1,4 @@
-//! Files by their paths: replaced whole or not at all.
+//! Files by path, which are replaced atomically.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn a_failure_changes_nothing() {
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
     let options = WriteOptions::new().version(ndarray_io::npy::Version::V1);
-    // A shape that no header of version 1.0 can hold does not exist; but one with too many axes is refused by all.
+    // Every allowed shape fits into a header of version 1.0; too many axes are refused in every version.
     let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
     assert!(write_npy_with(&path, &many, &options).unwrap_err().is_limit());
     assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1]));
@@ -98,11 +98,11 @@ mod unix {
         write_npy(folder.path().join("two.npy"), &arr1(&[2u8])).unwrap();
         assert_eq!(read_npy::<_, Array1<u8>>(&target).unwrap(), arr1(&[2]));
         assert!(fs::symlink_metadata(folder.path().join("two.npy")).unwrap().is_symlink());
-        // A link to a file that is not there yet makes it.
+        // Writing through a dangling link creates the file.
         symlink("inner/new.npy", folder.path().join("three.npy")).unwrap();
         write_npy(folder.path().join("three.npy"), &arr1(&[3u8])).unwrap();
         assert_eq!(read_npy::<_, Array1<u8>>(inner.join("new.npy")).unwrap(), arr1(&[3]));
-        // A circle is an error.
+        // A cycle of links is an error.
         symlink("b", folder.path().join("a")).unwrap();
         symlink("a", folder.path().join("b")).unwrap();
         assert!(write_npy(folder.path().join("a"), &arr1(&[3u8])).unwrap_err().is_io());
@@ -148,7 +148,7 @@ mod unix {
         assert!(!fs::metadata(&path).unwrap().is_file(), "the pipe is still one");
     }
 
-    /// What `/dev/stdout` is: another name of an open file, written at its position.
+    /// A path such as `/dev/stdout` names an open file, which is written at its current position.
     #[test]
     fn a_descriptor_is_written_as_it_is() {
         use std::io::{Read, Write};
@@ -182,7 +182,7 @@ mod unix {
         let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
         assert!(write_npy_with(file.path(), &many, &in_place).unwrap_err().is_limit());
         assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), Array1::<u8>::ones(100));
-        // And a shorter one leaves nothing of the longer one behind.
+        // A shorter file leaves nothing of the longer one.
         write_npy_with(file.path(), &arr1(&[1u8]), &in_place).unwrap();
         assert_eq!(fs::metadata(file.path()).unwrap().len(), 129);
     }
@@ -198,7 +198,7 @@ mod unix {
 
     #[test]
     fn a_bare_name_is_beside_nothing() {
-        // The folder of a bare name is the current one; the test must not write there, so it asks for an error.
+        // A bare name is in the current folder, where the test must not write, so it provokes an error.
         let error = write_npy("..", &ndarray::arr2(&[[1u8]])).unwrap_err();
         assert!(error.is_io(), "{error}");
         assert!(write_npy("", &ndarray::arr2(&[[1u8]])).unwrap_err().is_io());

@@ -1,4 +1,4 @@
-//! Several processes, and processes that die: the tests start their own binary again, as a child that does one thing.
+//! Several processes, and processes that die: the tests run their own binary as a child that does one thing.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use ndarray::{Array1, Array2};
 use ndarray_io::file::UncommittedRows;
 use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy, write_zeroed_npy};
 
-/// Starts this binary as a child that does `what`.
+/// Runs this binary as a child that does `what`.
 fn child(what: &str, path: &Path, number: usize) -> Child {
     crate::support::program::program(std::env::current_exe().unwrap())
         .args(["--exact", "processes::as_a_child", "--nocapture", "--ignored"])
@@ -24,7 +24,7 @@ fn child(what: &str, path: &Path, number: usize) -> Child {
         .unwrap()
 }
 
-/// What a child does.
+/// Runs one operation in a child.
 #[test]
 #[ignore = "needs to be started by the other tests"]
 fn as_a_child() {
@@ -36,7 +36,7 @@ fn as_a_child() {
     match what.as_str() {
         #[cfg(feature = "mmap")]
         "fill" => {
-            // SAFETY: the parent gives each child rows of its own.
+            // SAFETY: the parent assigns different rows to each child.
             let mut slab = unsafe {
                 ndarray_io::NpyMmapMut::<u32, Ix2>::open_slab(path, number * 100..(number + 1) * 100).unwrap()
             };
@@ -103,7 +103,7 @@ fn as_a_child() {
     }
 }
 
-/// A file that writes half of what it is given and takes the process with it, at a call.
+/// A file that, after some calls, writes half of its input and aborts the process.
 struct Dying {
     file: File,
     left: usize,
@@ -130,7 +130,8 @@ impl Seek for Dying {
     }
 }
 
-/// A shell that lets no file of its child grow beyond so many kilobytes: what is more is an error, as on a full disk.
+/// Runs a child in a shell that limits file sizes to `room` kilobytes: writing more is an error, as on a full
+/// disk.
 fn child_with_little_room(what: &str, path: &Path, number: usize, room: usize) -> Child {
     let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", 2 * room);
     let program = crate::support::program::program(std::env::current_exe().unwrap());
@@ -158,7 +159,7 @@ fn where_there_is_no_room_the_old_array_stays_and_grows_by_whole_rows() {
         let said: Vec<String> =
             said.lines().map_while(Result::ok).filter(|line| line.starts_with("step")).collect();
         assert!(child.wait().unwrap().success());
-        // 4 MiB have room for 524 rows, the header, and a piece of the next.
+        // 4 MiB are enough for 524 rows, the header and a piece of the next row.
         let counted = 3 + (524 - 3) / rows * rows;
         assert_eq!(said.len(), (524 - 3) / rows + 1, "{said:?}");
         assert_eq!(said.last().unwrap(), "step 0");
@@ -170,7 +171,7 @@ fn where_there_is_no_room_the_old_array_stays_and_grows_by_whole_rows() {
     }
 }
 
-/// Waits until a child has said so many lines, and kills it.
+/// Kills a child after it has printed a number of lines.
 fn kill_after(mut child: Child, lines: usize) {
     let said = BufReader::new(child.stdout.take().unwrap());
     said.lines().map_while(Result::ok).filter(|line| line.starts_with("step")).nth(lines);
@@ -205,7 +206,7 @@ fn slabs_are_the_rows_that_they_say() {
         stored.assign(&array);
         write_npy(&path, &stored).unwrap();
         let part = if is_fortran { ndarray::s![.., 2..5] } else { ndarray::s![2..5, ..] };
-        // SAFETY: the file is this test's own.
+        // SAFETY: the file belongs to this test.
         let map = unsafe { NpyMmap::<u16, Ix2>::open_slab(&path, 2..5).unwrap() };
         assert_eq!(map.view(), array.slice(part));
         assert_eq!(map.data_offset(), 128 + 2 * 2 * if is_fortran { 50 } else { 7 });
@@ -230,7 +231,8 @@ fn slabs_are_the_rows_that_they_say() {
     }
 }
 
-/// The rows of an array to which children appended three rows of each number at a time.
+/// Checks the rows of an array to which children appended three rows of each number at a time; returns their
+/// count.
 fn check_rows(path: &Path, at_least: usize) -> usize {
     let rows: Array2<u64> = NpyFile::open(path).unwrap().read().unwrap();
     assert!(rows.nrows() >= at_least && rows.nrows().is_multiple_of(3), "{}", rows.nrows());
@@ -248,7 +250,7 @@ fn an_appender_that_is_killed_leaves_whole_rows() {
     for lines in (0..24).map(|number| number % 8) {
         kill_after(child("append", &path, 0), lines);
         let now = check_rows(&path, rows + 3 * (lines + 1));
-        // What the last checkpoint did not count is found, and the file goes on.
+        // Appending discards rows after the last checkpoint and continues.
         NpyWriter::<u64, _>::append_with(&path, UncommittedRows::Discard, &WriteOptions::new())
             .unwrap()
             .finish()
@@ -265,7 +267,7 @@ fn a_writer_that_dies_at_any_write_leaves_some_checkpoint() {
     for calls in 1..24 {
         fs::write(&path, b"").unwrap();
         let status = child("die at a write", &path, calls).wait().unwrap();
-        // A header is written in one call: half of one is what no file system makes of it, so these are passed over.
+        // A header is written in one call. No file system leaves half of one, so those cases are skipped.
         let Ok(file) = NpyFile::open(&path) else { continue };
         let Ok(rows) = file.read::<Array2<u64>>() else {
             panic!("{calls}: the header counts what is not there")

@@ -1,4 +1,4 @@
-//! Callers who are told how far it is, and break it off.
+//! Progress callbacks, and canceling through them.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
@@ -14,12 +14,12 @@ use ndarray_io::{
 
 const BYTES: u64 = 24 << 20;
 
-/// What a caller was told.
+/// The progress reports of an operation.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<(u64, u64)>>>);
 
 impl Told {
-    /// A callback that breaks off once it has been called so often.
+    /// Returns a callback that cancels at its `most`-th call.
     fn call(&self, most: usize) -> impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static {
         let told = Arc::clone(&self.0);
         move |done, all| {
@@ -29,7 +29,7 @@ impl Told {
         }
     }
 
-    /// It was told often, of ever more, up to all.
+    /// Checks that progress was reported often, strictly increased, and reached the total.
     fn check(&self, all: u64) {
         let told = std::mem::take(&mut *self.0.lock().unwrap());
         assert!(told.len() >= 8, "{told:?}");

@@ -1,5 +1,6 @@
-//! RA files: those that `testdata/make_ra.py` makes without this library, each beside the array that it holds as NumPy saves
-//! it; those of the format's own programs, if `NDARRAY_IO_RA` names their folder; and what this library writes.
+//! RA files: those that `testdata/make_ra.py` makes without this library, each with its array as an NPY file;
+//! those of the format's own programs, if `NDARRAY_IO_RA` names their folder; and those that this library
+//! writes.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -33,12 +34,12 @@ fn cases() -> Vec<(String, PathBuf, Value)> {
     lines.lines().map(case).collect()
 }
 
-/// In the byte order of `testdata`.
+/// Options for the byte order of `testdata`.
 fn little() -> RaOptions {
     RaOptions::new().write(WriteOptions::new().byte_order(ByteOrder::Little))
 }
 
-/// The words for this machine's byte order in names of files, and for the other.
+/// The names of this machine's byte order and of the other one in file names.
 const NATIVE: [&str; 2] = if cfg!(target_endian = "little") { ["little", "big"] } else { ["big", "little"] };
 
 fn class(error: &Error) -> &'static str {
@@ -55,7 +56,7 @@ fn class(error: &Error) -> &'static str {
     }
 }
 
-/// Whether the header has an axis, or a number of bytes, that a machine of 32 bits does not hold.
+/// Whether the header has an axis or a length that does not fit into 32 bits.
 fn is_beyond_32_bits(path: &Path) -> bool {
     let bytes = fs::read(path).unwrap();
     let numbers = bytes
@@ -69,7 +70,7 @@ fn is_beyond_32_bits(path: &Path) -> bool {
     [product.unwrap_or(u64::MAX), *size, *elbyte].iter().chain(dims).any(|number| *number > i32::MAX as u64)
 }
 
-/// Gives one byte at a time.
+/// A reader that returns one byte at a time.
 struct Drops<R>(R);
 
 impl<R: Read> Read for Drops<R> {
@@ -79,7 +80,7 @@ impl<R: Read> Read for Drops<R> {
     }
 }
 
-/// The elements as bytes in C order, with what they are.
+/// Returns the dtype, the shape, and the elements as bytes in C order.
 fn content(array: &DynArray) -> (String, Vec<usize>, Vec<u8>) {
     let mut file = Vec::new();
     array.write_npy_with(&mut file, &WriteOptions::new().order(Order::C)).unwrap();
@@ -96,7 +97,7 @@ const ROUTES: &[(&str, Route)] = &[
     ("reader", |path, options| {
         let mut reader = RaReader::new_with(File::open(path)?, options)?;
         match reader.read::<ArrayD<String>>() {
-            Err(error) if error.is_mismatch() => reader.read(), // another type can be tried after it
+            Err(error) if error.is_mismatch() => reader.read(), // after a mismatch, another type can be tried
             read => Err(read.unwrap_err()),
         }
     }),
@@ -105,7 +106,7 @@ const ROUTES: &[(&str, Route)] = &[
         file => file?.read(),
     }),
     ("rows", |path, options| {
-        // Two halves along the first axis, where that can be.
+        // By conversion to NPY in small pieces, unless NPY cannot represent the dtype.
         let Ok(file) = RaFile::open_with(path, options) else { return read_ra_with(path, options) };
         if file.shape().is_empty() || file.shape().contains(&0) {
             return file.read();
@@ -144,7 +145,7 @@ fn files_are_read_as_numpy_says() {
                             assert_eq!(content(&found), content(&wanted), "{id} by {name}");
                         }
                     }
-                    // What this machine cannot address is told before what is missing.
+                    // On 32 bits, a length that cannot be addressed is reported before missing data.
                     Err(error) if usize::BITS < 64 && is_beyond_32_bits(&path) => {
                         assert!(["overflow", expect].contains(&class(&error)), "{id} by {name}: {error}");
                     }
@@ -172,7 +173,8 @@ fn files_are_written_back_to_the_same_bytes() {
     assert!(seen > 70, "{seen}");
 }
 
-/// The files of the format's own programs; the arrays that they hold go to `NDARRAY_IO_WRITTEN`, for NumPy to compare.
+/// Reads files of the format's own programs and writes their arrays to `NDARRAY_IO_WRITTEN`, for NumPy to
+/// compare.
 #[test]
 #[ignore = "needs NDARRAY_IO_RA and NDARRAY_IO_WRITTEN"]
 fn files_of_the_formats_own_programs() {
@@ -199,7 +201,7 @@ fn files_of_the_formats_own_programs() {
     assert!(seen > 5, "{seen}");
 }
 
-/// The file of the format's documentation, from its formula, whose checksum the documentation gives.
+/// Writes the example of the format's documentation, from its formula; the documentation has its checksum.
 #[test]
 fn the_array_of_the_documentation() {
     let value = |k: usize| Complex::new(k as f32, -(1.0 / k as f32));
@@ -207,7 +209,7 @@ fn the_array_of_the_documentation() {
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("test.ra");
     write_ra_with(&path, &array, &little()).unwrap();
-    // Its md5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
+    // Its MD5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
     assert_eq!(fs::read(&path).unwrap(), fs::read(folder().join("page.ra")).unwrap());
     assert_eq!(
         ra_query(&path).unwrap(),
@@ -429,7 +431,7 @@ fn files_are_mapped() {
     use ndarray_io::ra::{RaMmap, RaMmapMut};
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("a.ra");
-    // SAFETY: the file is this test's own, here and below.
+    // SAFETY: the file belongs to this test, here and below.
     let mut map = unsafe { RaMmapMut::<f32, Ix2>::create(&path, (20, 30).f()).unwrap() };
     map.view_mut()[[3, 4]] = 1.5;
     map.flush().unwrap();
@@ -475,7 +477,7 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
 }
 
-/// Every file, cut anywhere and with every byte of its header changed, is read or refused.
+/// Any file that is truncated, or whose header has a changed byte, is read or refused.
 #[test]
 fn no_header_is_a_surprise() {
     for (id, path, _) in cases() {

@@ -1,4 +1,4 @@
-//! References. That Zarr's readers find the arrays by them is checked by `.ci/check_scaling.py`; here is what they are, and what is refused.
+//! References: their contents and errors. `.ci/check_scaling.py` checks that Zarr's readers find the arrays.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn all(references: &References) -> Value {
     document["refs"].clone()
 }
 
-/// Metadata are JSON in JSON.
+/// Parses metadata, which is JSON in a JSON string.
 fn inner(refs: &Value, key: &str) -> Value {
     serde_json::from_str(refs[key].as_str().unwrap_or_else(|| panic!("no {key} in {refs}"))).unwrap()
 }
@@ -58,7 +58,7 @@ fn a_file_as_the_formats_say() {
     assert_eq!(refs["x/c/1/0"], json!(["s3://bucket/x.npy", 158, 30]));
     assert_eq!(
         references.notes(),
-        ["x: chunks of 3 along axis 0, and not 4 (asked for), which does not divide its length 6"]
+        ["x: chunks of 3 along axis 0; 4 (requested) does not divide its length 6"]
     );
     assert_eq!((references.len(), references.is_empty()), (1, false));
 }
@@ -124,7 +124,7 @@ fn what_zarr_cannot_have_is_refused() {
     let error = References::new(ZarrFormat::V3).add(&records, &RefOptions::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
 
-    // Names: twice, within one another, and such as Zarr has for itself.
+    // Invalid names: duplicates, nested ones, and those that Zarr reserves.
     let path = folder.path().join("x.npy");
     write_npy(&path, &arr1(&[1u8, 2])).unwrap();
     let mut references = of(&path, &RefOptions::new()).unwrap();
@@ -135,7 +135,7 @@ fn what_zarr_cannot_have_is_refused() {
     }
     references.add(&path, &RefOptions::new().name("a/b")).unwrap();
     assert!(references.add(&path, &RefOptions::new().name("a")).unwrap_err().is_usage());
-    // What cannot be added leaves nothing.
+    // A failed addition changes nothing.
     let mut references = of(&path, &RefOptions::new()).unwrap();
     for options in
         [RefOptions::new().chunk(0), RefOptions::new().dims(["a", "b"]), RefOptions::new().dims::<&str>([])]
@@ -146,7 +146,7 @@ fn what_zarr_cannot_have_is_refused() {
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(129).unwrap();
     assert!(references.add(&path, &RefOptions::new().name("cut")).unwrap_err().is_format());
     assert_eq!(references.to_string(), before);
-    // More chunks than a reader can hold.
+    // More chunks than a reader could handle.
     let many = folder.path().join("many.npy");
     let file = fs::File::create(&many).unwrap();
     ndarray_io::write_zeroed_npy::<u8, _>(&file, 20_000_000).unwrap();
@@ -178,7 +178,7 @@ fn files_that_do_not_fit_together_are_named() {
     let error = join(&["a.npy", "wide.npy"], 0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
     assert!(error.path().unwrap().ends_with("wide.npy"));
-    let error = join(&["a.npy", "wide.npy"], 1).unwrap_err(); // whose rows are apart in the file
+    let error = join(&["a.npy", "wide.npy"], 1).unwrap_err(); // its rows are not contiguous in the file
     assert!(error.is_usage(), "{error}");
     let error = join(&["a.npy", "other.npy"], 0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
@@ -186,12 +186,12 @@ fn files_that_do_not_fit_together_are_named() {
     assert!(join(&[], 0).unwrap_err().is_usage());
 }
 
-/// Each of these once gave wrong data, took too long, or was ignored.
+/// Regression tests: each of these once gave wrong data, took too long, or was ignored.
 #[test]
 fn what_readers_found() {
     let folder = temp::folder().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // An empty file at the end: what is before it is padded from its own bytes.
+    // An empty file at the end: the chunk before it is padded from the last bytes of its own file.
     write_npy(path("a.npy"), &arr1(&[1u8, 2, 3, 4])).unwrap();
     write_npy(path("b.npy"), &arr1(&[5u8, 6, 7])).unwrap();
     write_npy(path("none.npy"), &Array1::<u8>::zeros(0)).unwrap();
@@ -205,14 +205,14 @@ fn what_readers_found() {
     write_npy(path("none.npy"), &Array1::<u16>::zeros(0)).unwrap();
     assert!(join(&["a.npy", "none.npy"], &RefOptions::new()).unwrap_err().is_mismatch());
     assert!(join(&["a.npy"], &RefOptions::new().member("x")).unwrap_err().is_usage());
-    // Chunks never cross from part to part, which is said.
+    // Chunks never span two files; a note says so.
     let references = join(&["a.npy", "a.npy"], &RefOptions::new().chunk(8)).unwrap();
     assert_eq!(references.notes().len(), 1);
-    // A leading axis of length 1 does not keep the end from being padded.
+    // A leading axis of length 1 does not prevent padding at the end.
     write_npy(path("long.npy"), &Array2::<u8>::zeros((1, 1009))).unwrap();
     let refs = all(&of(&path("long.npy"), &RefOptions::new().chunk(100)).unwrap());
     assert_eq!(inner(&refs, "long/.zarray")["chunks"], json!([1, 100]));
-    // A header that promises endlessly many elements without bytes, or endless ones.
+    // A header that declares a huge number of elements without bytes, or huge elements.
     for (name, descr, shape) in [("zero", "|S0", "(2305843009213693951,)"), ("void", "|V400000000", "(0,)")] {
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         let mut file = b"\x93NUMPY\x01\0".to_vec();
@@ -227,11 +227,11 @@ fn what_readers_found() {
     }
     let deep = "a/".repeat(15_000) + "a";
     assert!(of(&path("a.npy"), &RefOptions::new().name(deep)).unwrap_err().is_usage());
-    // One dimension has one length.
+    // A dimension must have one length.
     let mut references = of(&path("a.npy"), &RefOptions::new().dims(["t"])).unwrap();
     assert!(references.add(path("b.npy"), &RefOptions::new().dims(["t"])).unwrap_err().is_usage());
     assert!(references.add(path("b.npy"), &RefOptions::new().member("x")).unwrap_err().is_usage());
-    // Of an archive, all is added or nothing.
+    // An archive is added completely or not at all.
     let before = references.to_string();
     write_npz(path("two.npz"), &[("c", &arr1(&[1u8])), ("a", &arr1(&[2u8]))]).unwrap();
     assert!(references.add(path("two.npz"), &RefOptions::new()).unwrap_err().is_usage());

@@ -1,4 +1,5 @@
-//! Stacks of NPY files: those that Dask has written (`testdata/stacks`), and those that grow. `.ci/check_scaling.py` lets Dask read ours.
+//! Stacks of NPY files: those written by Dask (`testdata/stacks`), and growing ones. `.ci/check_scaling.py`
+//! checks that Dask reads ours.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,11 @@ use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_n
 use crate::support::random::Random;
 use crate::support::temp;
 
-/// Dask's stacks by their names, and the shape and the lengths of the parts that the script gives each.
+/// Dask's stacks by name, with the axis and the lengths of the parts that the script gives each.
 const DASKS: &[(&str, usize, &[usize])] = &[
     ("axis0", 0, &[3, 3, 3, 1]),
     ("axis1", 1, &[3, 3, 1]),
-    ("negative_axis", 1, &[6]), // which Dask rechunks to one
+    ("negative_axis", 1, &[6]), // rechunked to one part by Dask
     ("big", 0, &[2, 2, 1]),
     ("text", 0, &[1, 3]),
     ("records", 0, &[1, 1]),
@@ -33,7 +34,7 @@ fn dasks(name: &str) -> (PathBuf, DynArray) {
     (folder.join(name), read_npy(folder.join(format!("{name}.npy"))).unwrap())
 }
 
-/// A copy, to be changed.
+/// Returns a copy of a stack, for changes.
 fn copied(name: &str) -> (tempfile::TempDir, DynArray) {
     let (from, whole) = dasks(name);
     let folder = temp::folder().unwrap();
@@ -48,7 +49,7 @@ fn equal(one: &DynArray, other: &DynArray) -> bool {
     (one.shape(), one.dtype(), one.bytes()) == (other.shape(), other.dtype(), other.bytes())
 }
 
-/// A random slice of an array.
+/// Returns a random slice of an array.
 fn some_slice(random: &mut Random, shape: &[usize]) -> Vec<SliceInfoElem> {
     let part = |length: &usize| {
         let start = random.below(*length + 1) as isize;
@@ -83,7 +84,7 @@ fn dasks_stacks_are_read() {
     }
 }
 
-/// The parts are put into every order and byte order, alone and mixed.
+/// Parts may be in any order and byte order, the same for all or mixed.
 #[test]
 fn parts_of_any_order_are_read() {
     let mut random = Random::new(2);
@@ -136,7 +137,7 @@ fn chunks_need_not_be_those_of_the_files() {
     assert!(stack.part(3).unwrap_err().is_usage());
 }
 
-/// `info` is read as data, and written with the one name that Dask's has.
+/// `info` is parsed as data, and the only global name in it is `numpy.dtype`, as in Dask's.
 #[test]
 fn info_names_nothing_but_numpys_dtype() {
     for (name, axis, _) in DASKS {
@@ -165,21 +166,21 @@ fn without_info_the_parts_say_what_they_are() {
     let info = folder.path().join("info");
     assert!(NpyStack::open_along(folder.path(), 0, &ReadOptions::new()).unwrap_err().is_usage());
     fs::remove_file(&info).unwrap();
-    let error = NpyStack::open(folder.path()).unwrap_err(); // along axis 0 they do not fit
+    let error = NpyStack::open(folder.path()).unwrap_err(); // the parts do not fit along axis 0
     assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
     let stack = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap();
     assert!(equal(&stack.read().unwrap(), &whole));
 
-    drop(stack); // a file that is open keeps its name on some systems
+    drop(stack); // some systems cannot remove an open file
     fs::remove_file(folder.path().join("1.npy")).unwrap();
     let error = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap_err();
-    assert!(error.to_string().contains("1.npy is missing, and 2.npy exists"), "{error}");
+    assert!(error.to_string().contains("1.npy is missing, although 2.npy exists"), "{error}");
     let nothing = temp::folder().unwrap();
     assert!(NpyStack::open(nothing.path()).unwrap_err().is_io());
     assert!(NpyStack::open(nothing.path().join("nowhere")).unwrap_err().is_io());
 }
 
-/// Writes an `info` of any content.
+/// Writes an `info` with the given content.
 fn write_info(folder: &Path, chunks: Object, dtype: Object, axis: i64) {
     let info = Object::dict([("chunks", chunks), ("dtype", dtype), ("axis", axis.into())]).unwrap();
     fs::write(folder.join("info"), Pickle::write(&info, &WriteOptions::new()).unwrap()).unwrap();
@@ -195,7 +196,7 @@ fn an_info_that_lies_is_an_error() {
     let (folder, _) = copied("zero"); // (6, 2) in parts of 2, 0 and 4
     let folder = folder.path();
     let open = || NpyStack::open(folder);
-    // More parts and longer ones than there are, of sizes that no machine has: nothing is allocated for them.
+    // More and longer parts than exist, larger than any memory: nothing is allocated for them.
     for all in [vec![2, 0, 4, 1 << (usize::BITS - 24)], vec![2, 0, 4, 1, 1 << (usize::BITS - 7)]] {
         write_info(folder, lengths(&[&all, &[2]]), double(), 0);
         let stack = open().unwrap();
@@ -207,19 +208,19 @@ fn an_info_that_lies_is_an_error() {
         write_info(folder, lengths(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
         assert!(matches!(open().unwrap_err().kind(), ErrorKind::Overflow { .. }));
     }
-    // Other lengths than the parts have.
+    // Lengths that differ from those of the parts.
     write_info(folder, lengths(&[&[2, 0, 5], &[2]]), double(), 0);
     let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
     assert!(error.path().unwrap().ends_with("2.npy"));
     write_info(folder, lengths(&[&[2, 0, 4], &[3]]), double(), 0);
     assert!(matches!(open().unwrap_err().kind(), ErrorKind::ShapeMismatch { .. }));
-    // Another dtype; the same in the other byte order is fine.
+    // Another dtype is an error; another byte order is not.
     write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"<f4".parse().unwrap()).unwrap(), 0);
     assert!(matches!(open().unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
     write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&">f8".parse().unwrap()).unwrap(), 0);
     assert_eq!(open().unwrap().read::<Array2<f64>>().unwrap()[[5, 1]], 9.5);
-    // What is no stack.
+    // An `info` that does not describe a stack.
     let bad = [
         (lengths(&[&[2, 0, 4], &[1, 1]]), double(), 0),
         (lengths(&[&[2, 0, 4], &[2]]), double(), 2),
@@ -265,7 +266,7 @@ fn parts_count_when_they_are_committed() {
     writer.commit().unwrap();
     assert!(reader.refresh().unwrap());
     assert_eq!(reader.read::<Array2<u32>>().unwrap(), arr2(&[[1, 1], [2, 2]]));
-    // What is not committed counts for nobody, and the next writer replaces it.
+    // Readers ignore an uncommitted part, and the next writer replaces it.
     writer.push(&row(7)).unwrap();
     drop(writer);
     assert!(folder.join("2.npy").exists() && !reader.refresh().unwrap());
@@ -276,7 +277,7 @@ fn parts_count_when_they_are_committed() {
     assert!(reader.refresh().unwrap());
     assert_eq!(reader.slice::<u32, _>(s![.., 0]).unwrap(), arr1(&[1, 2, 3]));
     assert!(!reader.refresh().unwrap());
-    // Another stack in its place is noticed.
+    // A reader notices if another stack has taken its place.
     fs::remove_file(folder.join("info")).unwrap();
     fs::remove_file(folder.join("0.npy")).unwrap();
     write_npy(folder.join("0.npy"), &Array2::<u32>::zeros((5, 2))).unwrap();
@@ -321,7 +322,7 @@ fn parts_that_do_not_fit_are_refused() {
         [1.0, 1.0]
     );
 
-    // The stack's byte order and the width of its text are those of new parts.
+    // New parts get the stack's byte order and text width.
     let (folder, whole) = copied("big");
     let mut writer = NpyStackWriter::append(folder.path()).unwrap();
     writer.push(&whole.cast_to(&"<i4".parse().unwrap(), ndarray_io::Casting::Safe).unwrap()).unwrap();
@@ -373,7 +374,7 @@ fn conversions_tell_how_far_they_are_and_leave_nothing_when_cancelled() {
     let error = convert_npy_to_stack(&path, &other, 0, 3, Conversion::new().progress(cancel)).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Cancelled) && !other.exists(), "{error}");
 
-    // A part is no place for the whole.
+    // The output must not be a part, or be within the stack.
     let error = convert_stack_to_npy(&made, made.join("0.npy"), Conversion::new()).unwrap_err();
     assert!(error.is_usage(), "{error}");
     let error = convert_stack_to_npy(&made, made.join("new.npy"), Conversion::new()).unwrap_err();
@@ -383,7 +384,7 @@ fn conversions_tell_how_far_they_are_and_leave_nothing_when_cancelled() {
     }
 }
 
-/// Of an axis that is not the slowest, too, only the parts are opened of which something is read.
+/// Only parts that are read are opened, even if the axis is not the slowest one.
 #[test]
 fn parts_that_are_not_read_may_be_missing() {
     for name in ["axis1", "long", "axis0"] {
@@ -401,7 +402,7 @@ fn parts_that_are_not_read_may_be_missing() {
     }
 }
 
-/// One long tuple that is referred to a million times: nothing is made of it.
+/// A long tuple that is referred to a million times is not expanded.
 #[test]
 fn an_info_whose_parts_are_shared_takes_no_memory() {
     let folder = temp::folder().unwrap();
@@ -416,7 +417,7 @@ fn an_info_whose_parts_are_shared_takes_no_memory() {
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }
 
-/// Dask does not know how many rows a mask leaves: `nan`.
+/// Dask writes `nan` for lengths that it does not know, as after a mask.
 #[test]
 fn unknown_lengths_are_those_of_the_parts() {
     let (folder, whole) = copied("zero");
@@ -442,7 +443,7 @@ fn options_are_those_of_the_parts() {
     let native =
         whole.cast_to(&records.with_byte_order(ByteOrder::Little), ndarray_io::Casting::Safe).unwrap();
     writer.push(&native).unwrap();
-    writer.finish().unwrap(); // `info` is not written in place
+    writer.finish().unwrap(); // `info` is replaced, even with `in_place`
     let part = NpyFile::open(made.join("0.npy")).unwrap();
     assert_eq!((part.dtype(), part.version()), (&records, ndarray_io::npy::Version::V2));
     assert_eq!(NpyStack::open(&made).unwrap().shape(), [2]);

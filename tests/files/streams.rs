@@ -1,4 +1,5 @@
-//! Readers and writers of which one call fails, lies, or is interrupted: each call of each operation in turn.
+//! Readers and writers that fail, return wrong counts, or are interrupted, at each call of each operation in
+//! turn.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 
@@ -13,9 +14,9 @@ use ndarray_io::{
 enum Fault {
     Fails,
     Interrupted,
-    /// Nothing is read or written, without an error.
+    /// Returns 0 without an error.
     Nothing,
-    /// More is said to have been read or written than was asked for.
+    /// Returns a larger count than was asked for.
     TooMuch,
 }
 
@@ -24,7 +25,7 @@ struct Faulty {
     inner: Cursor<Vec<u8>>,
     calls: usize,
     fault: Option<(usize, Fault)>,
-    /// The fault met a call that only seeks, which is not repeated by anybody.
+    /// Whether the fault was at a seek, which is not retried.
     was_seek: bool,
 }
 
@@ -78,7 +79,7 @@ fn array() -> Array2<f64> {
     Array2::from_shape_fn((40, 30), |(row, column)| (row * 30 + column) as f64)
 }
 
-/// What an operation makes of its bytes, in words: what it has read, or nothing if it writes.
+/// An operation; returns what it has read as text, or nothing if it writes.
 type Work = fn(&mut Faulty) -> Result<String>;
 
 fn npy() -> Vec<u8> {
@@ -184,7 +185,7 @@ const NPZ: &[(&str, Work)] = &[("read archive", |file| {
     Ok(format!("{a:?} {} {:?}", large.sum(), npz.peek("a")?.header.shape()))
 })];
 
-/// A fault is an error, or changes nothing; an interruption of reading and writing is no fault.
+/// Checks that each fault is an error or changes nothing, and that interrupted reads and writes are retried.
 fn check(works: &[(&str, Work)], bytes: &[u8]) -> usize {
     let mut tried = 0;
     for (name, work) in works {
@@ -198,12 +199,12 @@ fn check(works: &[(&str, Work)], bytes: &[u8]) -> usize {
                 let done = work(&mut faulty);
                 let place = format!("{name}, call {call} of {}: {fault:?}", sound.calls);
                 match done {
-                    // A reader that gives nothing has ended, and may do so after an array.
+                    // A reader that returns 0 is at its end, which is allowed after an array.
                     Ok(_) if fault == Fault::Nothing && !bytes.is_empty() => {}
                     Ok(found) => {
                         assert!(found == expected, "{place}: {found:.200}");
                         assert!(faulty.inner.get_ref() == &written, "{place}: other bytes");
-                        // What failed to be read may have been read again; what failed to be written has to be told.
+                        // A failed read may have been repeated, but a failed write must be reported.
                         assert!(fault != Fault::Fails || !bytes.is_empty(), "{place}: it was not noticed");
                     }
                     Err(error) => {

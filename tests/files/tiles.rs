@@ -1,6 +1,6 @@
-//! Files out of files through the block engine, against what ndarray makes of the same arrays in memory: any shape, any order, any
-//! budget. With `NDARRAY_IO_PLANS=1` there are 2000 rounds; they have last passed on 2026-11-21 (51 s, release), as have the million
-//! plans of `src/transfer/tiles/plan.rs` (3 s).
+//! Conversions with the block engine, compared with ndarray's results in memory: any shape, any order, any
+//! budget. With `NDARRAY_IO_PLANS=1` there are 2000 rounds; they last passed on 2026-11-21 (51 s, release),
+//! as did the million plans of `src/transfer/tiles/plan.rs` (3 s).
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, concatenate, stack};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
@@ -10,7 +10,7 @@ use ndarray_io::{
     Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy, write_npy_with,
 };
 
-/// Numbers that only look random.
+/// A pseudorandom number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -34,7 +34,7 @@ impl Numbers {
     }
 }
 
-/// The elements of a file have to be just those of the array, in the order that is asked for.
+/// Checks that the elements of a file are those of the array, in the requested order.
 fn check<A>(
     path: &std::path::Path,
     wanted: &ArrayViewD<'_, A>,
@@ -45,7 +45,7 @@ fn check<A>(
 {
     let found: ArrayD<A> = read_npy(path).unwrap();
     assert_eq!(found, wanted);
-    // The last bytes are the elements as ndarray goes through them.
+    // The file ends with the elements in ndarray's iteration order.
     let elements = if order == Order::C { wanted.view() } else { wanted.t() };
     let bytes: Vec<u8> = elements.iter().flat_map(bytes_of).collect();
     assert!(std::fs::read(path).unwrap().ends_with(&bytes), "{:?} {order:?}", wanted.shape());
@@ -77,7 +77,7 @@ where
     convert_npy(&path, &to, conversion()).unwrap();
     check(&to, &one.view(), order, &bytes_of);
 
-    // Files along an axis, of different lengths, each in an order of its own.
+    // Files of different lengths along an axis, each in a random order.
     if !shape.is_empty() {
         let axis = numbers.below(shape.len());
         let mut parts = vec![(one, path)];
@@ -115,7 +115,7 @@ fn files_are_made_of_files_as_ndarray_makes_arrays_of_arrays() {
     }
 }
 
-/// Turned, converted and in the other byte order at once; the target is what NumPy says of the plain array.
+/// Order, dtype and byte order are converted at once; the result is the file of the converted array.
 #[test]
 fn all_wishes_are_met_at_once() {
     let folder = crate::support::temp::folder().unwrap();
@@ -149,7 +149,7 @@ fn all_wishes_are_met_at_once() {
     }
 }
 
-/// An element that cannot be converted is named as it is numbered in its file.
+/// The error gives the index, in the input file, of an element that cannot be converted.
 #[test]
 fn the_element_at_fault_is_named() {
     let folder = crate::support::temp::folder().unwrap();
@@ -169,7 +169,7 @@ fn the_element_at_fault_is_named() {
     }
 }
 
-/// To what is no file, everything goes in order: also what is interleaved.
+/// Output that is not a file is written sequentially, even if the inputs are interleaved.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_gets_the_same_bytes() {
@@ -204,7 +204,7 @@ fn scalar(kind: Kind, size: usize) -> DType {
     Scalar::new(kind, size, ByteOrder::NATIVE).unwrap().into()
 }
 
-/// Whether a conversion is allowed is no matter of how many elements there are.
+/// Whether a conversion is allowed does not depend on the number of elements.
 #[test]
 fn what_is_not_allowed_is_refused_without_elements_as_well() {
     let folder = crate::support::temp::folder().unwrap();
@@ -214,7 +214,7 @@ fn what_is_not_allowed_is_refused_without_elements_as_well() {
         write_npy_with(&from, &ndarray::Array1::<f64>::zeros(len), &WriteOptions::new()).unwrap();
         assert!(convert(scalar(Kind::Int, 4), Casting::Safe).unwrap_err().is_mismatch());
         assert!(convert(scalar(Kind::Void, 3), Casting::Unsafe).unwrap_err().is_mismatch());
-        // Text of no characters would hold nothing of them.
+        // Text without characters could not hold the numbers.
         assert!(convert(scalar(Kind::Text, 0), Casting::Unsafe).unwrap_err().is_mismatch());
     }
     let texts = ndarray::arr1(&["abc".to_owned()]);
@@ -235,7 +235,7 @@ fn small_files_do_not_make_large_ones() {
         convert_npy(&from, &to, Conversion::new().dtype(scalar(Kind::Text, 4), Casting::Safe)).unwrap_err();
     assert!(error.is_limit(), "{error}");
 
-    // Of no elements, an axis may be endless.
+    // Without elements, an axis may have any length.
     let header =
         ndarray_io::header::Header::new(scalar(Kind::Uint, 1), Order::C, [0, 1 << (usize::BITS - 2)].into())
             .unwrap();
@@ -247,7 +247,7 @@ fn small_files_do_not_make_large_ones() {
     convert_npy(&from, &to, Conversion::new().order(Order::Fortran)).unwrap();
 }
 
-/// Rows that an append has left are not lost with the file that is read and replaced, wherever it is among the inputs.
+/// Uncommitted rows of an input that is also the target are not lost, for any position among the inputs.
 #[test]
 fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
     use std::io::Write;
@@ -272,7 +272,7 @@ fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
     assert_eq!(read_npy::<_, ndarray::Array1<u8>>(&path).unwrap().len(), 300);
 }
 
-/// An input that is cut while it is read is named, and how much is left of it.
+/// The error names an input that is truncated while it is read, and the bytes that remain.
 #[test]
 fn the_input_at_fault_is_named() {
     let folder = crate::support::temp::folder().unwrap();

@@ -1,4 +1,4 @@
-//! What a change keeps on Windows, and where it writes without a change.
+//! What replacing a file preserves on Windows, and where files are written directly.
 #![cfg(all(windows, feature = "npz"))]
 
 use std::fs;
@@ -17,10 +17,10 @@ fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
 
-/// Who may do what with a file, in the system's own form.
+/// Returns a file's access-control list, in the system's own form.
 fn access_list(path: &Path) -> Vec<u8> {
     let (path, mut length, mut list) = (wide(path), 0, vec![0_u8; 4096]);
-    // SAFETY: the name ends in a NUL, and the buffer has the length that is told.
+    // SAFETY: the name ends with a NUL, and the buffer has the given length.
     let got = unsafe {
         GetFileSecurityW(
             path.as_ptr(),
@@ -38,7 +38,7 @@ fn access_list(path: &Path) -> Vec<u8> {
 fn set_access_list(path: &Path, words: &str) {
     let (path, words) = (wide(path), wide(words));
     let mut descriptor: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
-    // SAFETY: the words end in a NUL, and the system puts the address of its memory where it is told.
+    // SAFETY: the text ends with a NUL, and the system stores its address in the given place.
     let made = unsafe {
         ConvertStringSecurityDescriptorToSecurityDescriptorW(
             words.as_ptr(),
@@ -48,7 +48,7 @@ fn set_access_list(path: &Path, words: &str) {
         )
     };
     assert_ne!(made, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the name ends in a NUL, and the descriptor is the system's.
+    // SAFETY: the name ends with a NUL, and the descriptor is the system's.
     let set = unsafe { SetFileSecurityW(path.as_ptr(), DACL_SECURITY_INFORMATION, descriptor) };
     assert_ne!(set, 0, "{}", std::io::Error::last_os_error());
 }
@@ -69,7 +69,7 @@ fn access_lists_are_kept() {
     let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     write_npy(&path, &arr1(&[1u8])).unwrap();
     write_npy(&other, &arr1(&[1u8])).unwrap();
-    set_access_list(&path, "D:P(A;;FA;;;WD)"); // everything for everybody, and nothing from the folder
+    set_access_list(&path, "D:P(A;;FA;;;WD)"); // full access for everyone, nothing inherited
     let before = access_list(&path);
     assert_ne!(before, access_list(&other));
     write_npy(&path, &arr1(&[2u8])).unwrap();

@@ -1,4 +1,4 @@
-//! Arrays that are written piece by piece, and appended to: the files are those of `np.save`.
+//! Arrays that are written in pieces or appended to: the files equal those of `np.save`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use ndarray_io::{
 
 use crate::support::manifest::{self, assert_is_numpys, with_type};
 
-/// Every array of NumPy's in `testdata` is written again piece by piece, and gives its file.
+/// NumPy's arrays in `testdata`, written again in pieces, give the same files.
 #[test]
 fn pieces_make_numpys_files() {
     fn check<A>(case: &manifest::Case) -> bool
@@ -59,7 +59,7 @@ fn pieces_make_numpys_files() {
                 case.id
             );
 
-            // Appended to a file that holds the head.
+            // The tail is appended to a file with the head.
             let file = crate::support::Temp::new();
             let mut writer =
                 NpyWriter::<A, _>::new_with(File::create(file.path()).unwrap(), &row, &options).unwrap();
@@ -78,7 +78,7 @@ fn pieces_make_numpys_files() {
         }
         let reader = NpyReader::new(&case.bytes[..]).unwrap();
         let shape = reader.shape();
-        // An array of Fortran order that is contiguous both ways NumPy marks as C order: see the docs.
+        // Arrays with more than eight axes or with items of no bytes are skipped.
         let is_large = shape.len() > 8 || reader.dtype().item_size() == 0;
         if is_large {
             continue;
@@ -108,7 +108,7 @@ fn too_few_and_too_many_are_errors() {
         arr2(&[[1, 2, 3], [4, 5, 6]])
     );
 
-    // A row that is not complete: the whole ones count.
+    // After an incomplete row, the complete ones count.
     let file = crate::support::Temp::new();
     let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[2]).unwrap();
     writer.extend([1u8, 2, 3]).unwrap();
@@ -188,7 +188,7 @@ fn records_are_pushed() {
     }
 }
 
-/// What a crash leaves: the old length, whatever follows.
+/// After an interrupted append, the header has the old length, and any bytes after the array are ignored.
 #[test]
 fn a_cut_append_leaves_the_old_array() {
     let file = crate::support::Temp::new();
@@ -241,7 +241,7 @@ fn two_appenders_are_one_too_many() {
     let mut first = NpyWriter::<u8, _>::append(file.path()).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Locked) && error.is_conflict(), "{error}");
-    // A reader is not stopped, and sees what counts.
+    // A reader is not blocked, and sees the committed rows.
     first.extend([2, 3]).unwrap();
     assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1]));
     first.checkpoint().unwrap();
@@ -254,7 +254,7 @@ fn two_appenders_are_one_too_many() {
 
 #[test]
 fn old_headers_have_no_room() {
-    // As NumPy 1.13 wrote it: padded to 16, with no room but the padding.
+    // As NumPy 1.13 wrote it: aligned to 16 bytes, without space for a longer shape.
     let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
     let padded = format!("{text}{}\n", " ".repeat(15 - (10 + text.len()) % 16));
     let file = crate::support::Temp::new();
@@ -271,7 +271,7 @@ fn old_headers_have_no_room() {
     assert_is_numpys(&fs::read(file.path()).unwrap(), "small-appended");
 }
 
-/// A writer that seeks and fails at a call.
+/// A seekable writer that fails after some calls.
 struct Failing {
     inner: Cursor<Vec<u8>>,
     left: usize,
@@ -294,7 +294,7 @@ impl Seek for Failing {
     }
 }
 
-/// Whatever write fails, what is there reads as the rows of some checkpoint.
+/// After any failed write, the file reads as the rows of some checkpoint.
 #[test]
 fn every_fault_leaves_some_checkpoint() {
     let rows = Array2::from_shape_fn((3, 500), |(row, column)| (row * 1000 + column) as u32);
@@ -324,7 +324,7 @@ fn every_fault_leaves_some_checkpoint() {
     assert!(failing.checkpoint().unwrap_err().is_usage());
 }
 
-/// A record whose header, as NumPy writes it, has the first digit of its length in the last byte of a sector.
+/// A record whose header, as NumPy writes it, has the first digit of the length in the last byte of a sector.
 #[cfg(feature = "derive")]
 #[derive(Clone, Copy, ndarray_io::Record)]
 struct Long {

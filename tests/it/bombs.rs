@@ -1,5 +1,5 @@
-//! Pickles whose shared parts would cost more than their length: values, or errors that say so, in a moment. What is exponential or
-//! copies without end would never come to its end here, or run out of memory.
+//! Pickles in which shared parts would cost much more than their length: they give values or errors quickly.
+//! If the cost were exponential or quadratic, the tests would not end or would run out of memory.
 
 use ndarray::Array1;
 use ndarray_io::ReadNpyExt;
@@ -33,7 +33,7 @@ fn what_is_shared_is_made_once_or_refused() {
     let texts = texts[0].items().unwrap();
     assert_eq!((texts.len(), texts.get(999).unwrap().as_str().unwrap().len()), (1000, 1 << 20));
 
-    // Few of the same are no harm.
+    // A few repetitions are allowed.
     assert_eq!(read(&bombs::chain(900)).unwrap().len(), 900);
     assert_eq!(read(&bombs::encoded(10)).unwrap()[0].items().unwrap().len(), 10);
     let records = read(&bombs::records(10)).unwrap();
@@ -59,7 +59,7 @@ fn graphs_that_share_their_parts_otherwise_are_compared_once() {
     assert!(made[0] != other[0] && other[1] != made[1]);
 }
 
-/// What Python makes of them: the last entry of a number counts, wherever it is.
+/// As in Python, the last entry of a memo number counts, for any number.
 #[test]
 fn the_memo_has_what_was_put_there_last() {
     let opcodes = |bytes: &[u8]| Opcodes::default().raw(bytes);
@@ -70,7 +70,7 @@ fn the_memo_has_what_was_put_there_last() {
     assert_eq!(read(&next.file(1)).unwrap()[0].as_str(), Some("b"));
 }
 
-/// By Python: `int(np.uint64(2**64 - 1))` and so on.
+/// The values are Python's: `int(np.uint64(2**64 - 1))` and so on.
 #[test]
 fn numpys_scalars_are_what_they_are() {
     let scalar = |descr: &str, bytes: &[u8]| {

@@ -1,10 +1,10 @@
-//! Elements of one dtype as another, against what NumPy makes of the same bytes.
+//! Conversions between dtypes, compared with NumPy's results for the same bytes.
 
 use ndarray_io::dtype::Kind;
 use ndarray_io::{Casting, DynArray, ReadNpyExt};
 use serde_json::Value;
 
-/// An array of so many bytes.
+/// Returns an array with these bytes as elements.
 fn array(descr: &str, bytes: &[u8]) -> DynArray {
     let of = |len: usize| {
         let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
@@ -37,7 +37,7 @@ fn casts_are_numpys() {
         };
         let (found, wanted) = (array(from, &bytes(&line[3])), array(to, &[]));
         for casting in [Casting::Safe, Casting::SameKind, Casting::Unsafe] {
-            // What does not fit into a text is an error here, and cut off by NumPy.
+            // Text that does not fit is an error here; NumPy truncates it.
             let made = found.cast_to(wanted.dtype(), casting);
             if casting < weakest {
                 let error = made.expect_err(&format!("{from} as {to}: {casting:?}"));
@@ -63,7 +63,7 @@ fn casts_are_numpys() {
     assert!(count > 400, "{count}");
 }
 
-/// The bits of a NaN are nobody's concern.
+/// Whether the arrays are equal, apart from the bits of NaNs.
 fn are_equal_but_for_nan(made: &DynArray, wanted: &[u8]) -> bool {
     let scalar = made.dtype().as_scalar().unwrap();
     matches!(scalar.kind(), Kind::Float | Kind::Complex)

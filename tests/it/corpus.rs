@@ -1,5 +1,5 @@
-//! NumPy's files, case by case: those of `testdata`, and the corpus that `NDARRAY_IO_CORPUS` names. What is read is
-//! written again into the folder `NDARRAY_IO_WRITTEN`, if that is set, for NumPy to check.
+//! NumPy's files, case by case: those of `testdata`, and the corpus in the folder `NDARRAY_IO_CORPUS`. If
+//! `NDARRAY_IO_WRITTEN` is set, arrays are written again into that folder, for NumPy to check.
 
 use std::fmt::Debug;
 use std::fs;
@@ -31,7 +31,7 @@ fn the_corpus_is_read_as_numpy_says() {
 
 fn check_folder(folder: &Path) {
     let mut cases = manifest::cases(folder);
-    // A dtype without a byte order is the reader's, and the table says what it is on a little-endian machine.
+    // A dtype without a byte order has the reader's; the manifest was made on a little-endian machine.
     let is_native = |facts: &Facts| {
         let descr = facts.json["descr"].as_str().unwrap_or_default();
         !descr.contains(['<', '>', '|']) || descr == "'|f8'"
@@ -48,9 +48,10 @@ fn check_folder(folder: &Path) {
     );
 }
 
-/// `Err` says what is wrong.
+/// Returns what is wrong as `Err`.
 fn check(case: &Case) -> Result<(), String> {
-    // Behind other bytes, a stream is read from where it begins; from the beginning of the file there is no magic.
+    // An array that follows other bytes is read from its start; at the start of the file the magic is
+    // missing.
     if case.arrays.first().is_some_and(|facts| facts.start > 0) {
         expect_error(case, NpyReader::new(&case.bytes[..]).map(drop))?;
     }
@@ -61,7 +62,7 @@ fn check(case: &Case) -> Result<(), String> {
             Ok(())
         }
         Ok(()) => check_fault(case),
-        // What no known writer writes; `check_fault` and `class` see a malformed header as well.
+        // No known writer makes these; without the general path their headers count as malformed.
         Err(Failure::Class("bad_header"))
             if !cfg!(feature = "py_literal") && case.id.starts_with("hand-") =>
         {
@@ -74,9 +75,9 @@ fn check(case: &Case) -> Result<(), String> {
 }
 
 enum Failure {
-    /// Reading gives an error of this class.
+    /// Reading fails with an error of this class.
     Class(&'static str),
-    /// Reading gives something else than NumPy says.
+    /// Reading gives a result that differs from NumPy's.
     Wrong(String),
 }
 
@@ -133,7 +134,7 @@ fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What NumPy wrote as a header, we write.
+/// Checks that writing the header again gives NumPy's bytes.
 fn check_header_again(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
     if !is_written_by_numpy(case) {
         return Ok(());
@@ -149,7 +150,7 @@ fn text(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
-/// What is read as whatever it is keeps its bytes, and is written back as it was.
+/// Checks that reading with a dynamic dtype keeps the bytes, and that writing the array gives the same file.
 fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
     let Some(wanted) = facts.json["sha256"].as_str() else { return Ok(()) };
     let temporary = routes::temporary(bytes, 0);
@@ -243,7 +244,7 @@ where
     Ok(())
 }
 
-/// What NumPy wrote, we write, to the byte.
+/// Checks that writing the array again gives NumPy's bytes.
 fn check_written<A: WritableElement>(
     case: &Case,
     facts: &Facts,
@@ -278,14 +279,14 @@ fn check_written<A: WritableElement>(
     Ok(())
 }
 
-/// NumPy wrote the file by itself, and not a hand that knows more spellings.
+/// Whether NumPy wrote the file; hand-made files may use other spellings.
 fn is_written_by_numpy(case: &Case) -> bool {
     let by_numpy = ["dtype", "shape", "source", "version", "fill", "size", "record", "random"];
     case.line["written"] == true
         || case.line["category"].as_str().is_some_and(|category| by_numpy.contains(&category))
 }
 
-/// A version that NumPy was told to take, because another one would have done.
+/// Returns the version to request, if NumPy would not have chosen it by default.
 fn version_to_force(facts: &Facts) -> Option<Version> {
     match numbers(&facts.json["version"])[0] {
         1 => None,
@@ -294,13 +295,13 @@ fn version_to_force(facts: &Facts) -> Option<Version> {
     }
 }
 
-/// A file that is malformed in a way that only the elements show.
+/// Checks a file whose error is found only when its elements are read.
 fn check_fault(case: &Case) -> Result<(), String> {
     let read = NpyReader::new(&case.bytes[..]).and_then(|mut reader| {
         let dtype = reader.dtype().clone();
         match with_type!(dtype, read_strictly(&case.path)) {
             Some(read) => read,
-            None if case.expect == "bad_bool" || case.expect == "bad_unicode" => Ok(false), // within a record: see `records.rs`
+            None if case.expect == "bad_bool" || case.expect == "bad_unicode" => Ok(false), // the fault is within a record: see `records.rs`
             None if dtype.has_object() => reader.read::<ArrayD<f64>>().map(|_| true),
             None => reader.read_bytes().map(|_| true),
         }
@@ -319,7 +320,7 @@ fn read_strictly<A: ViewMutElement>(path: &Path) -> Result<bool> {
 fn expect_error(case: &Case, read: Result<()>) -> Result<(), String> {
     let found = read.as_ref().map_or_else(class, |()| "ok");
     if found == "bad_header" && !cfg!(feature = "py_literal") && case.id.starts_with("bad-") {
-        return Ok(()); // the general path alone says what is wrong
+        return Ok(()); // only the general path gives the exact error
     }
     if case.allowed.iter().any(|allowed| allowed == found) || (found == "bad_magic" && case.expect == "ok") {
         return Ok(());

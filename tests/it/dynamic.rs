@@ -1,4 +1,4 @@
-//! Arrays whose type is known only when the program runs. That every dtype is read and written so is in `corpus.rs`.
+//! Arrays whose type is known only at run time. `corpus.rs` reads and writes all dtypes in this way.
 
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
 use ndarray_io::dtype::{ByteOrder, Kind, RecordBuilder, RecordError, Scalar};
@@ -21,7 +21,8 @@ fn fields_are_numpys() {
         assert_eq!(field, expected);
         let field = records.field_cow::<A, IxDyn>(path).unwrap();
         assert_eq!(field, expected);
-        // The records are aligned, but `pos` is big-endian, and the records within `tail` have five bytes.
+        // The records are aligned, but `pos` is big-endian, and the records in `tail` have a size of five
+        // bytes.
         match records.field_view::<A, IxDyn>(path) {
             Ok(view) => assert_eq!(view, expected),
             Err(error) => match path {
@@ -163,7 +164,7 @@ fn large_arrays_show_their_edges() {
     assert_eq!(cube.to_string(), "[[[1, 2]],\n\n [[3, 4]]]");
 }
 
-/// Of a file the edges alone are read, and look as those of the whole array.
+/// A preview reads only the edges of a file and equals that of the array.
 #[test]
 fn a_file_shows_the_same() {
     let folder = crate::support::temp::folder().unwrap();
@@ -190,7 +191,7 @@ fn a_file_shows_the_same() {
     }
 }
 
-/// What is shown, and how long it takes, does not depend on what a file claims.
+/// The size and the time of a preview do not depend on the shape that a file declares.
 #[test]
 fn no_file_takes_for_ever_to_show() {
     let claim = |descr: &str, shape: &str| {
@@ -210,7 +211,7 @@ fn no_file_takes_for_ever_to_show() {
 
 #[test]
 fn a_field_out_of_step_is_copied() {
-    // A byte in front of it, and records of five bytes: no `u32` can be viewed there.
+    // `x` is at offset 1 in records of six bytes, so that it cannot be viewed as `u32`.
     let text = crate::support::native(
         "{'descr': [('id', '|u1'), ('x', '<u4'), ('ok', '|b1')], 'fortran_order': False, 'shape': (2,), }",
     );
@@ -247,7 +248,7 @@ fn dtypes_are_cast_when_the_program_runs() {
         array.cast_to(&dtype(Kind::Uint, 8, ByteOrder::NATIVE), Casting::SameKind).unwrap_err().is_mismatch()
     );
 
-    // Everything has a byte order to change: what NumPy has of either, `record-matrix` and `record-matrix_big`.
+    // Records change the byte order of all fields: NumPy wrote these files in both.
     let folder = manifest::testdata();
     let records: DynArray = read_npy(folder.join("record-matrix.npy")).unwrap();
     assert!(array.cast_to(records.dtype(), Casting::Unsafe).unwrap_err().is_mismatch());
@@ -261,7 +262,8 @@ fn dtypes_are_cast_when_the_program_runs() {
     }
 }
 
-/// The texts are those of `numpy.lib.format.dtype_to_descr`, of the same fields with `align=True` and with offsets.
+/// The texts are those of `numpy.lib.format.dtype_to_descr` for the same fields with `align=True` and
+/// offsets.
 #[test]
 fn records_are_built_as_numpy_lays_them_out() {
     let dtype = |text: &str| text.parse::<DType>().unwrap();
@@ -280,7 +282,8 @@ fn records_are_built_as_numpy_lays_them_out() {
     let at = at.build().unwrap();
     assert_eq!(at.to_string(), "[('', '|V4'), ('a', '|u1'), ('', '|V3'), ('b', '<f8'), ('', '|V16')]");
     let titled = RecordBuilder::new().titled("a", "The title", dtype("<f4")).field("b", dtype("u1")).build();
-    // NumPy: `np.dtype([('x', 'f8'), ('y', 'u1')], align=True)` has 16 bytes, wherever the alignment comes from.
+    // NumPy: `np.dtype([('x', 'f8'), ('y', 'u1')], align=True)` has 16 bytes, whichever field sets the
+    // alignment.
     let late =
         RecordBuilder::new().aligned().field_at(0, "x", dtype("<f8")).aligned().field("y", dtype("u1"));
     assert_eq!(late.build().unwrap().item_size(), 16);
@@ -288,7 +291,7 @@ fn records_are_built_as_numpy_lays_them_out() {
         RecordBuilder::new().aligned().field("x", dtype("<f4")).size(6).build().unwrap().item_size(),
         6
     );
-    // A packed record within it has the alignment 1.
+    // A packed nested record has an alignment of 1.
     let packed = RecordBuilder::new()
         .aligned()
         .field("n", dtype("u1"))
@@ -305,7 +308,7 @@ fn records_are_built_as_numpy_lays_them_out() {
     assert_eq!(fails(one().size(1 << 31)), RecordError::TooLarge);
 }
 
-/// The bytes are those of a structured array of NumPy's that has got the same columns.
+/// The bytes are those of a NumPy structured array with the same columns.
 #[test]
 fn columns_become_records_and_shapes_change_as_in_numpy() {
     let names = DynArray::from_bytes(
@@ -315,7 +318,7 @@ fn columns_become_records_and_shapes_change_as_in_numpy() {
         &[97, 0, 0, 0, 98, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0],
     )
     .unwrap();
-    // In Fortran order, so that it has to be turned round.
+    // In Fortran order, so that it must be transposed.
     let cube = ndarray::Array3::from_shape_fn((2, 2, 2).f(), |(i, j, k)| (4 * i + 2 * j + k) as i16);
     let (cube, heights) = (
         DynArray::new(&cube).unwrap(),
@@ -362,7 +365,7 @@ fn fields_are_found_by_number_path_and_title() {
     let of = |text: &str| DynArray::from_bytes(text.parse().unwrap(), [1], Order::C, &[1, 2, 3]).unwrap();
     let titled = of("[(('T.1', 'a'), 'u1'), ('b', [('T', 'u1'), ('c', 'u1')])]");
     assert_eq!(titled.field("T.1").unwrap().bytes(), [1]);
-    // `a.b` and `c`, or `a` and `b.c`.
+    // The path may mean `a.b` and `c`, or `a` and `b.c`.
     let two = of("[('a.b', [('c', 'u1')]), ('a', [('b.c', 'u1'), ('d', 'u1')])]");
     let error = two.field("a.b.c").unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("several"), "{error}");
@@ -372,7 +375,8 @@ fn fields_are_found_by_number_path_and_title() {
     );
 }
 
-/// Records that share their parts: to look for a path takes the time of the path, and the message the room of a line.
+/// In records that share their parts, looking up a path takes time in proportion to its length, and the
+/// message stays short.
 #[test]
 fn paths_through_shared_records_are_short_work() {
     let mut dtype: DType = "V0".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Files that are cut, and readers and writers that fail, lie or take their time.
+//! Truncated files, and readers and writers that fail, return wrong counts, or transfer few bytes at a time.
 
 use std::io::{self, Read, Write};
 
@@ -57,7 +57,7 @@ fn the_message_counts_what_is_missing() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Gives some bytes and then fails or lies.
+/// A reader that returns some bytes and then fails or returns a wrong count.
 struct Broken<'a> {
     bytes: &'a [u8],
     end: fn(&mut [u8]) -> io::Result<usize>,
@@ -87,7 +87,7 @@ fn a_failing_reader_is_an_error() {
     }
 }
 
-/// Takes so many bytes a call, and does something else at one of the calls.
+/// A writer that accepts a limited number of bytes per call, with a fault at one of the calls.
 struct Writer {
     most: usize,
     calls: usize,

@@ -1,4 +1,4 @@
-//! What `HOSTILE.md` asks for and no file of `testdata` shows: messages, places, and what must not take long.
+//! Untrusted input that no file of `testdata` covers: error messages, positions, and bounds on time.
 
 #![cfg_attr(not(feature = "py_literal"), allow(unused_imports, dead_code))] // messages are the general path's
 
@@ -38,11 +38,11 @@ fn messages_say_what_was_found_and_what_to_do() {
         (file(&header("'<f4'", "(np.int64(1),)"), &[0; 4]), &["numpy issue 28334", "at byte 63"]),
         (
             file(&header("'<f4'", "(1099511627776, 1099511627776)"), &[]),
-            // Where one of its axes alone is too long, that is said.
+            // If a single axis is already too long, the message shows that axis.
             if usize::BITS == 64 { &["(1099511627776, 1099511627776)", "'<f4'"] } else { &["1099511627776"] },
         ),
-        (file(&header("'<f4'", "(1, 2)").replace("{", "{'x': 1, "), &[]), &["besides 'descr'", "at byte 13"]),
-        (file(&header("[('a', '<f4'), ('a', '<f4')]", "(1,)"), &[0; 8]), &["field name 'a'", "twice"]),
+        (file(&header("'<f4'", "(1, 2)").replace("{", "{'x': 1, "), &[]), &["unexpected key", "at byte 13"]),
+        (file(&header("[('a', '<f4'), ('a', '<f4')]", "(1,)"), &[0; 8]), &["duplicate field name 'a'"]),
     ];
     for (bytes, parts) in cases {
         let message = message(&bytes);
@@ -74,7 +74,7 @@ fn a_bad_bool_is_named_by_its_element_on_every_way() {
     }
 }
 
-/// Several threads read a large file; whoever comes upon a fault first, the first in the file is named.
+/// If several threads find errors in a large file, the first one in the file is reported.
 #[test]
 fn the_first_fault_is_named() {
     let mut payload = vec![1; 40 << 20];
@@ -97,7 +97,7 @@ fn lists_of_types_are_taken_only_when_they_are_plain() {
         NpyReader::new(&file(&header(code, "(0,)"), &[])[..]).map(|reader| reader.dtype().to_string())
     };
     assert_eq!(dtype("'>f4, |u1'").unwrap(), "[('f0', '>f4'), ('f1', '|u1')]");
-    // NumPy takes the first two for something else than they look like, and refuses the others.
+    // NumPy gives the first two an unexpected meaning and refuses the others.
     for code in ["'2S,i4'", "'i4,(2,)f4'", "'02i4,i4'", "'i4,S+2'", "'M8[D/24],f4'", "' i4,f8'"] {
         assert!(matches!(dtype(code).unwrap_err().kind(), ErrorKind::UnsupportedDType { .. }), "{code}");
     }
@@ -129,14 +129,14 @@ fn limits_stop_what_they_should() {
     );
     let error = limited(Limits::default().payload(3999)).unwrap_err();
     assert!(error.is_limit() && error.help() == Some(Help::RaiseLimit(LimitKind::PayloadBytes)), "{error}");
-    // Nobody asks for more than 1 MiB of header unless told so.
+    // The default limit of a header is 1 MiB.
     let long = file(&format!("{}{}", header("'<f4'", "(0,)"), " ".repeat(2 << 20)), &[]);
     assert!(Array1::<f32>::read_npy(&long[..]).unwrap_err().is_limit());
     let options = ReadOptions::new().limits(Limits::default().header(4 << 20));
     assert!(Array1::<f32>::read_npy_with(&long[..], &options).is_ok());
 }
 
-/// Each of these would take a parser that is not linear for ever. What they allocate is bounded in `tests/alloc.rs`.
+/// A parser that is not linear would take forever on these. `tests/alloc.rs` bounds their allocations.
 #[cfg(feature = "py_literal")]
 #[test]
 fn long_headers_are_refused_or_read() {

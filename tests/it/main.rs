@@ -1,4 +1,4 @@
-//! Formats, elements, options and errors. `tests/files` has files by path, archives and maps.
+//! Formats, elements, options and errors. `tests/files` covers files by path, archives and maps.
 #![allow(unsafe_code)] // strided views are made from pointers, and maps of files are unsafe to open
 
 mod support;

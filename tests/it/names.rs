@@ -1,4 +1,4 @@
-//! The names at the root of the crate: few enough to be read on one page, and none that `ndarray` has as well.
+//! The names at the root of the crate: few enough for one page, and none of them also in `ndarray`.
 
 #[allow(unused_imports)]
 mod both {
@@ -6,7 +6,7 @@ mod both {
     pub(super) use ndarray_io::*;
 }
 
-/// Each name is found, and is only one: a name that both have would be an error where it is used.
+/// Imports each name from both crates: a name that is in both would be ambiguous and an error.
 macro_rules! names {
     ($($name:ident)*) => {
         #[allow(unused_imports)]
@@ -17,13 +17,13 @@ macro_rules! names {
 }
 
 names! {
-    // Reading, writing, viewing.
+    // Reading, writing and viewing.
     ReadNpyExt ReadNpyIntoExt ViewMutNpyExt ViewNpyExt WriteNpyExt
     create_new_npy read_npy read_npy_with write_npy write_npy_with write_zeroed_npy
     NpyFile NpyMmap NpyMmapMut NpyReader NpyWriter
     NpzFile NpzReader NpzWriter read_npz write_npz
     DynArray
-    // How.
+    // Options and errors.
     Casting Limits ReadOptions WriteOptions
     Error Result
     // Elements.
@@ -31,7 +31,8 @@ names! {
     Bytes Chars DType Datetime64 Element LongDouble Record Timedelta64 Void
 }
 
-/// What `lib.rs` exports outside of its modules. (The aliases of `Error` that `ndarray-npy` has names for are not counted.)
+/// `lib.rs` exports exactly these names outside its modules, not counting the aliases of `Error` for
+/// `ndarray-npy`.
 #[test]
 fn the_front_page_has_these_names() {
     let lib = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
@@ -49,7 +50,7 @@ fn the_front_page_has_these_names() {
     assert!(wanted.len() <= 42, "{} names", wanted.len());
 }
 
-/// A struct may have the name of the derive.
+/// A struct may have the same name as the derive.
 #[test]
 fn a_struct_may_be_called_record() {
     use ndarray_io::*;
@@ -65,7 +66,7 @@ fn a_struct_may_be_called_record() {
     assert_eq!(read[0], Record { x: 1.5 });
 }
 
-/// What is moved to another thread can be.
+/// Types that work on files can be sent to other threads.
 #[test]
 fn what_works_on_files_is_send() {
     fn is_send<T: Send>() {}

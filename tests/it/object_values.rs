@@ -1,5 +1,5 @@
-//! What objects are: keys as Python compares them, circles, streams, pickles by themselves, and what calls mean. Where a value is
-//! Python's, the comment says what was typed.
+//! The values of objects: keys compared as in Python, cycles, streams, single pickles, and the meaning of
+//! calls. Where a value comes from Python, the comment shows what was typed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
@@ -16,7 +16,7 @@ fn pickle(bytes: &[u8]) -> Object {
     Pickle::read(bytes).unwrap_or_else(|error| panic!("{}: {error}", bytes.escape_ascii())).into_object()
 }
 
-/// A reader that has no length, and counts what is taken.
+/// A reader without a length, which counts the bytes that are taken.
 struct Stream<'a> {
     bytes: &'a [u8],
     taken: usize,
@@ -30,7 +30,7 @@ impl Read for Stream<'_> {
     }
 }
 
-/// Two arrays of objects in a row, and bytes behind them, as `np.save` into one stream: in each protocol just the array is taken.
+/// Of two arrays of objects in a stream, followed by other bytes, exactly one array is consumed at a time.
 #[test]
 fn not_a_byte_more_than_the_array_is_taken() {
     let folder = manifest::testdata().join("objects");
@@ -47,7 +47,7 @@ fn not_a_byte_more_than_the_array_is_taken() {
         let mut rest = String::new();
         stream.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "behind");
-        // Cut anywhere, it is an error that says so, and nothing worse.
+        // Truncated at any position, it is a format error.
         for end in (0..one.len()).rev().step_by(7) {
             let cut = NpyReader::new(Stream { bytes: &one[..end], taken: 0 })
                 .and_then(|mut file| file.read::<ArrayD<Object>>());
@@ -73,13 +73,14 @@ fn the_last_of_equal_keys_counts_at_the_place_of_the_first() {
     assert!(dict.get("1").is_none() && dict.get(3).is_none() && dict.get(Object::list([1])).is_none());
     // set([1, True, "1"])
     assert_eq!(pickle(b"\x80\x04\x8f(K\x01\x88\x8c\x011\x90.").to_string(), "{1, '1'}");
-    // More keys than are compared one by one.
+    // More keys than are compared linearly.
     let many = Object::dict((0..1000).map(|number| (Object::tuple([number, 5]), number))).unwrap();
     assert_eq!(i64::try_from(many.get(Object::tuple([999.0, 5.0])).unwrap()).unwrap(), 999);
     let scalar = Object::scalar(&DynArray::new(&ndarray::arr0(7u8)).unwrap()).unwrap();
     let numbers = Object::dict((0..20).map(|number| (number, number))).unwrap();
     assert_eq!(i64::try_from(numbers.get(scalar).unwrap()).unwrap(), 7);
-    // hash(float("nan")) is that of the object; by bits here. 2.0**63 == 2**63; 0.5 == Decimal("0.5"); 0.1 != Decimal("0.1").
+    // hash(float("nan")) depends on the object; here on the bits. 2.0**63 == 2**63; 0.5 == Decimal("0.5");
+    // 0.1 != Decimal("0.1").
     let odd = [
         Object::from(f64::NAN),
         (2f64.powi(63)).into(),
@@ -110,7 +111,8 @@ fn the_last_of_equal_keys_counts_at_the_place_of_the_first() {
     assert!(Object::set(two.iter()).unwrap().items().unwrap().contains(&two[1]));
 }
 
-/// Strict about types and bits, whatever the order of dicts and sets; and what is equal has the same hash.
+/// Equality is strict about types and bits but ignores the order of dicts and sets; equal objects hash the
+/// same.
 #[test]
 fn equality_is_strict_and_hashes_agree() {
     let dict = |pairs: &[(&str, i32)]| pairs.iter().copied().collect::<Object>();
@@ -140,7 +142,7 @@ fn equality_is_strict_and_hashes_agree() {
     }
 }
 
-/// `a = []; a.append(a)` and so on, shown as Python shows them, and written so that they are circles again.
+/// Cycles such as `a = []; a.append(a)` are shown as in Python, and are cycles again when they are written.
 #[test]
 fn circles_are_shown_and_written() {
     let circles: [(&[u8], &str); 4] = [
@@ -164,7 +166,7 @@ fn circles_are_shown_and_written() {
     assert!(list.items().unwrap().get(0).unwrap().is_same(list.as_ref()));
 }
 
-/// What only Python's own reader could find is a value, and nothing that is written.
+/// Parts that only Python's reader could supply are values, which cannot be written.
 #[test]
 fn what_a_reader_supplies_is_a_value() {
     let all = pickle(b"\x80\x05(\x8c\x01aQPtwo\n\x82\x05\x83\x00\x01\x97\x97\x98t.");
@@ -179,7 +181,7 @@ fn what_a_reader_supplies_is_a_value() {
 
 #[test]
 fn a_pickle_says_what_python_would_look_up() {
-    // Thrown away, it is looked up nevertheless; in protocol 2 by its old name.
+    // A discarded global is looked up all the same; in protocol 2 by its old name.
     let pickle = Pickle::read(&b"\x80\x02cos\nsystem\n0c__builtin__\nxrange\n(K\x01K\x05tR."[..]).unwrap();
     let names: Vec<_> = pickle.globals().map(|global| (global.to_string(), global.stored())).collect();
     assert_eq!(names, [("os.system".into(), ("os", "system")), ("range".into(), ("__builtin__", "xrange"))]);
@@ -200,12 +202,12 @@ fn the_height_can_be_raised() {
     let again = Pickle::write(&deep, &WriteOptions::new()).unwrap();
     assert_eq!(&deep, Pickle::read_with(&again[..], &options).unwrap().object());
     assert!(deep.to_string().starts_with("((((") && deep.detach() == deep);
-    // So deep as no read would go: by hand, and dropped without recursion.
+    // Deeper than any limit of a read: built by hand, and dropped without recursion.
     let tower = (0..30_000).fold(Object::none(), |inner, _| Object::list([inner]));
     assert!(tower.to_string().ends_with("]]]]") && tower.detach() == tower);
     assert_eq!(Pickle::write(&tower, &WriteOptions::new()).unwrap().last(), Some(&b'.'));
     drop(tower);
-    // As a key it is gone through as well.
+    // Hashing a deep key works as well.
     let tower = || (0..30_000).fold(Object::none(), |inner, _| Object::tuple([inner]));
     let keys = HashSet::from([tower(), tower()]);
     assert_eq!(keys.len(), 1);
@@ -213,7 +215,7 @@ fn the_height_can_be_raised() {
     assert!(dict.get(tower()).is_some() && dict == Object::dict([(tower(), 1)]).unwrap());
 }
 
-/// `pickle.dumps` of aware times, in protocols 2 and 4: see testdata/objects "others".
+/// `pickle.dumps` of time-zone aware times, in protocols 2 and 4: see testdata/objects "others".
 #[test]
 fn aware_times_matrices_and_dtypes_have_a_meaning() {
     let others: ArrayD<Object> =
@@ -283,8 +285,8 @@ fn days_and_times_become_those_of_others() {
     assert_eq!(jiff_0_2::SignedDuration::try_from(less).unwrap(), duration);
 }
 
-/// What Python says of each: `{float("nan"): 1, float("nan"): 2}` has two keys; `datetime(…, fold=1)` is the key without it; sets of
-/// instances are equal in any order; a frozenset that is read with an item twice is the one with it once.
+/// As in Python: `{float("nan"): 1, float("nan"): 2}` has two keys; `datetime(…, fold=1)` is the same key as
+/// without it; sets of instances are equal in any order; a frozenset read with an item twice has it once.
 #[test]
 fn keys_that_are_odd() {
     let nans = pickle(b"\x80\x04}(G\x7f\xf8\0\0\0\0\0\0K\x01G\x7f\xf8\0\0\0\0\0\0K\x02u.");
@@ -304,13 +306,14 @@ fn what_is_thrown_away_is_looked_up_nevertheless() {
     let pickle = Pickle::read(&b"cposix\nsystem\n(S\"true\"\ntR0N."[..]).unwrap();
     assert!(pickle.object().is_none());
     assert_eq!(pickle.globals().map(|global| global.to_string()).collect::<Vec<_>>(), ["posix.system"]);
-    // Two names that look alike with a line end between.
+    // Two names that would look alike if joined with a line break.
     let names = self::pickle(b"\x80\x04(\x8c\x01a\x8c\x03b\nc\x93\x8c\x03a\nb\x8c\x01c\x93l.");
     let View::Global(second) = names.items().unwrap().get(1).unwrap().view() else { panic!() };
     assert_eq!((second.module(), second.name()), ("a\nb", "c"));
 }
 
-/// `datetime.timezone.utc` in protocols 2 and 3 is `getattr(datetime.timezone, 'utc')`, as `pickle.dumps` writes it.
+/// `datetime.timezone.utc` in protocols 2 and 3 is `getattr(datetime.timezone, 'utc')`, as `pickle.dumps`
+/// writes it.
 #[test]
 fn names_within_classes_are_got_from_them() {
     let utc = Object::global("datetime", "timezone.utc");
@@ -320,12 +323,12 @@ fn names_within_classes_are_got_from_them() {
     assert_eq!(shown(2), "getattr(datetime.timezone, 'utc')");
     assert_eq!(shown(3), "getattr(datetime.timezone, 'utc')");
     assert_eq!(shown(4), "datetime.timezone.utc");
-    // An instance of Python 2 that is made without arguments is not initialised: `A.__new__(A)`.
+    // Python 2 creates an instance without arguments without initializing it: `A.__new__(A)`.
     let instance = pickle(b"(i__main__\nA\n(dX\x01\0\0\0xK\x05sb.");
     assert!(matches!(instance.view(), View::Call(call) if call.is_new()));
 }
 
-/// Many circles that have nothing to do with one another are no depth; many dicts with one large key are compared in a moment.
+/// Many independent cycles do not count as nesting, and many dicts with one large key are compared quickly.
 #[test]
 fn what_is_many_is_not_deep() {
     // l = []; t = (l,); l.append(t)
@@ -365,11 +368,19 @@ fn serde_sees_what_tolist_makes() {
     let bytes: Vec<u8> = ndarray_io::object::from_object(&Object::from(&b"ab"[..])).unwrap();
     assert_eq!(bytes, b"ab");
     let circle = pickle(b"]q\x00h\x00a.");
-    assert!(serde_json::to_string(&circle).unwrap_err().to_string().contains("part of itself"));
-    // A long text that many refer to is told so often and no more.
+    assert!(serde_json::to_string(&circle).unwrap_err().to_string().contains("contains itself"));
+    // A long text that many items share is not serialized without limit.
     let many = Object::list(vec![Object::from("x".repeat(1 << 20)); 2000]);
     let told = ndarray_io::object::from_object::<serde_1::de::IgnoredAny>(&many);
     assert!(told.unwrap_err().to_string().contains("more than"));
+    let many_rows = serde_json::to_string(&array(&[100_000, 0])).unwrap_err();
+    assert!(many_rows.to_string().contains("empty rows"), "{many_rows}");
+    // `pickle.dumps(collections.OrderedDict(a=1), 2)`, without its memo.
+    let ordered = pickle(b"\x80\x02ccollections\nOrderedDict\n)RX\x01\x00\x00\x00aK\x01s.");
+    assert_eq!(
+        serde_json::to_string(&ordered.with_calls()).unwrap(),
+        r#"{"callable":"collections.OrderedDict","args":[],"state":null,"pairs":[["a",1]]}"#
+    );
     let back: Object = serde_json::from_str(r#"{"a": [1, 2.5, null, true, "x"]}"#).unwrap();
     assert_eq!(back.to_string(), "{'a': [1, 2.5, None, True, 'x']}");
 }

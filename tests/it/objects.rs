@@ -1,4 +1,4 @@
-//! Objects against what Python shows of them (`testdata/make_objects.py`), and pickles that mean harm.
+//! Objects, compared with what Python shows of them (`testdata/make_objects.py`), and malicious pickles.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ fn objects_are_shown_as_python_shows_them() {
         assert_eq!(array.len(), shown.len(), "{name}");
         for (item, shown) in array.iter().zip(shown) {
             if let Value::String(shown) = shown {
-                // Which of two equal times it is gets lost before protocol 4.
+                // Before protocol 4, pickles do not store `fold`, which distinguishes two equal times.
                 let is_old = ["-p0", "-p1", "-p2", "-p3"].iter().any(|protocol| name.ends_with(protocol));
                 let shown = if is_old { shown.replace(", fold=1", "") } else { shown.clone() };
                 assert_eq!(item.to_string(), shown, "{name}");
@@ -73,7 +73,7 @@ fn objects_are_shown_as_python_shows_them() {
     }
 }
 
-/// Objects that only NumPy knows are shown in our own way; these lines were read by a person.
+/// Objects that only NumPy knows are shown in our own notation; these lines were checked by hand.
 #[test]
 fn what_no_one_else_knows_is_shown_as_a_call() {
     let shown = |name: &str| read(name).iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -103,7 +103,8 @@ fn what_no_one_else_knows_is_shown_as_a_call() {
     );
 }
 
-/// Each file is written again, in each protocol, by both roads; `.ci/check_objects.py` says what NumPy makes of them.
+/// Each file is written again, in each protocol, in both ways; `.ci/check_objects.py` checks what NumPy
+/// reads.
 #[test]
 fn what_is_written_is_read_again() {
     let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
@@ -115,9 +116,9 @@ fn what_is_written_is_read_again() {
             continue;
         };
         let is_like = |again: &ArrayD<Object>, array: &ArrayD<Object>| {
-            // Protocol 5 alone keeps the byte order of an array within.
+            // Only protocol 5 keeps the byte order of arrays in objects.
             let differing = again.iter().zip(array).filter(|(one, two)| one != two).count();
-            // (`arrays-p5` has one of the other order on a little-endian machine.)
+            // (On a little-endian machine, `arrays-p5` has one array in the other order.)
             let is_alike = match name == "arrays-p5" {
                 true if cfg!(target_endian = "little") => differing == 1,
                 true => differing > 1,
@@ -148,7 +149,7 @@ fn what_is_written_is_read_again() {
     }
 }
 
-/// What the corpus has of objects is written again, for NumPy to look at.
+/// Objects of the corpus are written again, for NumPy to check.
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS and NDARRAY_IO_WRITTEN"]
 fn the_corpus_is_written_again() {
@@ -166,7 +167,8 @@ fn the_corpus_is_written_again() {
     }
 }
 
-/// What Python has, in each of its protocols, is written again in each of ours, for Python to look at.
+/// All kinds of Python objects, in each of Python's protocols, are written in each of ours, for Python to
+/// check.
 #[test]
 #[ignore = "needs NDARRAY_IO_KINDS and NDARRAY_IO_WRITTEN"]
 fn all_kinds_are_written_again() {
@@ -191,7 +193,7 @@ fn all_kinds_are_written_again() {
                     assert_eq!(again.len(), 1, "{name}");
                     std::fs::write(written.join(format!("{name}.{protocol}.npy")), &file).unwrap();
                 }
-                // An object that is made with arguments by name.
+                // An object that is constructed with keyword arguments.
                 Err(error) => {
                     assert!(
                         protocol < 4 && error.to_string().contains("protocols before 4 cannot represent"),
@@ -217,7 +219,7 @@ fn values_are_those_that_python_wrote() {
     assert_eq!(texts[[2]].as_str(), Some("λ"));
     let (View::Str(lone), View::Str(several)) = (texts[[10]].view(), texts[[11]].view()) else { panic!() };
     assert_eq!((lone.as_str(), lone.code_points().collect()), (None, vec![0xD800]));
-    // Python pickles a pair of surrogates as two, which are no character of four bytes.
+    // Python pickles a surrogate pair as two code points, not as one character of four bytes.
     assert_eq!(several.code_points().collect::<Vec<_>>(), [0x61, 0xDFFF, 0x62, 0xD83D, 0xDE00]);
     let bytes = read("bytes");
     assert_eq!(Vec::<u8>::try_from(&bytes[[4]]).unwrap(), (0..=255).collect::<Vec<u8>>());
@@ -254,7 +256,7 @@ fn numpys_own_objects_are_arrays_within() {
     );
     for protocol in [0, 1, 2, 3, 5] {
         let old = read(&format!("arrays-p{protocol}"));
-        // Protocol 5 alone keeps the byte order of an array: the others have this machine's by now.
+        // Only protocol 5 keeps the byte order of an array; with the others it is that of this machine.
         let differing = old.iter().zip(&arrays).filter(|(one, two)| one != two).count();
         let in_other_order = if cfg!(target_endian = "little") { 1 } else { 6 };
         assert_eq!(differing, if protocol == 5 { in_other_order } else { 0 }, "protocol {protocol}");
@@ -285,7 +287,7 @@ fn an_array_of_any_dtype_wants_the_option() {
     let array: DynArray = read_npy_with(&path, &ReadOptions::new().allow_objects(true)).unwrap();
     assert_eq!((array.shape(), array.objects().map(<[Object]>::len)), (&[2, 3][..], Some(6)));
     assert_eq!(array.to_string(), "[[ 'a',    1, None],\n [ 2.5, b'b', (1,)]]");
-    // What has no meaning for objects is an error, and nothing worse.
+    // Operations without a meaning for objects are errors.
     assert!(array.view::<f64, IxDyn>().unwrap_err().is_mismatch());
     assert!(array.clone().into_array::<f64, IxDyn>().unwrap_err().error().is_mismatch());
     assert!(array.cast::<f64, IxDyn>(Casting::Unsafe).is_err());
@@ -341,7 +343,7 @@ fn rust_values_become_objects() {
     assert_eq!(shown(DynArray::new(&arr1(&[1u8, 2])).unwrap().into()), "array([1, 2], dtype='|u1')");
 }
 
-/// A struct is decoded item by item, and objects come all at once.
+/// A struct cannot contain objects: structs are decoded item by item, objects all at once.
 #[cfg(feature = "derive")]
 #[test]
 fn a_struct_has_no_objects() {
@@ -358,7 +360,7 @@ fn a_struct_has_no_objects() {
     assert_eq!(error.help(), Some(Help::AllowObjects), "{error}");
 }
 
-/// What two objects of different kinds have in common is no object itself.
+/// A list and a tuple with the same items stay two objects.
 #[test]
 fn a_list_and_a_tuple_of_the_same_items_are_two() {
     let both = arr1(&[Object::list([1]), Object::tuple([1])]);
@@ -368,7 +370,7 @@ fn a_list_and_a_tuple_of_the_same_items_are_two() {
     assert_eq!((back[0].to_string(), back[1].to_string()), ("[1]".into(), "(1,)".into()));
 }
 
-/// A name with a line end would end there in the old protocols, and what follows would be opcodes.
+/// In old protocols, a line break would end a name and turn the rest into opcodes.
 #[test]
 fn nothing_is_slipped_into_a_pickle() {
     let call = Object::call("os\nsystem\n(S'rm'\ntR.", "x", [0; 0]);
@@ -389,7 +391,7 @@ fn nothing_is_slipped_into_a_pickle() {
 fn objects_are_not_written_one_by_one() {
     let error = NpyWriter::<Object, _>::new(std::io::Cursor::new(Vec::new()), &[3]).map(drop).unwrap_err();
     assert!(error.is_usage(), "{error}");
-    // A scalar and an empty array are arrays as any other.
+    // Scalars and empty arrays are written like other arrays.
     let mut file = Vec::new();
     Array0::from_elem((), Object::none()).write_npy(&mut file).unwrap();
     assert!(ArrayD::<Object>::read_npy(&file[..]).unwrap()[IxDyn(&[])].is_none());
@@ -401,7 +403,7 @@ fn objects_are_not_written_one_by_one() {
     assert!(Array2::<Object>::read_npy(&file[..]).unwrap() == grid);
 }
 
-/// A file of `shape` with this pickle.
+/// Returns a file of `shape` with this pickle.
 fn file(shape: &str, pickle: &[u8]) -> Vec<u8> {
     crate::support::file(&format!("{{'descr': '|O', 'fortran_order': False, 'shape': {shape}, }}"), pickle)
 }
@@ -410,7 +412,7 @@ fn refused(shape: &str, pickle: &[u8]) -> Error {
     Array1::<Object>::read_npy(&file(shape, pickle)[..]).unwrap_err()
 }
 
-/// An array of one item, which these opcodes make.
+/// Returns the pickle of an array whose only item these opcodes make.
 fn holding(item: &[u8]) -> Vec<u8> {
     let start = b"\x80\x04\x8c\x15numpy.core.multiarray\x8c\x0c_reconstruct\x93\x8c\x05numpy\x8c\x07ndarray\x93K\x00\x85C\x01b\x87R(K\x01K\x01\x85\x8c\x05numpy\x8c\x05dtype\x93\x8c\x01O\x85R\x89]";
     [&start[..], item, b"atb."].concat()
@@ -430,7 +432,7 @@ fn pickles_that_mean_harm_are_errors() {
         read_one(&deep_tuples).unwrap_err().kind(),
         ErrorKind::Limit { limit_kind: LimitKind::ObjectNesting, .. }
     ));
-    // [x, x] within [x, x] and so on, which is 2^60 items if one counts them: shared, they are 60.
+    // [x, x] within [x, x] and so on: 2^60 items if counted one by one, but 60 shared lists.
     let doubled = |number: u8| [b'(', b'h', number, b'h', number, b'l', 0x94, b'0'];
     let bomb: Vec<u8> = b"]\x940".iter().copied().chain((0..60).flat_map(doubled)).chain(*b"h\x3C").collect();
     let one = read_one(&bomb).unwrap();
@@ -441,7 +443,7 @@ fn pickles_that_mean_harm_are_errors() {
     one.write_npy(&mut again).unwrap();
     assert!(again.len() < 2000, "{}", again.len());
 
-    // So are texts and bytes: a thousand times a hundred thousand of them.
+    // Texts and bytes are shared as well: a thousand references to a text of 100,000 characters.
     let long =
         [&b"]\x94(X\xa0\x86\x01\x00"[..], &[b'x'; 100_000], b"\x94", &b"h\x01".repeat(1000), b"e"].concat();
     let one = read_one(&long).unwrap();
@@ -458,7 +460,7 @@ fn pickles_that_mean_harm_are_errors() {
         (b"j\xff\xff\xff\xff", "number 4294967295 of the memo"),
         (b"Nr\xff\xff\xff\xff0j\xff\xff\xff\xffK\x01K\x02", ""),
         (b"\xa0", "0xa0"),
-        (b"}]K\x01s", "is a key of a dict"),
+        (b"}]K\x01s", "cannot be a key of a dict"),
         (b"i__main__\nx\n", "no mark"),
         (b"(o", "no class"),
         (b"}K\x01(u", ""),
@@ -466,8 +468,8 @@ fn pickles_that_mean_harm_are_errors() {
         (b"\x95\xff\xff\xff\xff\xff\xff\xff\xff", "frame"),
         (b"\x80\x06", "protocol 6"),
         (b"\x8c\x02\xc3\x28", "UTF-8"),
-        (b"00000", "nothing is left"),
-        (b"I12x\n", "not what Python writes"),
+        (b"00000", "the stack is empty"),
+        (b"I12x\n", "its argument is malformed"),
     ] {
         match read_one(opcodes) {
             Ok(_) => assert_eq!(class, "", "{}", opcodes.escape_ascii()),
@@ -493,7 +495,7 @@ fn header_and_pickle_have_to_agree() {
         let error = refused(shape, pickle).to_string();
         assert!(error.contains(part), "{error}");
     }
-    // The list is shorter than the shape: NumPy reads what is behind it.
+    // The list is shorter than the shape: NumPy would read beyond it.
     let mut short = holding(b"K\x05");
     let at = short.windows(4).position(|bytes| bytes == b"K\x01\x85\x8c").unwrap();
     short[at + 1] = 9;
@@ -502,7 +504,7 @@ fn header_and_pickle_have_to_agree() {
     let numbers = std::fs::read(folder().join("records.npy")).unwrap();
     let at = numbers.windows(2).position(|bytes| bytes == b"\n\x80").unwrap() + 1;
     let error = refused("(2,)", &numbers[at..]).to_string();
-    assert!(error.contains("the header says the dtype '|O'"), "{error}");
+    assert!(error.contains("the header declares the dtype '|O'"), "{error}");
 }
 
 #[test]
@@ -514,8 +516,8 @@ fn limits_hold() {
     assert_eq!(error.help(), Some(Help::RaiseLimit(LimitKind::Objects)), "{error}");
 }
 
-/// Pickles with bytes changed, inserted, removed and doubled: a value or an error, and nothing else. As many as
-/// NDARRAY_IO_MUTATIONS says, 50,000 if it is not set; `.ci/run` tries a million.
+/// Pickles with bytes changed, inserted, removed and duplicated give a value or an error.
+/// NDARRAY_IO_MUTATIONS sets their number, by default 50,000; `.ci/run` tries a million.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn mutated_pickles_are_values_or_errors() {
@@ -549,7 +551,7 @@ fn mutated_pickles_are_values_or_errors() {
     assert!(values > 0 && errors > 0, "{values} values and {errors} errors");
 }
 
-/// How many of so many mutations are values, and how many errors.
+/// Returns how many of `rounds` mutations are values, and how many are errors.
 fn mutations(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
     let mut random = Random::new(seed);
     let mut random = move |below: usize| random.below(below);
@@ -583,7 +585,8 @@ fn mutations(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
     (values, errors)
 }
 
-/// What Python has under two names: an exception and a function, in an old protocol and a new one. `pickle.loads` finds both.
+/// An exception and a function that have two names in Python, in old and new protocols. `pickle.loads` finds
+/// both.
 #[test]
 fn names_of_python_2_are_read_and_written() {
     let error = Object::call("builtins", "ValueError", ["no"]);
@@ -600,7 +603,7 @@ fn names_of_python_2_are_read_and_written() {
     }
 }
 
-/// `class A: pass`, an instance of it as Python 2 wrote it: by INST and by OBJ, and its state.
+/// An instance of `class A: pass` as Python 2 wrote it, with INST and with OBJ, and its state.
 #[test]
 fn instances_of_python_2_are_objects() {
     for opcodes in [&b"(im\nA\n}U\x01xK\x05sb"[..], b"(cm\nA\no}U\x01xK\x05sb"] {
@@ -612,7 +615,7 @@ fn instances_of_python_2_are_objects() {
     }
 }
 
-/// What Python cannot hold is not made: `np.load` would refuse the whole file.
+/// Values that Python cannot represent are not created: `np.load` would refuse the entire file.
 #[test]
 fn values_that_python_cannot_hold_are_not_made() {
     for (year, month, day) in [(0, 1, 1), (2023, 2, 29), (2023, 13, 1), (1900, 2, 29), (10_000, 1, 1)] {
@@ -627,7 +630,7 @@ fn values_that_python_cannot_hold_are_not_made() {
     assert!(Object::decimal("1.5e+3").is_ok() && Object::decimal("1.5e").unwrap_err().is_usage());
 }
 
-/// `repr(2.0 ** -25)`: of two texts that are as close, Python takes the one that ends in an even digit.
+/// `repr(2.0 ** -25)`: of two texts that are equally close, Python takes the one with an even last digit.
 #[test]
 fn floats_that_lie_between_two_texts_are_shown_as_python_does() {
     assert_eq!(Object::from(2f64.powi(-25)).to_string(), "2.9802322387695312e-08");

@@ -125,7 +125,7 @@ fn orders_are_forced() {
     }
 }
 
-/// What NumPy 2.4 makes of them: `np.array([...]).astype("f2").view("u2")`.
+/// The results of NumPy 2.4: `np.array([...]).astype("f2").view("u2")`.
 #[cfg(feature = "half-2")]
 #[test]
 fn half_floats_are_rounded_once() {

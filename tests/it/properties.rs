@@ -1,4 +1,4 @@
-//! Properties over shapes, strides, orders and dtypes. What is written is compared with a payload that is put together
+//! Properties over shapes, strides, orders and dtypes. Files are compared with a payload that is assembled
 //! here, element by element, and not only with what the library reads.
 
 use ndarray::{Array, ArrayD, Axis, IxDyn, ShapeBuilder, Slice};
@@ -30,7 +30,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
     })
 }
 
-/// Makes an array of such a layout, with elements by their number, and hands its view on.
+/// Creates an array with this layout and numbered elements, and passes its view to `use_it`.
 fn with_view<A: Copy>(
     layout: &Layout,
     make: impl Fn(u64) -> A,
@@ -64,7 +64,7 @@ where
         let reader = NpyReader::new(&file[..]).unwrap();
         assert_eq!(reader.shape(), view.shape());
 
-        // The order, by NumPy's rule: Fortran order for what is contiguous in that order alone.
+        // NumPy's rule for the order: Fortran order if the array is contiguous in that order only.
         let is_contiguous = |shape: &[usize], strides: &[isize]| {
             let mut expected = 1;
             let axes = shape.iter().zip(strides).rev();

@@ -1,4 +1,4 @@
-//! Looking at arrays before reading them, and arrays in a row.
+//! Inspecting arrays before reading them, and consecutive arrays in a stream.
 
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 

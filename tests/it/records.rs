@@ -1,4 +1,4 @@
-//! Structs as elements, against what NumPy says of its records, and against what it writes.
+//! Structs as elements, compared with NumPy's description of its records and with the files that it writes.
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
 use ndarray_io::dtype::ByteOrder;
@@ -112,7 +112,7 @@ records! {
     struct Abc { a: u8, b: f32, #[record(len = 3)] c: Vec<u8> }
 }
 
-/// What is written is NumPy's file, to the byte, where it is of the layout that the struct has.
+/// Whether the struct has the layout of NumPy's file, so that writing it gives the same bytes.
 #[derive(Clone, Copy, PartialEq)]
 enum Written {
     Same,
@@ -156,7 +156,7 @@ where
     assert!(seen > 10);
 }
 
-/// The same elements, every second of an array.
+/// Returns the same elements as a view of every second element of a larger array.
 fn strided<A: Clone + Default>(array: &ArrayD<A>) -> ArrayD<A> {
     let shape: Vec<usize> = array.shape().iter().map(|length| 2 * length).collect();
     let mut wide = ArrayD::<A>::default(shape);
@@ -189,7 +189,7 @@ where
     #[cfg(feature = "mmap")]
     {
         let file = routes::temporary(&case.bytes, 0);
-        // SAFETY: the file is this test's own.
+        // SAFETY: the file belongs to this test.
         let mut map = unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(file.path()).unwrap() };
         map.view_mut().fill(A::default());
         drop(map);
@@ -474,7 +474,7 @@ fn nested_fields_are_named_by_their_path() {
     let error = Array2::<Nested64>::read_npy(&case("record-nested").bytes[..]).err().unwrap();
     assert_eq!(error.field(), Some("in.x"));
 
-    // Item 4 of 14 bytes, `many[1].flag`; read by columns, in bulk and viewed.
+    // Item 4 of 19 bytes, `many[1].flag`; read by columns, in bulk and viewed.
     let broken = case("record-nested");
     let mut bytes = broken.bytes.clone();
     let start = broken.arrays[0].data_offset();
@@ -488,7 +488,7 @@ fn nested_fields_are_named_by_their_path() {
     let (start, item) = (broken.arrays[0].data_offset(), size_of::<NestedC>());
     bytes[start + 5 * item + std::mem::offset_of!(NestedC, c)] = 7;
     let viewed = ArrayView::<NestedC, IxDyn>::view_npy(&Aligned::new(&bytes)).map(drop);
-    // The file is little-endian: elsewhere no view looks into it.
+    // The file is little-endian: big-endian machines cannot view it.
     let viewed = viewed.err().filter(|_| cfg!(target_endian = "little"));
     for error in viewed.into_iter().chain([Array2::<NestedC>::read_npy(&bytes[..]).unwrap_err()]) {
         assert_eq!((error.element(), error.field()), (Some(5), Some("c")), "{error}");
@@ -531,7 +531,7 @@ fn padding_is_written_as_zeros() {
         }
         assert_eq!(Array2::<AlignedC>::read_npy(&file[..]).unwrap(), array);
     }
-    // Padding that is not zero is read over.
+    // Padding that is not zero is ignored.
     let mut bytes = case("record-aligned").bytes;
     let expected = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
     let start = case("record-aligned").arrays[0].data_offset();
@@ -571,7 +571,7 @@ fn dynamic_arrays_hold_them() {
     assert!(matches!(array.dtype(), DType::Record(_)));
 }
 
-/// Code that grows with the fields must not grow deep with them.
+/// Derived code for many fields does not nest deeply.
 #[test]
 fn many_fields_compile() {
     #[derive(Record)]
@@ -610,7 +610,7 @@ fn many_fields_compile() {
     assert_eq!(Array1::<Many>::read_npy(&file[..]).unwrap()[0].f149, last);
 }
 
-/// The file is NumPy's; its records are `flag`, `value` and `tail`, and `AlignedC` has them one by one.
+/// The file is NumPy's; its records have the fields `flag`, `value` and `tail`, as in `AlignedC`.
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
 fn fields_are_skipped_made_renamed_and_flattened() {
@@ -665,7 +665,7 @@ fn fields_are_skipped_made_renamed_and_flattened() {
         assert_eq!((loose.tail, loose.rest.number, loose.rest.flag), (all.tail, all.value, all.flag));
         assert_eq!((&loose.seen, loose.extra, loose.more, loose.rest.sevens), (&None, 0.0, [7, 7], [7, 7]));
     }
-    // The struct `Head` takes 16 bytes, within which `tail` would be at 9: the record is as wide as the structs.
+    // `Head` takes 16 bytes; packed, `tail` would be at 9. The record has the size of the struct.
     let flat = Array2::<Flat>::read_npy(&bytes[..]).unwrap();
     assert!(flat.iter().zip(&all).all(|(flat, all)| {
         (flat.head.flag, flat.head.value, flat.tail) == (all.flag, all.value, all.tail)
@@ -679,7 +679,7 @@ fn fields_are_skipped_made_renamed_and_flattened() {
     all.write_npy(&mut other).unwrap();
     assert_eq!(one, other);
     let one = Aligned::new(&one);
-    let viewed = ArrayView::<Flat, IxDyn>::view_npy(&one).unwrap(); // its fields are where they are in memory
+    let viewed = ArrayView::<Flat, IxDyn>::view_npy(&one).unwrap(); // the layouts in file and memory agree
     assert!(viewed.iter().zip(&all).all(|(flat, all)| (flat.head.value, flat.tail) == (all.value, all.tail)));
     let named = descr::<Named>(&WriteOptions::new());
     assert_eq!(named, "[('FIRST-ONE', '|u1'), ('second', '|u1')]");
@@ -689,7 +689,7 @@ fn fields_are_skipped_made_renamed_and_flattened() {
             "[('tail', '<i2'), ('number', '<f8'), ('flag', '|u1'), ('extra', '<f4'), ('more', '|u1', (2,))]"
         )
     );
-    // Written one by one, and found again by others.
+    // Files that are written field by field can be read by structs with fewer fields.
     let mut file = Vec::new();
     loose.write_npy(&mut file).unwrap();
     let options = ReadOptions::new().ignore_extra_fields(true);
@@ -705,14 +705,14 @@ fn fields_are_skipped_made_renamed_and_flattened() {
     assert!(Array2::<Named>::read_npy(&file[..]).is_err());
 }
 
-/// What a reader of the derive's code found; each was wrong once.
+/// Regression tests for the derive's code; each of these was wrong once.
 #[test]
 fn flattened_and_skipped_fields_in_odd_places() {
     #[derive(Record, Clone, Copy, PartialEq, Debug)]
     struct Head {
         x: u16,
     }
-    // Of any type that is a record, and with the names of the derive's own variables.
+    // The flattened type may be generic, and functions may have the names of the derive's own variables.
     #[derive(Record)]
     struct Wide<H: Clone> {
         #[record(flatten)]

@@ -6,7 +6,7 @@ use ndarray_io::{ReadNpyIntoExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
 
-/// The same views as in `testdata/make.py`.
+/// Returns one of the views of `testdata/make.py`.
 fn view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> ArrayViewD<'a, i32> {
     let view: ArrayView3<'a, i32> = base.view();
     match name {
@@ -22,7 +22,7 @@ fn view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> Arra
         "one_row" => base.slice(s![1, 2, ..]).into_dyn(),
         "first_axis" => base.slice(s![.., 1, 1]).into_dyn(),
         "broadcast_first" => {
-            // SAFETY: the strides repeat the first plane, whose elements lie one after another.
+            // SAFETY: the strides repeat the first plane, whose elements are contiguous.
             unsafe { ArrayViewD::from_shape_ptr(vec![2, 4, 5].strides(vec![0, 5, 1]), base.as_ptr()) }
         }
         "broadcast_last" => {
@@ -35,7 +35,7 @@ fn view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> Arra
         "inserted" => base.slice(s![.., ndarray::NewAxis, .., 1]).into_dyn(),
         "fortran" => fortran.view().into_dyn(),
         "fortran_step" => fortran.slice(s![..;2, .., ..]).into_dyn(),
-        // SAFETY: six windows of four over the first nine elements.
+        // SAFETY: six windows of four elements are within the first nine elements.
         "windows" => unsafe { ArrayViewD::from_shape_ptr(vec![6, 4].strides(vec![1, 1]), base.as_ptr()) },
         other => panic!("the test does not know the view '{other}'"),
     }
@@ -54,7 +54,7 @@ fn views_are_written_as_numpy_writes_them() {
         let mut written = Vec::new();
         view.write_npy_with(&mut written, &WriteOptions::new().byte_order(ByteOrder::Little)).unwrap();
         assert_eq!(written.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{name}");
-        // And the bytes of a view can be read into an array of its strides, if it has room for each element.
+        // The bytes can be read into an array of the view's strides, unless elements overlap.
         if !name.starts_with("broadcast") && name != "windows" {
             let mut target = view.to_owned();
             target.fill(-1);
@@ -66,7 +66,7 @@ fn views_are_written_as_numpy_writes_them() {
     assert_eq!(seen, 19);
 }
 
-/// Large enough for several blocks, several threads and all remainders of tiles.
+/// The views are large enough for several blocks, several threads and all remainders of tiles.
 #[test]
 fn large_views_are_gathered_in_order() {
     fn check<A>(make: impl Fn(usize) -> A)
@@ -98,7 +98,7 @@ fn large_views_are_gathered_in_order() {
                     let start = written.len() - view.len() * size_of::<A>();
                     let items = written[start..].chunks_exact(size_of::<A>());
                     let wrong = items.zip(logical.iter()).position(|(bytes, item)| {
-                        // SAFETY: an A is plain numbers, which these bytes were made of.
+                        // SAFETY: an A consists of plain numbers, and these bytes were written from one.
                         let read = unsafe { bytes.as_ptr().cast::<A>().read_unaligned() };
                         read.into() != (*item).into()
                     });

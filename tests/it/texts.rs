@@ -1,4 +1,4 @@
-//! Text, strings of bytes, times and the 16-byte float, where a test needs more than the corpus shows.
+//! Text, byte strings, times and 16-byte floats, where tests need more than the corpus has.
 
 use std::time::{Duration, SystemTime};
 
@@ -84,7 +84,7 @@ fn shorter_items_fit_and_longer_ones_do_not() {
     let wider: Array1<Bytes<5>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(wider[0].as_array(), b"abc\0\0");
     assert!(Array1::<Bytes<2>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
-    // A shorter one is decoded, and so it is no view.
+    // A shorter element must be decoded, so that it cannot be viewed.
     let error = ndarray::ArrayView1::<Bytes<5>>::view_npy(&bytes).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotViewable { .. }) && error.is_mismatch(), "{error}");
     assert_eq!(ndarray::ArrayView1::<Bytes<3>>::view_npy(&bytes).unwrap()[1].as_bytes(), b"d");
@@ -96,10 +96,10 @@ fn shorter_items_fit_and_longer_ones_do_not() {
     assert!(Bytes::<2>::new(b"abc").is_none() && Chars::<2>::new("abc").is_none());
 }
 
-/// Elements that take no bytes are bounded where they take memory.
+/// Elements that take no bytes in the file are limited by the memory that they take.
 #[test]
 fn many_items_of_no_bytes_are_no_bomb() {
-    /// More than there is memory for, and few enough to be a length.
+    /// More elements than fit into memory, but a valid length.
     const MANY: usize = 1 << if usize::BITS == 64 { 40 } else { 30 };
     let claim = |descr: &str| {
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({MANY},), }}");
@@ -131,7 +131,7 @@ fn long_doubles_are_converted_as_numpy_converts_them() {
     assert_eq!(seen, 24);
 }
 
-/// The bytes of each quad are those of Python's `numpy.longdouble` on a machine that has them, by IEEE 754.
+/// Quads have the bytes of Python's `numpy.longdouble` where it is IEEE 754 binary128.
 #[test]
 fn quads_are_converted() {
     let quad = |sign: u128, exponent: u128, fraction: u128| {
@@ -146,11 +146,11 @@ fn quads_are_converted() {
     assert_eq!(quad(0, 16383 + 1024, 0), f64::INFINITY);
     assert_eq!(quad(0, 16383 + 1023, (1 << 112) - 1), f64::INFINITY);
     assert_eq!(quad(0, 16383 + 1023, ((1 << 52) - 1) << 60), f64::MAX);
-    // Halfway between two numbers the even one is taken, and the least bit beyond halfway decides.
+    // Ties round to even, and the lowest bit decides if the value is not exactly halfway.
     assert_eq!(quad(0, 16383, 1 << 59), 1.0);
     assert_eq!(quad(0, 16383, 1 << 59 | 1), 1.0 + f64::EPSILON);
     assert_eq!(quad(0, 16383, 3 << 59), 1.0 + 2.0 * f64::EPSILON);
-    // Below the smallest normal number.
+    // Subnormal numbers.
     assert_eq!(quad(0, 16383 - 1074, 0), f64::from_bits(1));
     assert_eq!(quad(0, 16383 - 1075, 0), 0.0);
     assert_eq!(quad(0, 16383 - 1075, 1), f64::from_bits(1));
@@ -192,7 +192,7 @@ fn times_become_system_times_and_back() {
 #[test]
 fn times_that_do_not_fit_are_errors() {
     let is_range = |error: ndarray_io::Error| matches!(error.kind(), ErrorKind::NotConvertible { .. });
-    // The clock of Windows has steps of 100 nanoseconds.
+    // The clock of Windows has a resolution of 100 nanoseconds.
     let exact = SystemTime::try_from(Datetime64::<units::Nanosecond>::new(1_100));
     assert_eq!(exact.unwrap(), SystemTime::UNIX_EPOCH + Duration::from_nanos(1_100));
     let fine = SystemTime::try_from(Datetime64::<units::Nanosecond>::new(1_101));

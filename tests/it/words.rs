@@ -91,27 +91,55 @@ fn found(text: &str) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// What a line of Rust says to people: its comment and its string literals. (Names in the code are another matter.)
-fn said(line: &str) -> String {
-    let mut said = String::new();
-    let mut rest = line;
-    loop {
-        let comment = rest.find("//");
-        match (comment, rest.find('"')) {
-            (Some(comment), quote) if quote.is_none_or(|quote| comment < quote) => {
-                said.push_str(&rest[comment..]);
-                return said;
-            }
-            (_, Some(quote)) => {
-                let text = &rest[quote + 1..];
-                let end = text.replace("\\\"", "__").find('"').unwrap_or(text.len());
-                said.push_str(&text[..end]);
-                said.push('|');
-                rest = text.get(end + 1..).unwrap_or_default();
-            }
-            _ => return said,
-        }
+/// What Rust code says to people, line by line: comments and string literals. (Names in the code are another matter.)
+fn said(code: &str) -> Vec<String> {
+    enum In {
+        Code,
+        Comment,
+        /// Literals end with a quote and this many `#`; only those that are not raw have escapes.
+        Literal {
+            hashes: usize,
+            is_raw: bool,
+        },
     }
+    let mut place = In::Code;
+    let mut lines = vec![String::new()];
+    let mut rest = code;
+    while let Some(char) = rest.chars().next() {
+        let mut used = char.len_utf8();
+        let line = lines.last_mut().expect("there is a first line");
+        match place {
+            _ if char == '\n' => {
+                lines.push(String::new());
+                place = if matches!(place, In::Comment) { In::Code } else { place };
+            }
+            In::Comment => line.push(char),
+            In::Literal { hashes, is_raw } => match char {
+                '\\' if !is_raw && !rest[1..].starts_with('\n') => {
+                    line.push(' ');
+                    used += rest[1..].chars().next().map_or(0, char::len_utf8);
+                }
+                '"' if rest[1..].bytes().take_while(|byte| *byte == b'#').count() >= hashes => {
+                    line.push('|');
+                    place = In::Code;
+                }
+                _ => line.push(char),
+            },
+            In::Code if rest.starts_with("//") => place = In::Comment,
+            In::Code if rest.starts_with("'\"'") || rest.starts_with("'\\") => used = 3,
+            In::Code if char == 'r' => {
+                let hashes = rest[1..].bytes().take_while(|byte| *byte == b'#').count();
+                if rest[1 + hashes..].starts_with('"') {
+                    used = 2 + hashes;
+                    place = In::Literal { hashes, is_raw: true };
+                }
+            }
+            In::Code if char == '"' => place = In::Literal { hashes: 0, is_raw: false },
+            In::Code => {}
+        }
+        rest = &rest[used..];
+    }
+    lines
 }
 
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
@@ -144,13 +172,11 @@ fn documentation_uses_the_terms_of_the_field() {
     let mut wrong = Vec::new();
     for path in paths {
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-        let mut is_example = false;
-        for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
-            if !is_rust && line.trim_start().starts_with("```") {
-                is_example = !is_example;
-            }
-            let text = if is_rust || is_example { said(line) } else { line.to_owned() };
-            for (phrase, instead) in found(&text) {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<String> =
+            if is_rust { said(&text) } else { text.lines().map(str::to_owned).collect() };
+        for (number, line) in lines.iter().enumerate() {
+            for (phrase, instead) in found(line) {
                 let inner = path.strip_prefix(root).unwrap().display();
                 wrong.push(format!("{inner}:{}: '{phrase}' → {instead}: {}", number + 1, line.trim()));
             }
@@ -166,6 +192,10 @@ fn phrases_are_found_in_prose_alone() {
     assert_eq!(phrases("A pipe is no file; there is no file; it is no longer a file."), ["is no"]);
     assert_eq!(phrases("`behind` is a name, \"so many\" are words"), ["so many"]);
     assert_eq!(phrases("The file is cut into tiles, or it is cut."), ["is cut"]);
-    assert_eq!(said("let behind = 1; // stands here"), "// stands here");
-    assert_eq!(said(r#"write!(f, "a \"quoted\" word {}", behind)"#), r#"a \"quoted\" word {}|"#);
+    assert_eq!(said("let behind = 1; // stands here"), ["/ stands here"]);
+    assert_eq!(said(r#"write!(f, "a \"quoted\" word {}", behind)"#), ["a  quoted  word {}|"]);
+    assert_eq!(
+        said("let a = '\"'; \"two\\\n  lines\"; r#\"raw \" text\"#"),
+        ["two\\", "  lines|raw \" text|"]
+    );
 }

@@ -1,7 +1,8 @@
-//! The program as a user runs it: each `*.console` file beside this one is a session in a shell, in a folder of its own, where
-//! `data` leads to `testdata`. A line that begins with `$ ` is a command, one that begins with `## ` a comment, what follows is what it prints on both outputs, and
-//! `[exit 2]` is its code if that is not 0. With NDARRAY_IO_UPDATE set, the files are written anew, to be looked at.
-//! Where there is no such shell, the commands that need none are run.
+//! The program as a user runs it. Each `*.console` file in this folder is a shell session, run in a folder of
+//! its own, in which `data` links to `testdata`. A line that starts with `$ ` is a command, one that starts
+//! with `## ` a comment; the lines that follow are the output on stdout and stderr, and `[exit 2]` is the
+//! exit code if it is not 0. With NDARRAY_IO_UPDATE set, the files are rewritten, for review. Where no such
+//! shell exists, only the commands that do not need one are run.
 
 use std::fs;
 use std::io::Seek;
@@ -16,7 +17,7 @@ mod shell;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ndio");
 
-/// What the sessions say of files of `testdata`, by commands that any system can start.
+/// Commands that run on any system print what the sessions show.
 #[test]
 fn plain_commands_say_the_same_without_a_shell() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -42,7 +43,7 @@ fn plain_commands_say_the_same_without_a_shell() {
                 continue;
             }
             let wanted = wanted.split("\n## ").next().unwrap();
-            // What can be mapped is in this machine's byte order.
+            // Only data in this machine's byte order can be mapped.
             if cfg!(target_endian = "big") && wanted.contains("mapped") {
                 continue;
             }
@@ -82,7 +83,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The sessions by the names of their files.
+/// Returns the sessions with the names of their files.
 fn sessions() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ndio");
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -94,7 +95,7 @@ fn sessions() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Every session is played by a test of its own.
+/// Each session has a test of its own.
 #[test]
 fn no_session_is_forgotten() {
     assert_eq!(sessions().len(), 17);

@@ -1,4 +1,4 @@
-//! Sessions in a shell, signals, and what the README and the help say.
+//! Sessions in a shell, signals, and the examples in the guide and the help.
 
 use std::fmt::Write;
 use std::fs;
@@ -79,13 +79,13 @@ macro_rules! sessions {
 
 sessions!(password show verify join pack query json plot manual stacks);
 
-// What they make and show of dtypes without a byte order is this machine's.
+// They write and show dtypes without a byte order, for which this machine's is used.
 sessions!(#[cfg(target_endian = "little")] info convert tables diff hostile streams);
 
 #[cfg(target_pointer_width = "64")]
 sessions!(verify_ra);
 
-/// A signal ends the program while it waits for its input, and with it what it has written so far.
+/// A signal that arrives while the program waits for input ends it and removes its partial output.
 #[test]
 fn nothing_is_left_by_an_interrupted_run() {
     for signal in ["INT", "TERM"] {
@@ -104,7 +104,7 @@ fn nothing_is_left_by_an_interrupted_run() {
             assert!(child.try_wait().unwrap().is_none(), "it has ended without a file for its input");
             std::thread::yield_now();
         }
-        // The handler is there before the file is; it ends the program in a thread of its own.
+        // The handler is installed before the file is created; it ends the program from its own thread.
         while child.try_wait().unwrap().is_none() {
             let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
             assert!(sent.is_ok());
@@ -114,20 +114,20 @@ fn nothing_is_left_by_an_interrupted_run() {
     }
 }
 
-/// What the README shows in blocks of `console`.
+/// Plays the blocks of `console` in the guide's page about the program.
 #[cfg(target_endian = "little")]
 #[test]
-fn the_readme_is_true() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+fn the_sessions_of_the_guide_are_true() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ndio.md")).unwrap();
     let blocks: Vec<&str> =
-        readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
         assert_eq!(play(block), block);
     }
 }
 
-/// What `ndio help VERB` shows as examples can be done, one after another, with an array and an archive.
+/// The examples in `ndio help VERB` work when they are run in order, with an array and an archive.
 #[test]
 fn the_examples_of_the_help_work() {
     let text = |arguments: &[&str]| {

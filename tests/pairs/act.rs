@@ -1,4 +1,4 @@
-//! What is done to a file, by whom, and what is in it then.
+//! The operations on files, the child processes that run them, and the resulting contents.
 
 use std::fs;
 use std::io::Read;
@@ -17,7 +17,7 @@ use ndarray_io::{
     read_npy, read_npz, write_npy, write_npz,
 };
 
-/// What is done to a file of three rows of two numbers.
+/// Operations on an array of three rows of two numbers.
 pub(crate) const NPY: &[&str] = &[
     "write",
     "create",
@@ -31,16 +31,16 @@ pub(crate) const NPY: &[&str] = &[
     "slice",
     "map",
 ];
-/// What is done to an archive of one member.
+/// Operations on an archive of one member.
 pub(crate) const NPZ: &[&str] = &["npz write", "npz update", "npz read"];
-/// What is done to a stack of two parts.
+/// Operations on a stack of two parts.
 pub(crate) const STACK: &[&str] = &["stack append", "stack read"];
-/// Of these, the calls are more, and what two of them see of each other is the same.
+/// Variants with syncing: they make more calls, but two of them interact in the same way.
 pub(crate) const SYNCED: &[&str] =
     &["write synced", "append synced", "append long synced", "create synced", "create new synced"];
 
-/// A record whose header is longer than a sector of 512 bytes: NumPy would write the last byte of that sector for the first
-/// digit of the length.
+/// A record whose header is longer than a sector of 512 bytes. NumPy would put the first digit of the length
+/// into the last byte of that sector.
 #[derive(Clone, Copy, Record)]
 pub(crate) struct Long {
     #[record(
@@ -48,15 +48,15 @@ pub(crate) struct Long {
     )]
     pub(crate) number: u64,
 }
-/// The program, of which only the faults are tried.
+/// Commands of the program, for which only faults are tested.
 pub(crate) const NDIO: &[&str] =
     &["ndio convert FILE FILE --order fortran", "ndio convert FILE FILE --dtype f4"];
 pub(crate) const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_ndio");
 
-/// What changes nothing.
+/// The operations that change nothing.
 pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read", "stack read"];
 
-/// The name of what is worked on.
+/// Returns the path that an operation works on.
 pub(crate) fn path_in(folder: &Path, what: &str) -> PathBuf {
     folder.join(match what {
         _ if what.starts_with("npz") => "a.npz",
@@ -65,7 +65,7 @@ pub(crate) fn path_in(folder: &Path, what: &str) -> PathBuf {
     })
 }
 
-/// What two begin with: if one of them makes a new file, with none.
+/// Creates the initial file for two operations, or none if one of them creates a new file.
 pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
     let _ = fs::remove_file(path);
     let _ = fs::remove_dir_all(path);
@@ -84,14 +84,14 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
     }
 }
 
-/// An array of long records, begun by a writer.
+/// Writes an array of long records with a writer.
 pub(crate) fn write_long(path: &Path, numbers: &[u64]) {
     let mut writer = NpyWriter::create(path, &[]).unwrap();
     writer.extend(numbers.iter().map(|&number| Long { number })).unwrap();
     writer.finish().unwrap();
 }
 
-/// Does it, and says what a reader has seen. `number` tells two of a kind apart.
+/// Runs an operation and returns what a reader has seen. `number` tells two operations of a kind apart.
 pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
     let row = arr1(&[number, number]);
     match what {
@@ -111,7 +111,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             let mut writer =
                 NpyWriter::append_with(path, UncommittedRows::Refuse, &WriteOptions::new().sync(true))?;
             for _ in 0..7 {
-                // From a length of one digit to one of two.
+                // The length grows from one digit to two.
                 writer.push(&row)?;
                 writer.checkpoint()?;
                 mark_checkpoint();
@@ -151,7 +151,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         "convert" => {
             concatenate_npy(&[path, path], path, 0, Conversion::new().order(Order::C))?;
         }
-        // SAFETY: the other process of the pair changes other elements, if any.
+        // SAFETY: one process of a pair is stopped while the other runs, so accesses are never concurrent.
         "map mut" => unsafe {
             let mut map = NpyMmapMut::<u64, Ix2>::open(path)?;
             map.view_mut()[[0, 0]] = number;
@@ -195,7 +195,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
     Ok(String::new())
 }
 
-/// What is in a file, an archive or a stack.
+/// Returns the contents of a file, an archive or a stack as text.
 pub(crate) fn seen(path: &Path) -> String {
     let array = match path.extension().and_then(|extension| extension.to_str()) {
         Some("npz") => {
@@ -213,14 +213,14 @@ pub(crate) fn seen(path: &Path) -> String {
     }
 }
 
-/// A system call that nothing else makes: between two of them is what the child does.
+/// Makes a system call that nothing else makes: the child's operation is between two of them.
 pub(crate) fn mark() {
-    // SAFETY: there is no such process, and the call has no other effect.
+    // SAFETY: no process has this number, and the call has no other effect.
     unsafe { libc::syscall(libc::SYS_getpgid, MARK) };
 }
 
 pub(crate) const MARK: i64 = 0x4E44_4152;
-/// What has been counted by a checkpoint is promised from here on.
+/// The number of the call after which the rows counted by a checkpoint must survive.
 pub(crate) const CHECKPOINT: i64 = MARK + 1;
 
 fn mark_checkpoint() {
@@ -228,7 +228,7 @@ fn mark_checkpoint() {
     unsafe { libc::syscall(libc::SYS_getpgid, CHECKPOINT) };
 }
 
-/// The child: does one thing, and says what came of it.
+/// Runs one operation in the child and prints its result.
 pub(crate) fn child(what: &str) {
     let path = PathBuf::from(std::env::var_os("NDARRAY_IO_PATH").unwrap());
     let number = std::env::var("NDARRAY_IO_NUMBER").unwrap().parse().unwrap();
@@ -257,13 +257,13 @@ pub(crate) fn start(what: &str, path: &Path, number: u64, is_traced: bool) -> Ch
     command.env("NDARRAY_IO_NUMBER", number.to_string()).stdout(Stdio::piped());
     if is_traced {
         let traced = || {
-            // SAFETY: the call has no arguments that matter.
+            // SAFETY: the arguments of this call are ignored.
             match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
                 0 => Ok(()),
                 _ => Err(std::io::Error::last_os_error()),
             }
         };
-        // SAFETY: what is called between fork and exec allocates nothing and takes no lock.
+        // SAFETY: the code between fork and exec neither allocates nor takes a lock.
         unsafe { command.pre_exec(traced) };
     }
     command.spawn().unwrap()

@@ -1,4 +1,4 @@
-//! One process alone: killed before each of its calls, and with each of them failing in turn.
+//! One process alone, which is killed before each of its system calls, and with each of them failing in turn.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,9 +11,8 @@ use ndarray_io::{DType, DynArray, NpyFile, write_npy};
 use crate::act::{path_in, prepare, run, seen, write_long};
 use crate::stop::{Stopped, call, count_calls};
 
-/// What may be in the file when something has been broken off: what was there, what should come of it, and of writers in
-/// place what they make of it step by step.
-/// The second value is what it is at the end.
+/// Returns the states that a file may be in after an operation was interrupted: the old contents, the new
+/// ones and, for operations that write in place, the states in between. The second value is the final state.
 pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) {
     prepare(path, what, what);
     let mut states = BTreeSet::from([committed(path)]);
@@ -38,12 +37,12 @@ pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) 
     if what == "stack create" {
         let _ = fs::remove_dir_all(path);
         fs::create_dir(path).unwrap();
-        states.insert(committed(path)); // a folder without anything
+        states.insert(committed(path)); // an empty folder
         NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();
-        states.insert(committed(path)); // and without parts
+        states.insert(committed(path)); // a stack without parts
     }
     if what.starts_with("create") && !what.starts_with("create new") {
-        states.insert("not an array".into()); // truncated, and without a header yet
+        states.insert("not an array".into()); // truncated, with no header yet
         for rows in [0, 1] {
             write_npy(path, &Array2::from_elem((rows, 2), 100u64)).unwrap();
             states.insert(committed(path));
@@ -52,7 +51,7 @@ pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) 
     (states, done)
 }
 
-/// What counts in a file: rows after the array do not.
+/// Returns the contents that count: uncommitted rows after the array do not.
 pub(crate) fn committed(path: &Path) -> String {
     if path.extension().is_some_and(|extension| extension != "npy") {
         return seen(path);
@@ -64,8 +63,8 @@ pub(crate) fn committed(path: &Path) -> String {
     }
 }
 
-/// Kills a process before each of its calls, and lets each fail in turn: the file is what it was or what it should become,
-/// and what a killed process has left beside it goes with the next change. Says how many calls were tried.
+/// Kills a process before each of its calls, and lets each call fail in turn. The file must have its old or
+/// its new contents, and the next change removes what a killed process left. Returns the number of trials.
 pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
     let path = path_in(folder, what);
     let (allowed, done) = broken_off(what, &path);
@@ -90,8 +89,8 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
         for error in [libc::EIO, libc::ENOSPC, libc::EACCES, libc::EINTR] {
             prepare(&path, what, what);
             let stopped = Stopped::before(what, &path, stop);
-            // The standard library panics without random numbers for its maps and if a list of a folder cannot be closed, and a
-            // process without memory is ended.
+            // The standard library panics if it gets no random numbers for its maps, or if closing a
+            // directory listing fails; a process without memory is aborted.
             let is_list = what == "stack create" && call(&stopped.child).0 == libc::SYS_close;
             if is_list || [libc::SYS_getrandom, libc::SYS_brk].contains(&call(&stopped.child).0) {
                 stopped.kill();
@@ -102,7 +101,7 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
                 format!("'{what}', call {stop} of {calls} (number {number}) fails with {error}: {said}");
             let found = check(&place);
             if what.starts_with("ndio") {
-                continue; // before the program has begun, a fault is the system's to report
+                continue; // faults before `main` are reported by the system
             }
             assert!(said.starts_with("ok") || said.starts_with("error"), "{place}");
             assert!(!said.starts_with("ok") || found == done, "{place}: the file is {found}, and not {done}");

@@ -1,13 +1,15 @@
-//! Two processes at one file: the first is stopped before one of its system calls, the second runs to its end, and then the first
-//! goes on. Whatever both have reported, the file is what the calls that succeeded make of it in one order or the other; and
-//! a reader has seen the file as it was at some time. `docs/pairs.md` says what comes of each pair, and this test holds it.
+//! Two processes use one file: the first is stopped before one of its system calls, the second runs to its
+//! end, and then the first continues. The file must be what the successful operations make of it in one order
+//! or the other, and a reader must have seen a state that the file has had. `docs/pairs.md` lists the outcome
+//! of each pair, and this test checks it.
 //!
-//! Then one process alone: it is killed before each of its calls, and each of them fails in turn (`faults`); and what it has
-//! written is lost in part, as by a loss of power, in each way that its syncs allow (`power`).
+//! Then one process runs alone: it is killed before each of its calls, and each call fails in turn
+//! (`faults`). Its writes are also lost in part, as on power loss, in each way that its syncs allow
+//! (`power`).
 //!
-//! Without a variable, up to eight system calls of each pair are tried. With NDARRAY_IO_PAIRS=all, each of them is, and with
-//! NDARRAY_IO_UPDATE the table is written anew. Processes are stopped as a debugger does it, so that this runs on Linux on
-//! x86-64 alone; elsewhere it says so.
+//! By default, up to eight system calls of each pair are tried; with NDARRAY_IO_PAIRS=all, all of them. With
+//! NDARRAY_IO_UPDATE, the table is rewritten. Processes are stopped with ptrace, so that these tests run only
+//! on Linux on x86-64; elsewhere they print a note.
 
 #![cfg_attr(all(target_os = "linux", target_arch = "x86_64"), allow(unsafe_code))] // ptrace, and maps of the test's own files
 
@@ -56,7 +58,7 @@ fn main() {
     println!("{} pairs of processes at one file, {numbers}", work.len());
 }
 
-/// Does something for each of many, several at a time, each in a folder of its own.
+/// Calls `work` on each item, on several threads, each time in a folder of its own.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn each<T: Copy + Sync, U: Send>(items: &[T], work: impl Fn(T, &std::path::Path) -> U + Sync) -> Vec<U> {
     let queue = std::sync::Mutex::new(items.iter().enumerate());

@@ -1,4 +1,4 @@
-//! Two processes at one file, of which the first is stopped before each of its calls in turn.
+//! Two processes that use one file; the first is stopped before each of its calls in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,11 +11,11 @@ use ndarray_io::{DType, write_npy};
 use crate::act::{READERS, path_in, prepare, run, seen};
 use crate::stop::{Stopped, count_calls};
 
-/// What a file may be after the calls that succeeded, in one order or the other, and what may be seen on the way.
+/// The allowed final states for each combination of successes, and the states that readers may see.
 pub(crate) struct Allowed {
-    /// By which of the two succeeded.
+    /// The final states, by which of the two succeeded.
     after: BTreeMap<(bool, bool), BTreeSet<String>>,
-    /// What each of them may have seen, if it is a reader.
+    /// What each of them may see, if it is a reader.
     seen: [BTreeSet<String>; 2],
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> Allowed {
             }
         }
     }
-    // A writer in place lets its rows be seen one by one: that is what its checkpoints are for.
+    // Rows of a writer in place become visible one by one, at its checkpoints.
     for (of, other) in [(0, second), (1, first)] {
         if other == "create" && READERS.contains(&both[of].0) {
             let number = if of == 0 { 101u64 } else { 100 };
@@ -64,7 +64,7 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> Allowed {
     Allowed { after, seen: views }
 }
 
-/// Tries one pair; says what came of it.
+/// Tests one pair; returns the outcomes and the number of trials.
 pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BTreeSet<&'static str>, usize) {
     let path = path_in(folder, first);
     let allowed = allowed(first, second, &path);
@@ -102,7 +102,7 @@ pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BT
 
 pub(crate) type Found<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<&'static str>, usize)>;
 
-/// The table of the documentation says which calls may succeed.
+/// Checks that the table in the documentation says which operations may succeed.
 pub(crate) fn check_table(work: &[(&str, &str)], found: &Found<'_>, numbers: &str, is_full: bool) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pairs.md");
     let rows: Vec<String> = work

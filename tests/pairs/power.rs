@@ -1,8 +1,9 @@
-//! What a loss of power leaves: the writes of a process are recorded, and at each moment those that no sync has made safe are
-//! lost in part, in each way that a disk may lose them. What is left is the old array or the new one, or a checkpoint's.
+//! Simulates power loss: the writes of a process are recorded, and at each moment those that are not yet
+//! synced are lost in part, in each way that a disk may lose them. The result must be the old array, the new
+//! one, or that of a checkpoint.
 //!
-//! A write is made of sectors of 512 bytes, each of which may be lost by itself; a file's length and a folder's names may be
-//! lost, too. A sync of a file makes safe what was written to it before, one of a folder the names in it.
+//! A write consists of sectors of 512 bytes, each of which may be lost separately; so may a file's length and
+//! the names in a folder. Syncing a file protects earlier writes to it; syncing a folder protects its names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,7 +17,7 @@ use crate::stop::{Stopped, registers, step};
 
 const SECTOR: u64 = 512;
 
-/// What a process did that a loss of power could undo, or that guards against it. Files are told by their numbers.
+/// A recorded operation that power loss could undo, or that protects others. Files are identified by inode.
 #[derive(Clone, Debug)]
 enum Event {
     Write {
@@ -34,11 +35,11 @@ enum Event {
     },
     SyncFile(u64),
     SyncFolder,
-    /// A call of the library has returned that promises what is counted by now.
+    /// A checkpoint has returned: the rows that it counts must survive.
     Promise,
 }
 
-/// Records what a process does, from its first mark to its last.
+/// Records the events of a process between its two marks.
 fn record(what: &str, path: &Path) -> Vec<Event> {
     let stopped = Stopped::before(what, path, 1);
     let pid = stopped.child.id();
@@ -53,13 +54,13 @@ fn record(what: &str, path: &Path) -> Vec<Event> {
         fs::metadata(format!("/proc/{pid}/fd/{descriptor}")).map(|file| (file.ino(), file.is_dir()))
     };
     let name_of = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
-    let mut numbers = BTreeMap::new(); // of names, as they are for the process
+    let mut numbers = BTreeMap::new(); // inode by name, as the process sees them
     if let Ok(file) = fs::metadata(path) {
         numbers.insert(name_of(path.to_str().unwrap()), file.ino());
     }
     let mut events = Vec::new();
     loop {
-        // The process is before a call, then after it.
+        // The process is stopped at the entry of a call, then at its exit.
         let before = registers(&stopped.child);
         if (before.orig_rax as i64, before.rdi) == (libc::SYS_getpgid, MARK as u64) {
             stopped.go_on();
@@ -122,7 +123,7 @@ fn record(what: &str, path: &Path) -> Vec<Event> {
     }
 }
 
-/// A part of an event that is lost or kept by itself.
+/// A part of an event that is lost or kept separately.
 #[derive(Clone)]
 enum Piece {
     Bytes { file: u64, at: u64, bytes: Vec<u8> },
@@ -130,7 +131,7 @@ enum Piece {
     Name { file: u64, name: String },
 }
 
-/// The pieces of the first events in their order, each with whether it may be lost.
+/// Splits events into pieces, in order, each with whether it may be lost.
 fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
     let mut pieces = Vec::new();
     for (index, event) in events.iter().enumerate() {
@@ -162,7 +163,8 @@ fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
     pieces
 }
 
-/// Which of so many pieces are lost: all subsets of a few; of many, every prefix, every one or two, and a sample.
+/// Returns sets of lost pieces: all subsets if there are few; otherwise every suffix, every one or two, and a
+/// random sample.
 fn subsets(count: usize) -> Vec<Vec<bool>> {
     const FEW: usize = 12;
     if count <= FEW {
@@ -179,7 +181,7 @@ fn subsets(count: usize) -> Vec<Vec<bool>> {
     prefixes.chain(omitted).chain(sample).collect()
 }
 
-/// What is under the name after a loss of power, in a file of its own.
+/// Writes the file that has the given name after power loss to `into`.
 fn lose(
     pieces: &[(Piece, bool)],
     lost: &[bool],
@@ -213,7 +215,7 @@ fn lose(
     }
 }
 
-/// Loses the power at each moment of what a process does, in each way; says how many states were looked at.
+/// Simulates power loss at each moment of an operation, in each way; returns the number of states checked.
 pub(crate) fn losses(what: &str, folder: &Path) -> usize {
     let (path, after) = (folder.join("a.npy"), folder.join("after.npy"));
     let (allowed, done) = broken_off(what, &path);
@@ -232,7 +234,7 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
                 end < events.len() || count == 0,
                 "{what}: {count} pieces could be lost after it has returned"
             );
-            // What was promised stays: nothing that comes later takes it away.
+            // Promised rows survive: nothing that happens later takes them away.
             lose(&pieces, &vec![false; count], &old, first, "a.npy", &after);
             let now = committed(&after);
             promised = Some(allowed.iter().filter(|state| rows(state) >= rows(&now)).cloned().collect());
@@ -253,7 +255,7 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
     states
 }
 
-/// How many rows a state has: `[9, 2] …` has nine.
+/// Returns the number of rows of a state: `[9, 2] …` has nine.
 fn rows(state: &str) -> usize {
     state.trim_start_matches('[').split([',', ']']).next().and_then(|rows| rows.parse().ok()).unwrap_or(0)
 }

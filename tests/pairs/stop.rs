@@ -1,4 +1,4 @@
-//! Processes that are stopped before a system call of theirs, as a debugger does it.
+//! Processes that are stopped before one of their system calls, with ptrace.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Child;
 
 use crate::act::{MARK, start};
 
-/// Waits until a traced child stops; `None` if it has ended.
+/// Waits until a traced child stops; returns `None` if it has exited.
 pub(crate) fn wait(child: &Child) -> Option<i32> {
     let mut status = 0;
     // SAFETY: the status lives until the call returns.
@@ -16,27 +16,27 @@ pub(crate) fn wait(child: &Child) -> Option<i32> {
 }
 
 pub(crate) fn trace(request: libc::c_uint, child: &Child, data: usize) {
-    // SAFETY: the child is this thread's to trace, and is stopped.
+    // SAFETY: this thread traces the child, which is stopped.
     let result = unsafe { libc::ptrace(request, child.id() as i32, 0, data) };
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// What a stopped child's registers hold.
+/// Returns the registers of a stopped child.
 pub(crate) fn registers(child: &Child) -> libc::user_regs_struct {
-    // SAFETY: the structure is nothing but numbers, for which zero is valid.
+    // SAFETY: the structure consists of numbers, for which zero is valid.
     let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
     // SAFETY: the child is stopped, and the structure lives until the call returns.
     unsafe { libc::ptrace(libc::PTRACE_GETREGS, child.id() as i32, 0, &raw mut registers) };
     registers
 }
 
-/// The number of the system call that a child is about to make, and its first argument.
+/// Returns the number of the system call that a child is about to make, and its first argument.
 pub(crate) fn call(child: &Child) -> (i64, u64) {
     let registers = registers(child);
     (registers.orig_rax as i64, registers.rdi)
 }
 
-/// Lets a child go on to the end of the call that it is about to make, or to the next one; `false` if it has ended.
+/// Lets a child run until the exit of the current call or the entry of the next; `false` if it has exited.
 pub(crate) fn step(child: &Child) -> bool {
     loop {
         trace(libc::PTRACE_SYSCALL, child, 0);
@@ -48,13 +48,13 @@ pub(crate) fn step(child: &Child) -> bool {
     }
 }
 
-/// A child that does something and is stopped before a system call of its own.
+/// A child that runs an operation and is stopped before one of its system calls.
 pub(crate) struct Stopped {
     pub(crate) child: Child,
     said: std::process::ChildStdout,
-    /// How many calls it has made by then.
+    /// The number of calls that it has made, including the one at which it is stopped.
     pub(crate) calls: usize,
-    /// Whether it has come so far, and not to its end.
+    /// Whether the child is stopped at that call, and has not exited before it.
     pub(crate) is_there: bool,
 }
 
@@ -65,7 +65,7 @@ impl Stopped {
         assert_eq!(wait(&child), Some(libc::SIGTRAP));
         let options = (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize;
         trace(libc::PTRACE_SETOPTIONS, &child, options);
-        // The program says nothing of where its work begins: all of its calls count.
+        // The program makes no marks: all of its calls count.
         let (mut marks, mut calls, mut enters) = (usize::from(what.starts_with("ndio")), 0, false);
         loop {
             trace(libc::PTRACE_SYSCALL, &child, 0);
@@ -88,7 +88,7 @@ impl Stopped {
         }
     }
 
-    /// Lets it go on, and says what it said.
+    /// Lets the child continue to its end and returns its output.
     pub(crate) fn go_on(mut self) -> String {
         if self.is_there {
             trace(libc::PTRACE_DETACH, &self.child, 0);
@@ -103,18 +103,19 @@ impl Stopped {
         text
     }
 
-    /// Ends it without a chance to clean up.
+    /// Kills the child, so that it cannot clean up.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.end();
     }
 
-    /// Lets the call fail, which is not made; and lets it go on. Says which call it was as well.
+    /// Makes the call fail without running it, then continues. Returns the call's number and the child's
+    /// output.
     pub(crate) fn fail(self, error: i32) -> (i64, String) {
-        // SAFETY: the structure is nothing but numbers, and the child is stopped.
+        // SAFETY: the structure consists of numbers, for which zero is valid.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         let mut change = |request, change: &dyn Fn(&mut libc::user_regs_struct)| {
-            // SAFETY: as above.
+            // SAFETY: the child is stopped, and the structure lives until the call returns.
             unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.child.id() as i32, 0, &raw mut registers) };
             let number = registers.orig_rax as i64;
             change(&mut registers);

@@ -1,16 +1,16 @@
-//! As much of S3 as an upload needs, where a test says how its last request ends.
+//! A minimal S3 server for uploads; a test chooses how the last request ends.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// How the parts of an upload are put together.
+/// How the request that completes an upload is answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum End {
-    /// Another writer has been faster.
+    /// Refuses the request: another writer was first.
     Refused,
-    /// They are, but nobody hears of it; the request is refused when it is repeated.
+    /// Completes the upload but loses the response; refuses the request when it is repeated.
     Unheard,
 }
 
@@ -18,7 +18,7 @@ pub(crate) enum End {
 pub(crate) struct State {
     /// Method, target and condition of each request.
     pub(crate) requests: Vec<(String, String, Option<String>)>,
-    /// What the upload has said of itself, and whether it is the object.
+    /// The mark in the upload's metadata; `is_there` says whether the object exists.
     mark: Option<String>,
     is_there: bool,
 }

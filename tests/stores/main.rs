@@ -1,5 +1,5 @@
-//! Objects in stores: what is read, by which requests, and what happens when servers answer wrongly. The servers are of the tests' own;
-//! `.ci/check_stores.py` has real ones.
+//! Objects in stores: the data that is read, the requests that are made, and the handling of wrong answers.
+//! The tests start their own servers; `.ci/check_stores.py` uses real ones.
 
 mod bucket;
 mod real;
@@ -32,7 +32,7 @@ pub(crate) fn remote(server: &Server, name: &str) -> Remote {
     Remote::parse_with(&server.url(name), &StoreOptions::new().retries(2)).unwrap()
 }
 
-/// One that gives up soon.
+/// A remote object with few retries and a short timeout.
 pub(crate) fn impatient(server: &Server, name: &str) -> Remote {
     let options = StoreOptions::new().retries(2).read_timeout(Duration::from_millis(500));
     Remote::parse_with(&server.url(name), &options).unwrap()
@@ -62,7 +62,7 @@ fn whole_arrays_come_in_parts_of_8_to_16_mib() {
     let requests = server.requests();
     assert_eq!((fetched(&requests), requests.len()), (48_000_000, 3));
     assert!(requests.iter().all(|request| request.if_match.as_deref() == Some("\"one\"")));
-    // Into another type, and into memory of other strides.
+    // With a conversion to another type, and into memory with other strides.
     let floats: Array2<f64> = {
         let options = ReadOptions::new().casting(ndarray_io::Casting::SameKind);
         remote(&server, "a.npy").open_npy_with(&options).unwrap().read().unwrap()
@@ -81,7 +81,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
     let server = Server::new(&bytes);
     let file = remote(&server, "a.npy").open_npy().unwrap();
     server.requests();
-    // What is between runs that are less than 1 KiB apart comes with them: a request would take as much.
+    // Gaps below 1 KiB between runs are fetched as well: a separate request would cost as much.
     let check = |needed: u64, most: usize, what: &str| {
         let requests = server.requests();
         assert!(fetched(&requests) <= 2 * needed, "{what}: {} for {needed}", fetched(&requests));
@@ -111,7 +111,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
     check(8_000_000, 3, "chunks");
 }
 
-/// Every slice of every layout, compared with what ndarray takes.
+/// Every slice of every layout equals the one that ndarray takes.
 #[test]
 fn slices_are_ndarrays() {
     let array = Array3::from_shape_fn((40, 30, 20), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
@@ -120,7 +120,7 @@ fn slices_are_ndarrays() {
             false => bytes_of(&array),
             true => bytes_of(&array.t().as_standard_layout().into_owned().reversed_axes()),
         };
-        // A header of 100 kB in front, so that nothing is known of the elements from opening.
+        // A header of 100 kB, so that opening the file fetches no elements.
         let server = Server::new(&bytes);
         let file = remote(&server, "a.npy").open_npy().unwrap();
         let info = [
@@ -165,7 +165,7 @@ fn a_member_costs_three_requests_at_most() {
 
 #[test]
 fn blocks_of_a_compressed_member_are_fetched_alone() {
-    // What deflate makes half as long.
+    // Data that deflate compresses to about half its size.
     let mut state = 1u64;
     let array = Array2::from_shape_fn((1000, 1000), |_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -185,7 +185,7 @@ fn blocks_of_a_compressed_member_are_fetched_alone() {
     assert!(npz.read::<Array2<u64>>("a").unwrap() == array);
     assert!(member.read::<Array2<u64>>().unwrap() == array);
 
-    // Another writer's has no index: it is unpacked from its beginning.
+    // An archive from another writer has no index: it is decompressed from the start.
     let mut other = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     other.start_file("b.npy", zip::write::SimpleFileOptions::default()).unwrap();
     other.write_all(&bytes_of(&array)).unwrap();
@@ -213,7 +213,7 @@ fn ra_objects_are_read() {
     );
 }
 
-/// Stacks that Dask has written, in C and Fortran order and along any axis.
+/// Stacks written by Dask are read, in C and Fortran order and along any axis.
 #[test]
 fn stacks_are_read() {
     for name in ["axis1", "zero", "records"] {
@@ -236,7 +236,7 @@ fn stacks_are_read() {
             "{name}"
         );
         assert_eq!(stack.part(1).unwrap().shape().len(), local.shape().len());
-        // Without `info`, the parts are listed.
+        // Without `info`, the parts are found by listing the folder.
         if name == "zero" {
             runtime.block_on(store.delete(&"data/info".into())).unwrap();
             let stack = NpyStack::open_remote(&remote, &ReadOptions::new()).unwrap();
@@ -254,7 +254,7 @@ fn within_tasks_both_ways_work() {
     let remote = remote(&server, "a.npy");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        // Blocking within a task.
+        // A blocking call within a task.
         let file = remote.open_npy().unwrap();
         assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
         let file = remote.open_npy_async(&ReadOptions::new()).await.unwrap();

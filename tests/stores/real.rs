@@ -1,4 +1,4 @@
-//! Real servers, which `.ci/check_stores.py` starts and fills with NumPy's files.
+//! Tests against real servers, which `.ci/check_stores.py` starts and fills with NumPy's files.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use ndarray_io::store::{Remote, UploadOptions};
 
 use super::{bytes_of, numbers};
 
-/// An object in the store that is tested, whose URL is in the environment.
+/// An object in the store under test, whose URL is in the environment.
 fn object(name: &str) -> Remote {
     let base = std::env::var("NDARRAY_IO_STORE").unwrap();
     Remote::parse(&format!("{base}/{name}")).unwrap()
@@ -46,7 +46,7 @@ fn real_objects_are_written() {
     object("made.npy").write_npy(&array).unwrap();
     assert!(object("made.npy").read_npy::<Array2<u64>>().unwrap() == array);
 
-    // Dropped: nothing is there, and no parts are left (the script looks).
+    // A dropped upload leaves no object and no parts (the script checks for parts).
     let parts = UploadOptions::new().part_size(5 << 20);
     let mut upload = object("dropped.npy").upload(&parts).unwrap();
     upload.write_all(&bytes_of(&array)).unwrap();

@@ -1,4 +1,4 @@
-//! A web server for one object, which does what a test asks for: it counts requests, and answers wrongly.
+//! An HTTP server for one object, which records requests and can be told to answer wrongly.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,21 +11,21 @@ use std::thread;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Right,
-    /// A status, and a body that repeats what was sent.
+    /// Answers with this status and a body that repeats the request's headers.
     Status(u16),
-    /// The connection ends after so many bytes of the body.
+    /// Closes the connection after this number of bytes of the body.
     DropAfter(usize),
-    /// So many bytes too few, and a length that says so.
+    /// Omits this number of bytes, with a matching `Content-Length`.
     Less(usize),
-    /// So many bytes too many.
+    /// Appends this number of bytes.
     More(usize),
-    /// A range that was not asked for.
+    /// Announces a range other than the requested one.
     Shifted,
-    /// All of the object, whatever was asked for.
+    /// Sends the entire object, ignoring the requested range.
     Whole,
-    /// The same, and the connection ends after so many bytes.
+    /// Like `Whole`, but closes the connection after this number of bytes.
     WholeDropAfter(usize),
-    /// Nothing comes.
+    /// Sends nothing.
     Silence,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Request {
     pub(crate) if_match: Option<String>,
     pub(crate) if_unmodified_since: Option<String>,
     pub(crate) authorization: Option<String>,
-    /// How many bytes of the body were sent.
+    /// The number of bytes of the body that were sent.
     pub(crate) sent: usize,
 }
 
@@ -52,7 +52,7 @@ type Decide = dyn Fn(usize, &Request) -> Answer + Send + Sync;
 struct Shared {
     object: Mutex<Object>,
     decide: Mutex<Box<Decide>>,
-    /// Conditions are not looked at.
+    /// Whether the conditions of requests are ignored.
     is_careless: bool,
     requests: Mutex<Vec<Request>>,
     running: AtomicUsize,
@@ -94,7 +94,7 @@ impl Server {
         format!("http://127.0.0.1:{}/{name}", self.port)
     }
 
-    /// From now on, answers as this says of a request's number and the request.
+    /// Sets how requests are answered from now on, given the request's number and the request.
     pub(crate) fn decide(&self, decide: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) {
         *self.shared.decide.lock().unwrap() = Box::new(decide);
     }
@@ -104,18 +104,18 @@ impl Server {
         *self.shared.object.lock().unwrap() = Object { bytes: bytes.to_vec(), tag, modified };
     }
 
-    /// What has been asked for since the last call.
+    /// Returns the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut *self.shared.requests.lock().unwrap())
     }
 
-    /// How many requests have run at the same time.
+    /// Returns the highest number of concurrent requests.
     pub(crate) fn most_at_once(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)
     }
 }
 
-/// Answers one request; `None` if the connection is over.
+/// Answers one request; returns `None` if the connection is closed.
 fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -209,7 +209,7 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         requests.len() - 1
     };
     if answer == Answer::Silence {
-        let _ = stream.read(&mut byte); // until the other side has had enough
+        let _ = stream.read(&mut byte); // until the client gives up
         return None;
     }
     let running = shared.running.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,4 +1,4 @@
-//! Objects that are written, to a store in memory.
+//! Uploads to an in-memory store.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -33,13 +33,13 @@ fn an_object_is_visible_when_it_is_complete() {
     let array = numbers(3000, 1000); // 24 MB: more than one part
     let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20)).unwrap();
     for piece in bytes_of(&array).chunks(1 << 20) {
-        upload.write_all(piece).unwrap(); // parts are full in between and at the end of a piece
+        upload.write_all(piece).unwrap(); // parts fill up within a piece and at its end
     }
     assert_eq!(content(&store), None);
     upload.finish().unwrap();
     assert!(content(&store) == Some(bytes_of(&array)));
     assert!(remote.read_npy::<Array2<u64>>().unwrap() == array);
-    // What is dropped has not been.
+    // A dropped upload leaves the old object unchanged.
     let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20)).unwrap();
     upload.write_all(&vec![1; 12 << 20]).unwrap();
     drop(upload);
@@ -53,7 +53,7 @@ fn two_writers_lose_nothing() {
     let (store, remote) = store();
     let new = UploadOptions::new().part_size(5 << 20).new_only();
     let large = vec![7; 11 << 20];
-    // Both begin while there is nothing.
+    // Both uploads start while no object exists.
     let mut uploads = [remote.upload(&new).unwrap(), remote.upload(&new).unwrap()];
     uploads[0].write_all(&large).unwrap();
     uploads[1].write_all(b"small").unwrap();
@@ -97,7 +97,7 @@ fn archives_are_written_as_to_a_file() {
     assert_eq!(npz.read::<Array1<f64>>("b").unwrap(), arr1(&[1.5]));
 }
 
-/// A condition is a header of the request that puts the parts together: looking before it is not enough.
+/// The condition is sent with the request that completes the upload: checking beforehand is not enough.
 #[test]
 fn the_store_itself_compares() {
     for end in [End::Refused, End::Unheard] {
@@ -120,13 +120,13 @@ fn the_store_itself_compares() {
         assert!(ends.iter().all(|(_, _, condition)| condition.as_deref() == Some("*")), "{requests:?}");
         let removed = requests.iter().filter(|(method, ..)| method == "DELETE").count();
         match end {
-            // The parts of who has lost are removed.
+            // The loser's parts are removed.
             End::Refused => {
                 let error = finished.unwrap_err();
                 assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
                 assert_eq!((ends.len(), removed), (1, 1), "{requests:?}");
             }
-            // Who has won hears so, although the repeated request was refused.
+            // The winner is told so, although its repeated request was refused.
             End::Unheard => {
                 assert_eq!(finished.unwrap().tag(), Some("\"whole\""));
                 assert_eq!(ends.len(), 2, "{requests:?}");
@@ -138,7 +138,7 @@ fn the_store_itself_compares() {
 #[test]
 fn parts_are_few_enough() {
     let (store, remote) = store();
-    // 5 MiB are too few for this length.
+    // Parts of 5 MiB are too small for this length.
     let options = UploadOptions::new().part_size(5 << 20).len(100 << 30);
     let mut upload = remote.upload(&options).unwrap();
     upload.write_all(&vec![1; 12 << 20]).unwrap();

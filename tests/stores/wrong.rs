@@ -27,7 +27,7 @@ fn what_a_connection_loses_is_asked_for_again() {
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     let requests = server.requests();
     assert!((4..=6).contains(&requests.len()), "{requests:?}");
-    // Silence is an error of the connection as well.
+    // A missing response is treated as a connection error, too.
     server.decide(|number, _| if number == 0 { Answer::Silence } else { Answer::Right });
     assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
     assert_eq!(server.requests().len(), 2);
@@ -56,7 +56,7 @@ fn answers_that_stay_wrong_are_errors() {
         assert!(error.is_io(), "{answer:?}: {error}");
         texts.push(format!("{answer:?}: {error}"));
         let tries = server.requests().len();
-        // A refusal is not asked for again.
+        // A refusal of access is not retried.
         assert!(tries <= if answer == Answer::Status(403) { 1 } else { 12 }, "{answer:?}: {tries} tries");
     }
     let texts = texts.join("\n").replace(&server.url("a.npy"), "URL");
@@ -66,7 +66,7 @@ fn answers_that_stay_wrong_are_errors() {
     assert!(file.read::<Array2<u64>>().unwrap() == array);
 }
 
-/// Whatever the server does with conditions.
+/// A replaced object is an error, whether or not the server checks conditions.
 #[test]
 fn an_object_that_is_replaced_is_an_error() {
     let (one, two) = (numbers(3000, 1000), numbers(3000, 1000) + 1);
@@ -96,7 +96,7 @@ fn an_object_that_is_replaced_is_an_error() {
     }
 }
 
-/// Halfway through an array, between its parts.
+/// If an object is replaced between two parts of a read, the result is the old array or an error.
 #[test]
 fn an_array_is_never_of_two_versions() {
     let (one, two) = (numbers(6000, 1000), numbers(6000, 1000) + 1);
@@ -132,7 +132,7 @@ fn a_server_without_ranges_serves_whole_arrays() {
     assert!(error.to_string().contains("only as a whole"), "{error}");
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     assert_eq!(server.requests().len(), 1);
-    // Once more, and from the beginning, even where an answer was lost in the middle.
+    // A second read starts from the beginning, even if a response was lost midway.
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     assert_eq!(server.requests().len(), 1);
     server.decide(|_, _| Answer::WholeDropAfter(1_000_000));
@@ -146,9 +146,9 @@ fn a_server_without_ranges_serves_whole_arrays() {
         }
     });
     server.requests();
-    // What is not read is not sent: the connection ends.
+    // Unread data is not sent: dropping the file closes the connection.
     drop((file, remote.open_npy().unwrap()));
-    // A small one can be sliced, since all of it has come.
+    // A small object can be sliced, since all of it has arrived.
     let server = Server::new(&bytes_of(&numbers(10, 10)));
     server.decide(|_, _| Answer::Whole);
     let part: Array1<u64> = super::remote(&server, "a.npy").open_npy().unwrap().slice(s![9, ..3]).unwrap();
@@ -230,7 +230,7 @@ fn progress_is_told_and_cancels() {
     assert!(error.is_cancelled(), "{error}");
 }
 
-/// A dropped future ends what it waits for: the server would wait forever.
+/// Dropping a future cancels its requests; the server would never answer.
 #[test]
 fn a_dropped_future_ends_its_requests() {
     let server = Server::new(&bytes_of(&numbers(3000, 1000)));

@@ -1,4 +1,4 @@
-//! `derive(Element)` says what is wrong, once and where.
+//! Each mistake in a `derive(Element)` is reported once, at the right place.
 
 use ndarray_io::{Element, Record, ViewNpyExt};
 

@@ -1,4 +1,4 @@
-//! The derive is of use where unsafe code is forbidden, and in a module that has names of its own for everything.
+//! The derive works where unsafe code is forbidden, and in a module that shadows common names.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs)]
 #![no_implicit_prelude]

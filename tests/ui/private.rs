@@ -1,4 +1,4 @@
-//! A public struct may have fields of private types, and be in a module.
+//! A public struct may have fields of private types and may be in a module.
 #![deny(warnings)]
 
 pub mod stars {

@@ -1,4 +1,4 @@
-//! A crate that has redirected `::core` still gets the true `offset_of!` in its derived code.
+//! Derived code uses the real `offset_of!`, even if a crate redefines `::core`.
 extern crate self as core;
 
 pub mod mem {

@@ -1,4 +1,4 @@
-//! A file of zeros has no elements of an enum without the number 0.
+//! Creating a file of zeros is refused for an enum without a variant 0.
 
 use ndarray_io::{Element, Record};
 

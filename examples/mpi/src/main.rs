@@ -26,7 +26,8 @@ fn rows_of(rank: usize, ranks: usize, rows: usize) -> std::ops::Range<usize> {
     rank * rows / ranks..(rank + 1) * rows / ranks
 }
 
-/// Whether all ranks have succeeded. An error of one is an error of all: nobody waits for a rank that has given up.
+/// Whether all ranks have succeeded. An error of one rank is an error of all, so that no rank waits for one
+/// that has failed.
 fn all_have<C: Communicator>(world: &C, done: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
     let (mine, mut all) = (done.is_ok(), false);
     world.all_reduce_into(&mine, &mut all, SystemOperation::logical_and());

@@ -65,7 +65,7 @@ pub extern "C" fn select(index: usize) {
                 answer
             }
             Some(Err(error)) => failed(&error),
-            None => json!({ "error": "there is no file" }),
+            None => json!({ "error": "no file is open" }),
         };
         state.answer(answer);
     });
@@ -87,7 +87,7 @@ pub extern "C" fn view() {
                 seen
             }
             Some(Err(error)) => json!({ "error": error }),
-            None => json!({ "error": "there is no array" }),
+            None => json!({ "error": "no array is selected" }),
         };
         state.answer(answer);
     });

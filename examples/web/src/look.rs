@@ -40,7 +40,7 @@ pub fn look(part: &DynArray) -> (Value, Picture) {
         seen["text"] = part.shown(&Look::new().width(100)).into();
     }
     if part.len() > COUNTED {
-        seen["of"] = "too many elements for numbers about them: a slice has fewer".into();
+        seen["of"] = "too many elements for statistics: select a slice".into();
         return (seen, Picture::default());
     }
     let Some(numbers) = numbers(part) else { return (seen, Picture::default()) };
@@ -88,7 +88,7 @@ fn clipped(text: &str) -> String {
     }
 }
 
-/// The elements as numbers, complex ones by their absolute values; nothing if they are no numbers.
+/// Returns the elements as numbers, complex ones as their absolute values, or `None` if they are not numbers.
 fn numbers(part: &DynArray) -> Option<ArrayD<f64>> {
     match part.dtype().as_scalar()?.kind() {
         Kind::Bool | Kind::Int | Kind::Uint | Kind::Float => part.cast(Casting::Unsafe).ok(),
@@ -109,7 +109,7 @@ fn range(numbers: &ArrayD<f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// The extremes are those elements' own texts: a large integer is no f64.
+/// The extremes are texts of the elements themselves: an `f64` cannot represent every large integer.
 fn statistics(part: &DynArray, numbers: &ArrayD<f64>) -> Value {
     let (mut sum, mut count) = (0.0, 0_u32);
     let mut ends: Option<[(usize, f64); 2]> = None;

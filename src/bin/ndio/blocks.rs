@@ -1,4 +1,5 @@
-//! An array that need not fit into memory, block by block: each is a stretch of the elements as they lie in the file.
+//! Splits an array that need not fit into memory into blocks; each is a contiguous run of elements in the
+//! chosen order.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,7 @@ use ndarray::SliceInfoElem;
 use ndarray_io::header::Order;
 use ndarray_io::{DynArray, ReadNpyExt, WriteNpyExt, WriteOptions};
 
-/// The array whose elements lie in this order. Where only one axis has a length, any order is the same.
+/// Returns the array in this order. With at most one axis longer than 1, both orders are the same.
 pub(crate) fn in_order(array: &DynArray, order: Order) -> Result<Cow<'_, DynArray>, ndarray_io::Error> {
     if array.order() == order || array.shape().iter().filter(|length| **length != 1).count() < 2 {
         return Ok(Cow::Borrowed(array));
@@ -16,22 +17,22 @@ pub(crate) fn in_order(array: &DynArray, order: Order) -> Result<Cow<'_, DynArra
     Ok(Cow::Owned(DynArray::read_npy_with(&file[..], &crate::password::options().allow_objects(true))?))
 }
 
-/// Slices that cover an array, one stretch of elements behind the other.
+/// Iterates over slices that cover an array in order.
 #[derive(Debug)]
 pub(crate) struct Blocks {
-    /// The lengths of the axes, the one that varies slowest first.
+    /// The lengths of the axes, slowest-varying first.
     dims: Vec<usize>,
     order: Order,
-    /// The axis that is cut: those before it are indexed, those behind it are whole.
+    /// The axis that is split. Axes before it are indexed; axes after it are complete.
     cut: usize,
-    /// How many indices of it a block has.
+    /// The number of its indices in each block.
     step: usize,
-    /// Where the next block begins, on the axes up to the cut one; none behind the last.
+    /// The start of the next block, on the axes up to the split one; `None` after the last.
     next: Option<Vec<usize>>,
 }
 
 impl Blocks {
-    /// At most so many elements in each, if a row has no more.
+    /// Makes blocks of at most `most` elements, but at least one index of the last axis.
     pub(crate) fn new(shape: &[usize], order: Order, most: usize) -> Self {
         let mut dims = shape.to_vec();
         if order == Order::Fortran {
@@ -53,7 +54,7 @@ impl Blocks {
 }
 
 impl Iterator for Blocks {
-    /// The slice, and where its first element stands among all.
+    /// The slice, and the index of its first element in the array.
     type Item = (Vec<SliceInfoElem>, Vec<usize>);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,4 +1,4 @@
-//! Elements as text that other programs read: the cells of tables, and JSON.
+//! Formats elements for other programs: as cells of CSV, and as JSON.
 
 use std::io::Write;
 
@@ -11,9 +11,9 @@ use serde_json::json;
 use super::Failure;
 use super::blocks::in_order;
 
-/// A part of each element that is no array and no record itself: a cell of a table.
+/// A scalar within each element: one cell of CSV.
 pub(crate) struct Leaf {
-    /// The names of the fields and the numbers within arrays that lead to it; empty if it is the element itself.
+    /// The names of the fields and the indices in subarrays that lead to it; empty for the element itself.
     pub(crate) name: String,
     pub(crate) dtype: DType,
     pub(crate) offset: usize,
@@ -21,14 +21,14 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Whether its text may have any characters, and not those of numbers alone.
+    /// Whether its text may contain any character, unlike that of a number.
     pub(crate) fn is_text(&self) -> bool {
         let kind = self.dtype.as_scalar().map(Scalar::kind);
         !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex))
     }
 }
 
-/// The parts of the elements of a dtype.
+/// Lists the scalars within an element of a dtype.
 pub(crate) fn leaves(dtype: &DType) -> Vec<Leaf> {
     let mut all = Vec::new();
     add_leaves(dtype, String::new(), 0, &mut all);
@@ -61,11 +61,11 @@ fn add_leaves(dtype: &DType, name: String, offset: usize, all: &mut Vec<Leaf>) {
     }
 }
 
-/// Appends the text of an element that is no record and no array: numbers with as few digits as mean the same number.
+/// Appends the text of a scalar. Floats get the fewest digits that round-trip.
 #[inline]
 pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
     let Some(scalar) = dtype.as_scalar() else {
-        return Err(format!("elements of the dtype {dtype} have no form in a table").into());
+        return Err(format!("elements of dtype {dtype} cannot be written as CSV").into());
     };
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match (scalar.kind(), bytes.len()) {
@@ -78,7 +78,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         (Kind::Uint, _) => out.extend_from_slice(itoa::Buffer::new().format(bits(bytes, is_big)).as_bytes()),
         (Kind::Float, 2 | 4 | 8) => put_float(bytes, is_big, out),
         (Kind::Complex, 8 | 16) => {
-            // As Python writes and reads it.
+            // In Python's notation.
             let (real, imaginary) = bytes.split_at(bytes.len() / 2);
             put_float(real, is_big, out);
             let at = out.len();
@@ -103,7 +103,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
                 Err(_) => write!(out, "{}", bytes[..end].escape_ascii())?,
             }
         }
-        // Times, raw bytes and long doubles, as they are shown.
+        // Times, raw bytes and long doubles are formatted by the library.
         _ => {
             let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
             one.texts().for_each(|text| out.extend_from_slice(text.as_bytes()));
@@ -133,7 +133,7 @@ fn put_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The number of fewest digits that means the same number of 16 bits.
+/// Rounds a half float to the fewest decimal digits that round-trip.
 fn shortest(half: half::f16) -> f32 {
     let exact = half.to_f32();
     let rounded = (0..5).filter_map(|digits| format!("{exact:.digits$e}").parse::<f32>().ok());
@@ -141,7 +141,7 @@ fn shortest(half: half::f16) -> f32 {
     rounded.filter(|_| exact.is_finite()).find(is_same).unwrap_or(exact)
 }
 
-/// An object that has a form in a table.
+/// Appends the text of a Python object, if it fits in a cell.
 pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
     match object.view() {
         View::None => {}
@@ -151,20 +151,26 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
         View::Bool(_) | View::Int(_) | View::Float(_) => write!(out, "{object}")?,
         View::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
         View::Date(date) => write!(out, "{date}")?,
-        // An element of a record.
-        _ => return Err("tables have texts and numbers, and among the objects are others".into()),
+        // For example a tuple, or another container.
+        _ => {
+            return Err(
+                "only text, numbers and dates can be written as CSV; the objects include others".into()
+            );
+        }
     }
     Ok(())
 }
 
-/// The array as one line of JSON: `dtype`, `shape`, and `values` in nested lists. Records are objects of their fields, complex numbers
-/// lists of two; what is no number of JSON (NaN, infinities) is a text.
+/// Formats an array as one line of JSON: `dtype`, `shape`, and `values` in nested lists.
+///
+/// Records become objects, and complex numbers lists of two. NaN and infinities, which JSON cannot represent,
+/// become strings.
 pub(crate) fn json(array: &DynArray) -> Result<String, Failure> {
     let dtype = dtype_text(array.dtype());
     let mut out =
         format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype), json!(array.shape())).into_bytes();
     let array = in_order(array, Order::C)?;
-    // The other axes of an empty array may be endless: then there is one list instead of them.
+    // The other axes of an empty array may be of any length: print one empty list instead of millions.
     let lists = array.shape().iter().take_while(|length| **length > 0);
     let many = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
     let shape = if array.is_empty() && many { &[0] } else { array.shape() };
@@ -181,7 +187,7 @@ pub(crate) fn json(array: &DynArray) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// A dtype as NumPy's users write it, which is without quotes if it is a name alone.
+/// Formats a dtype in NumPy's notation, without quotes if it is only a name.
 pub(crate) fn dtype_text(dtype: &DType) -> String {
     let text = dtype.to_string();
     match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
@@ -190,7 +196,7 @@ pub(crate) fn dtype_text(dtype: &DType) -> String {
     }
 }
 
-/// The nested lists of an array of this shape, with what `item` appends for each element in turn.
+/// Appends nested lists of this shape; `item` appends each element.
 fn put_list(
     shape: &[usize],
     out: &mut Vec<u8>,
@@ -249,7 +255,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
     Ok(())
 }
 
-/// Whether the text of a scalar is one in JSON as well.
+/// Whether the text of a scalar is also valid JSON.
 fn is_plain(scalar: &Scalar) -> bool {
     matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint)
 }

@@ -1,4 +1,4 @@
-//! `ndio diff`: what two arrays, or two archives, have different.
+//! `ndio diff`: compares two arrays or archives.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,24 +25,24 @@ use super::source::{Choice, Source};
     after_help = "Examples:\n  ndio diff x.npy y.npy --rtol 1e-6 --ignore-dtype\n  ndio diff a.npz a.npz"
 )]
 pub(crate) struct Arguments {
-    /// Numbers may differ by this part of the second
+    /// Relative tolerance, as a fraction of the second number
     #[arg(long, default_value_t = 0.0, value_name = "PART")]
     rtol: f64,
-    /// Numbers may differ by this
+    /// Absolute tolerance
     #[arg(long, default_value_t = 0.0, value_name = "NUMBER")]
     atol: f64,
-    /// NaN is not equal to NaN
+    /// Treat NaN as unequal to NaN
     #[arg(long)]
     strict_nan: bool,
-    /// Numbers of different types may be equal
+    /// Allow numbers of different types to be equal
     #[arg(long)]
     ignore_dtype: bool,
     /// Compare Python objects, as data
     #[arg(long)]
     allow_objects: bool,
-    /// The one
+    /// The first file
     a: PathBuf,
-    /// The other
+    /// The second file
     b: PathBuf,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(u8::from(!are_equal))
 }
 
-/// Compares the arrays of two files, of which each may have several.
+/// Compares the arrays of two files, each of which may have several.
 fn streams(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
     let all = Choice { member: None, array: None };
     let (mut ones, mut twos) = (all.all(&arguments.a, options, true)?, all.all(&arguments.b, options, true)?);
@@ -91,7 +91,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     let one = NpzFile::open_with(&arguments.a, options)?;
     let two = NpzFile::open_with(&arguments.b, options)?;
     let mut are_equal = true;
-    // Of several members with one name, the first is compared with the first, and so on.
+    // Members with duplicate names are compared in order: the first with the first, and so on.
     let places = |archive: &NpzFile| -> BTreeMap<(String, usize), usize> {
         let mut seen = BTreeMap::new();
         let members = archive.members().iter().enumerate().map(|(index, member)| {
@@ -135,12 +135,12 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     Ok(are_equal)
 }
 
-/// What has been found of the elements.
+/// The differences between two arrays.
 #[derive(Default)]
 struct Found {
     differing: u64,
     first: Option<String>,
-    /// The largest differences, and where they are.
+    /// The largest differences, and their indices.
     absolute: Option<(f64, String)>,
     relative: Option<(f64, String)>,
 }
@@ -158,7 +158,7 @@ fn arrays(
         return Ok(false);
     }
     let (a, b) = (one.dtype(), two.dtype());
-    // The byte order is a matter of the file and not of the array.
+    // The byte order belongs to the file, not to the values.
     let same = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
     let has_other_dtype = same(a) != same(b);
     let can_compare = !has_other_dtype || are_comparable(a, b);
@@ -168,13 +168,13 @@ fn arrays(
     if !can_compare {
         return Ok(false);
     }
-    /// Of both files.
+    /// The size of the blocks that are read of each file.
     const BLOCK: usize = 1 << 20;
     let mut found = Found::default();
     let wide = if a.item_size() < b.item_size() { two } else { one };
     let all_bytes = wide.byte_len();
     let mut progress = Progress::new();
-    // As they lie, if both lie so; else as they are counted.
+    // Read in the storage order if both files have the same, and in C order otherwise.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
     let mut blocks = wide.blocks(order, BLOCK);
     in_turn(
@@ -235,14 +235,14 @@ fn are_comparable(a: &DType, b: &DType) -> bool {
     }
 }
 
-/// A block of each array, and where its first element is.
+/// A block of each array, and the index of its first element.
 struct Both {
     one: DynArray,
     two: DynArray,
     first: Vec<usize>,
 }
 
-/// Reads a block of each. How many bytes it has, and both if they are not the same.
+/// Reads a block of each array. Returns its size in bytes, and both blocks unless they are equal.
 fn read_both(
     one: &Source,
     two: &Source,
@@ -252,7 +252,7 @@ fn read_both(
 ) -> Result<(u64, Option<Both>), Failure> {
     let (one, two) = (one.slice(slice)?, two.slice(slice)?);
     let bytes = one.bytes().len().max(two.bytes().len()) as u64;
-    // Equal bytes are equal numbers, but for NaN if that matters.
+    // Equal bytes are equal values, except for NaN with --strict-nan.
     let has_same_bytes = one.objects().is_none()
         && one.dtype() == two.dtype()
         && one.order() == two.order()
@@ -261,7 +261,7 @@ fn read_both(
     Ok((bytes, (!is_equal).then_some(Both { one, two, first })))
 }
 
-/// Compares a block of each, whose first element is at this place.
+/// Compares two blocks whose first element has the index `first`.
 fn compare(
     one: &DynArray,
     two: &DynArray,
@@ -285,7 +285,7 @@ fn compare(
     Ok(())
 }
 
-/// Elements of both files that are compared.
+/// The state of comparing two blocks.
 struct Block<'a> {
     first: &'a [usize],
     shape: &'a [usize],
@@ -296,7 +296,8 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Compares arrays that have one or more elements for each of the block: a field that is an array has more.
+    /// Compares arrays with one or more items for each element of the block: more for a field that is a
+    /// subarray.
     fn compare(&mut self, one: &DynArray, two: &DynArray) -> Result<(), Failure> {
         let strict_nan = self.arguments.strict_nan;
         if let (DType::Record(a), DType::Record(b)) = (one.dtype(), two.dtype())
@@ -318,7 +319,7 @@ impl Block<'_> {
                 }
                 return Ok(());
             }
-            // Integers of 64 bits are compared as they are: as floats, neighbours would be equal.
+            // Compare 64-bit integers exactly: as floats, neighboring values would be equal.
             if let (Some(a), Some(b)) = (whole_numbers(one), whole_numbers(two)) {
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
@@ -340,7 +341,7 @@ impl Block<'_> {
             }
             return Ok(());
         }
-        // All else is equal if its bytes are, in one byte order and one order of the elements.
+        // Everything else is compared bytewise, in native byte order and C order.
         let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
         let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
         let size = native.item_size().max(1);
@@ -351,17 +352,18 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Takes note of an element by its number and the number of all elements.
+    /// Records whether an item is equal, given its number and the number of items. Returns the number of its
+    /// element.
     fn note(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
         let element = index / (count / self.differs.len()).max(1);
         self.differs[element] |= !is_equal;
         element
     }
 
-    /// The same of numbers that are so far apart, the second of which is so large.
+    /// The same for numbers with the difference `apart`, where the second has the magnitude `size`.
     fn see(&mut self, number: (usize, usize), is_equal: bool, apart: f64, size: f64) {
         let Arguments { atol, rtol, .. } = self.arguments;
-        // Nothing is close to what is infinite.
+        // An infinite number would make any tolerance infinite.
         if is_equal || size.is_finite() && apart <= atol + rtol * size.abs() {
             return;
         }
@@ -384,7 +386,7 @@ fn with_dtype(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
     Ok(in_order(&array, Order::C)?.into_owned())
 }
 
-/// Integers and bools, in C order.
+/// Returns integers and bools as `i128`, so that `i64` and `u64` compare exactly.
 fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
     let kind = array.dtype().as_scalar()?.kind();
     let flat = |array: ndarray::ArrayD<i128>| array.iter().copied().collect();
@@ -397,14 +399,14 @@ fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
     }
 }
 
-/// The index of an element that stands in a block.
+/// Formats the index in the array of an element of a block.
 fn place(first: &[usize], within: &[usize]) -> String {
     let index: Vec<String> =
         first.iter().zip(within).map(|(from, index)| (from + index).to_string()).collect();
     format!("[{}]", index.join(", "))
 }
 
-/// The index of an element by its number in C order.
+/// Returns the index of an element from its number in C order.
 fn index_of(shape: &[usize], number: usize) -> Vec<usize> {
     let mut left = number;
     let mut within = vec![0; shape.len()];

@@ -1,4 +1,4 @@
-//! What went wrong, in one line: the library's description, and its help in terms of this program's flags.
+//! Error messages in one line: the library's description, with its help in terms of this program's flags.
 
 use std::io;
 use std::path::Path;
@@ -8,16 +8,16 @@ use ndarray_io::error::Help;
 
 use super::input::{named, shown};
 
-/// What went wrong.
+/// Any error of the program.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// A failure that names its file, once.
+/// Adds the file name to an error, unless its message begins with it.
 pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
     let (text, name) = (told(&failure), shown(path));
     if text.starts_with(&*name) { text.into() } else { format!("{name}: {text}").into() }
 }
 
-/// A failure in one line.
+/// Formats an error as one line.
 pub(crate) fn told(failure: &Failure) -> String {
     let help = failure.downcast_ref::<ndarray_io::Error>().and_then(ndarray_io::Error::help);
     let text = match help.and_then(|help| words(&help)) {
@@ -27,8 +27,7 @@ pub(crate) fn told(failure: &Failure) -> String {
     escaped(&named(&text).replace('\n', " "))
 }
 
-/// A text that may come out of a file, as it is shown: what would move the cursor, change colours or begin a line is written as an
-/// escape.
+/// Escapes characters that would move the cursor, change colors or reorder text on a terminal.
 pub(crate) fn escaped(text: &str) -> String {
     let is_odd = |char: char| {
         char.is_control()
@@ -44,23 +43,23 @@ pub(crate) fn escaped(text: &str) -> String {
     shown
 }
 
-/// Help as the user of this program can follow it, if there is a flag for it.
+/// Words the help in terms of this program's flags, if there is one.
 fn words(help: &Help) -> Option<&'static str> {
     Some(match help {
-        Help::Password => "--password-file, --password-env or --ask-password give it",
-        Help::AllowObjects => "--allow-objects reads them, as data",
+        Help::Password => "set it with --password-file, --password-env or --ask-password",
+        Help::AllowObjects => "--allow-objects reads them as data",
         Help::Cast(Casting::Safe) => "--casting safe allows it",
         Help::Cast(Casting::SameKind) => "--casting same-kind allows it",
         Help::Cast(_) => "--casting unsafe allows it",
-        Help::OneDType => "ndio convert --dtype makes them the same",
-        Help::DropTrailing => "--drop-trailing leaves them out",
-        Help::FortranOrder => "--order fortran makes it so",
-        Help::Version { .. } => "without --version, the lowest that will do is written",
+        Help::OneDType => "convert them to one dtype with ndio convert --dtype",
+        Help::DropTrailing => "--drop-trailing drops them",
+        Help::FortranOrder => "use --order fortran",
+        Help::Version { .. } => "without --version, the lowest sufficient version is written",
         _ => return None,
     })
 }
 
-/// Whether nobody reads the output any more: `ndio show x.npy | head`.
+/// Whether the reader of the output has closed the pipe (`ndio show x.npy | head`).
 pub(crate) fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
     let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
@@ -72,7 +71,7 @@ pub(crate) fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
 mod tests {
     use super::*;
 
-    /// The names of the kinds, out of the source: what does not name them all would be forgotten.
+    /// The names of all error kinds, taken from the source, so that none can be forgotten.
     fn variants() -> Vec<&'static str> {
         let source = include_str!("../../error/kind.rs");
         let (_, kinds) = source.split_once("pub enum ErrorKind {\n").unwrap();
@@ -82,7 +81,7 @@ mod tests {
         names.map(|line| line.split([' ', ',', '(']).next().unwrap()).collect()
     }
 
-    /// One error of each kind, as the library and as this program tell it. `NDARRAY_IO_UPDATE=1` writes the file anew, to be read.
+    /// Compares one message of each kind with the file. `NDARRAY_IO_UPDATE=1` rewrites it, for review.
     #[test]
     fn each_kind_of_error_is_told_as_in_the_file() {
         let mut all = String::new();

@@ -1,19 +1,21 @@
-//! Work for all cores on one piece after another, of which the results come in their order.
+//! Parallel work on a sequence of pieces, with the results in order.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::Failure;
 
-/// Takes pieces from `next`, gives them to threads that `work` on them, and what comes out, in the order of the pieces, to `take`. Few
-/// pieces are on their way at a time.
+/// Distributes the pieces from `next` to threads that run `work`, and passes the results to `take`, in the
+/// order of the pieces.
+///
+/// At most two pieces per thread are in progress at a time, which bounds the memory.
 pub(crate) fn in_turn<S, I: Send, O: Send>(
     state: &mut S,
     mut next: impl FnMut(&mut S) -> Result<Option<I>, Failure>,
     work: impl Fn(I) -> O + Sync,
     mut take: impl FnMut(&mut S, O) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    /// One that a thread works on, and one that waits for it.
+    /// One piece in progress, and one in the queue, so that the thread need not wait for the next.
     const EACH: usize = 2;
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     thread::scope(|scope| {
@@ -22,7 +24,7 @@ pub(crate) fn in_turn<S, I: Send, O: Send>(
                 let (give, given) = sync_channel(EACH);
                 let (done, results) = sync_channel(EACH);
                 let work = &work;
-                // Both ends when nobody is there to give or take any more.
+                // The thread ends when either channel is closed.
                 scope.spawn(move || given.into_iter().try_for_each(|piece| done.send(work(piece))));
                 (give, results)
             })
@@ -34,7 +36,7 @@ pub(crate) fn in_turn<S, I: Send, O: Send>(
                     has_ended = true;
                     break;
                 };
-                // A thread that is gone has panicked, which the scope tells.
+                // A thread whose channel is closed has panicked; the scope propagates the panic.
                 if lanes[sent % threads].0.send(piece).is_err() {
                     return Ok(());
                 }

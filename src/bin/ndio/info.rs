@@ -1,4 +1,4 @@
-//! `ndio info`: what files are.
+//! `ndio info`: describes files.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,19 +21,19 @@ use super::source::{Arrays, Source};
 use super::stats;
 use super::{Failure, at, is_closed, told};
 
-/// Show what files are: type, shape, order, sizes, members
+/// Describe files: type, shape, order, sizes, members
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio info x.npy a.npz\n  ndio info --stats x.npy\n  ndio info --json x.npy"
 )]
 pub(crate) struct Arguments {
-    /// As JSON, one line a file
+    /// Print JSON, one line per file
     #[arg(long)]
     json: bool,
-    /// Minimum, maximum, mean, standard deviation, and how many NaN, infinities and zeros there are
+    /// Compute minimum, maximum, mean and standard deviation, and count NaN, infinities and zeros
     #[arg(long)]
     stats: bool,
-    /// Files, or folders, of which all array files are shown
+    /// Files, or folders, which are searched for array files
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         match tell(&path, arguments, out) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),
-            // Who does not listen any more is no fault of the file.
+            // A closed pipe is not the fault of the file.
             Err(failure) if is_closed(&*failure) => return Err(failure),
             Err(failure) => {
                 code = 2;
@@ -58,12 +58,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 eprintln!("ndio: {}", told(&at(&path, failure)));
             }
         }
-        out.flush()?; // each file as soon as it is known
+        out.flush()?; // show each file as soon as it is done
     }
     Ok(code)
 }
 
-/// Whether the file has all that its header promises.
+/// Prints one file. Returns whether it has all the data that its header declares.
 fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     if !arguments.json && format_of(path)? == Format::Npz {
         print_npz(path, arguments.stats, out)?;
@@ -114,7 +114,7 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
     Ok(facts)
 }
 
-/// What `info` says; the parts are not opened.
+/// Describes a stack from its `info`, without opening the parts.
 fn stack(path: &Path) -> Result<Value, Failure> {
     let stack = open::stack(path, &crate::password::options())?;
     let mut facts = array(stack.dtype(), stack.as_file().order(), stack.shape());
@@ -123,7 +123,7 @@ fn stack(path: &Path) -> Result<Value, Failure> {
     Ok(facts)
 }
 
-/// How long the parts of a stack are, in one line.
+/// Formats the lengths of the parts of a stack in one line.
 fn parts(facts: &Value) -> String {
     let lengths: Vec<u64> = facts.as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let count = lengths.len();
@@ -141,7 +141,7 @@ fn parts(facts: &Value) -> String {
     }
 }
 
-/// The array of an object in a store, of which the header is read.
+/// Describes a remote NPY or RA file from its header.
 fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
     let options = crate::password::options();
     let (mut facts, trailing, source) = match format {
@@ -168,11 +168,11 @@ fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failu
     Ok(facts)
 }
 
-/// Of a file with several arrays they are in a list.
+/// Describes an NPY file; if it has several arrays, as a list.
 fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
     let mut reader = NpyReader::new(File::open(path)?)?;
     let mut all = vec![npy_array(&mut reader)];
-    // What follows may be anything.
+    // Data after the array may be anything: it is reported as trailing bytes and not as an error.
     while let Ok(true) = reader.next_array() {
         all.push(npy_array(&mut reader));
     }
@@ -182,7 +182,7 @@ fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
             facts["stats"] = stats_of(&source?.readable(path)?);
         }
     }
-    // What follows an array is another, but for the last.
+    // For all but the last array, the trailing bytes are the next array.
     let last = all.len() - 1;
     for facts in &mut all[..last] {
         facts["trailing"] = json!(0);
@@ -200,7 +200,7 @@ fn npy_array(reader: &mut NpyReader<File>) -> Value {
     let trailing = reader.trailing_len();
     facts["trailing"] = json!(trailing);
     if reader.dtype().has_object() {
-        facts["bytes"] = Value::Null; // the elements are a pickle, which says itself where it ends
+        facts["bytes"] = Value::Null; // only the pickle itself tells where it ends
     }
     let is_whole = trailing.is_some() || reader.payload_len().is_none();
     facts["is_whole"] = json!(is_whole);
@@ -208,12 +208,12 @@ fn npy_array(reader: &mut NpyReader<File>) -> Value {
     facts
 }
 
-/// Of what has no numbers, why.
+/// Computes the statistics; for data that has none, returns the reason.
 fn stats_of(source: &Source) -> Value {
     stats::of(source).map_or_else(|failure| json!({"error": told(&failure)}), |stats| stats.json())
 }
 
-/// What is known of a member of an archive.
+/// What is known about a member of an archive.
 struct Known<'a> {
     member: &'a NpzMember,
     packed: Method,
@@ -222,7 +222,7 @@ struct Known<'a> {
 }
 
 fn known(archive: &NpzFile, stats: bool) -> Vec<Known<'_>> {
-    /// To start a thread for fewer members takes longer than to look at them.
+    /// For fewer members, starting a thread takes longer than reading their headers.
     const LEAST: usize = 500;
     let members = archive.members();
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
@@ -258,7 +258,7 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
     Known { member, packed, found, stats }
 }
 
-/// Why the header of a member cannot be shown. Of an encrypted one, the row says the rest.
+/// Words the error for a member whose header cannot be read. The column `how` says that it is encrypted.
 fn short(error: ndarray_io::Error) -> String {
     match error.kind() {
         ErrorKind::Encrypted { has_password: false, .. } => "needs a password".into(),
@@ -290,7 +290,7 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
     Ok(json!({"members": members.collect::<Vec<_>>()}))
 }
 
-/// The same as a table, which may have very many rows.
+/// Prints an archive as a table.
 fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let archive = open::npz(path, &crate::password::options())?;
     writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
@@ -319,7 +319,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
             },
         ]
     });
-    let head = ["member", "array", "bytes", "packed", "how"].map(str::to_owned);
+    let head = ["member", "array", "bytes", "packed", "method"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count().min(60)).max().unwrap_or(0);
     let [a, b, c, d] = [0, 1, 2, 3].map(width);
@@ -400,10 +400,10 @@ fn print_array(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "  data    {size}, at byte {offset} (a multiple of {align})")?;
     match facts["trailing"].as_u64() {
         Some(0) | None => {}
-        Some(bytes) => writeln!(out, "  behind  {bytes} bytes that are no part of the array")?,
+        Some(bytes) => writeln!(out, "  after   {bytes} bytes that are not part of the array")?,
     }
     if facts["is_whole"] == false {
-        writeln!(out, "  CUT     the file is shorter than its array")?;
+        writeln!(out, "  truncated  the file is shorter than its array")?;
     }
     let mapped = if facts["can_be_mapped"] == true { "yes" } else { "no" };
     writeln!(out, "  mapped  {mapped}")?;
@@ -445,7 +445,7 @@ fn print_stats(stats: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A shape as Python writes it.
+/// Formats a shape like a Python tuple.
 fn shape(dims: &Value) -> String {
     let dims: Vec<usize> = dims
         .as_array()

@@ -1,4 +1,4 @@
-//! What a verb works on: files. What comes through a pipe becomes one first, so that every verb takes it, whatever it does.
+//! Input files. Data from a pipe is copied to a temporary file first, so that every subcommand accepts it.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -12,11 +12,12 @@ use super::Failure;
 use super::convert::temporary;
 use super::open::{is_one_piece, remote};
 
-/// The files that were made of something else, with the names that the user gave that.
+/// Temporary files, with the names that the user gave for their sources.
 static MADE: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
 
-/// Puts a file in the place of standard input (`-`) and of each pipe. The files go with what is returned.
-/// Objects in stores are files as well, for verbs that do not read parts of them.
+/// Replaces standard input (`-`), pipes, and remote objects that are not read in parts, by temporary files.
+///
+/// The files are deleted when the returned paths are dropped.
 pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Result<Vec<TempPath>, Failure> {
     let mut files = Vec::new();
     let mut has_standard = false;
@@ -24,7 +25,7 @@ pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Resu
         let is_standard = *path == Path::new("-");
         let mut remote = if is_standard { None } else { remote(path)? };
         if let Some(remote) = &remote {
-            // What may be a signature is not shown.
+            // Errors show the URL without its query, which may contain a signature.
             let given = remote.name();
             MADE.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), given));
         }
@@ -33,7 +34,7 @@ pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Resu
             continue;
         }
         if is_standard && has_standard {
-            return Err("standard input is one file, and cannot be two".into());
+            return Err("standard input can be used only once".into());
         }
         has_standard |= is_standard;
         let made = temporary(&std::env::temp_dir())?;
@@ -51,13 +52,13 @@ pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Resu
     Ok(files)
 }
 
-/// From now on the user hears of a file that was made by the name of what it was made of.
+/// Makes messages show `given` instead of the name of the temporary file.
 pub(crate) fn is_called(made: &Path, given: &Path) {
     let given = shown(given).into_owned();
     MADE.lock().unwrap_or_else(PoisonError::into_inner).push((made.to_owned(), given));
 }
 
-/// The name of a file as the user knows it.
+/// Returns the name of a file as the user knows it.
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     match made.iter().find(|(file, _)| file == path) {
@@ -66,7 +67,7 @@ pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     }
 }
 
-/// A text that may name such files, with the names that the user knows.
+/// Replaces the names of temporary files in a text by those that the user knows.
 pub(crate) fn named(text: &str) -> String {
     let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let rename =

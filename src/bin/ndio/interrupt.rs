@@ -1,5 +1,5 @@
-//! What a user's Ctrl-C or a shutdown leaves: nothing. The library's drafts have no names; intermediate files have, and are
-//! removed here.
+//! Removes temporary files when the program is interrupted. The library's own temporary files need no cleanup
+//! where they are unnamed.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use tempfile::TempPath;
 
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Makes a file that is removed when a signal ends the program, from the moment on when it is there.
+/// Creates a file that is removed if a signal ends the program.
 pub(crate) fn removed_at_the_end(make: impl FnOnce() -> io::Result<TempPath>) -> io::Result<TempPath> {
-    /// What a shell says of a program that Ctrl-C has ended.
+    /// The exit code of shells for a program ended by Ctrl-C (128 + SIGINT).
     const INTERRUPTED: i32 = 130;
     static WATCHED: Once = Once::new();
-    // Only a program that has something to remove gets a handler: the others end as the system ends them.
+    // Install the handler only when there is something to remove: otherwise the default action is right.
     WATCHED.call_once(|| {
         let handler = || {
             for file in &*FILES.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -22,9 +22,9 @@ pub(crate) fn removed_at_the_end(make: impl FnOnce() -> io::Result<TempPath>) ->
             }
             std::process::exit(INTERRUPTED);
         };
-        let _ = ctrlc::set_handler(handler); // without it, files may be left: that is all
+        let _ = ctrlc::set_handler(handler); // without it, temporary files may remain
     });
-    // The handler waits until the list has the file.
+    // Hold the lock while the file is created, so that the handler cannot miss it.
     let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
     let made = make()?;
     files.push(made.to_path_buf());

@@ -1,4 +1,4 @@
-//! `ndio cat`, `ndio stack`, `ndio split`: files along an axis.
+//! `ndio cat`, `ndio stack`, `ndio split`: joins and splits files along an axis.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +17,7 @@ use super::input::without_pipes;
 use super::progress::Progress;
 use super::source::{Choice, refuse_several};
 
-/// Files that become one, along an axis.
+/// Files to be joined along an axis.
 #[derive(Args)]
 pub(crate) struct Files {
     /// The axis of the new array; a negative one counts from the last
@@ -31,23 +31,23 @@ pub(crate) struct Files {
     files: Vec<PathBuf>,
 }
 
-/// Cut a file along an axis into files of the same name with numbers
+/// Split a file along an axis into numbered files
 #[derive(Args)]
 #[command(after_help = "Example:\n  ndio split x.npy --parts 2 -o parts")]
 pub(crate) struct Split {
     /// The axis; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
-    /// Into so many files, of about the same size
+    /// Number of files to make, of about equal size
     #[arg(long, conflicts_with = "size", required_unless_present = "size")]
     parts: Option<usize>,
-    /// Into files of so many indices; the last may be shorter
+    /// Number of indices in each file; the last may be shorter
     #[arg(long)]
     size: Option<usize>,
-    /// Where the files go; without it, beside the one that is cut
+    /// The output folder; default: the folder of the input
     #[arg(long, short)]
     output: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -93,9 +93,9 @@ impl Files {
     }
 }
 
-/// Of each file all is to be there in the end.
+/// Returns an error if a file has several arrays, since all of each file is to be joined.
 fn refuse_streams(files: &[PathBuf]) -> Result<(), Failure> {
-    files.iter().try_for_each(|path| refuse_several(path, "ndio convert --array takes one out"))
+    files.iter().try_for_each(|path| refuse_several(path, "ndio convert --array extracts one"))
 }
 
 pub(crate) fn cat(arguments: &Files) -> Result<u8, Failure> {
@@ -118,10 +118,12 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {
-        (Some(0), _) | (_, Some(0)) => return Err("there are no parts of size 0, nor 0 of them".into()),
+        (Some(0), _) | (_, Some(0)) => {
+            return Err("the number and the size of parts must be at least 1".into());
+        }
         (Some(parts), _) if parts > 1 << 20 => return Err(format!("{parts} files are too many").into()),
         (Some(parts), _) => {
-            // As NumPy's `array_split`: the first ones have one more.
+            // Like NumPy's `array_split`: the first parts are one index longer.
             let (size, longer) = (length / parts, length % parts);
             (1..=parts).map(|part| part * size + part.min(longer)).collect()
         }
@@ -143,7 +145,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     std::fs::create_dir_all(&folder)?;
     let path_of = |number: usize, digits: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     let digits = ends.len().saturating_sub(1).to_string().len();
-    // Before the first is written.
+    // Check all outputs before the first is written.
     if !arguments.force {
         (0..ends.len()).try_for_each(|number| refuse_old(&path_of(number, digits), "--force"))?;
     }
@@ -173,10 +175,10 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     Ok(0)
 }
 
-/// An error if a file is there, which this flag replaces.
+/// Returns an error if a file exists and the flag to replace it was not given.
 pub(crate) fn refuse_old(path: &Path, flag: &str) -> Result<(), Failure> {
     match path.symlink_metadata() {
-        Ok(_) => Err(format!("{}: it is there already; {flag} replaces it", path.display()).into()),
+        Ok(_) => Err(format!("{}: it already exists; {flag} replaces it", path.display()).into()),
         Err(_) => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
-//! `ndio`: look at, check and convert array files from the shell. It is made of the library's public functions alone: a verb is
-//! a file.
+//! `ndio`: inspects, checks and converts array files from the shell.
+//!
+//! It uses only the library's public API. Each subcommand has its own module.
 
 mod blocks;
 mod cells;
@@ -35,13 +36,13 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use failure::{Failure, at, is_closed, told};
 
-/// As `diff` has them.
+/// The exit codes follow the convention of `diff`.
 const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
 
 Exit codes:
-  0  done; the files are equal, sound, whole
-  1  diff: they differ; verify: one is not sound; info: one is cut
-  2  it could not be done, or not be read";
+  0  success; the files are equal, valid, complete
+  1  diff: the files differ; verify: a file is damaged; info: a file is truncated
+  2  an error: a file could not be read or written";
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
 #[derive(Parser)]
@@ -58,10 +59,10 @@ enum Verb {
     Info(info::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
-    /// Put NPY files one behind the other, along an axis that they have
+    /// Concatenate NPY files along an existing axis
     #[command(after_help = "Example:\n  ndio cat x.npy x.npy --axis 1 -o wide.npy")]
     Cat(join::Files),
-    /// Put NPY files of one shape one behind the other, along a new axis
+    /// Stack NPY files of equal shape along a new axis
     #[command(after_help = "Example:\n  ndio stack x.npy x.npy -o both.npy")]
     Stack(join::Files),
     Split(join::Split),
@@ -72,7 +73,7 @@ enum Verb {
     Plot(plot::Arguments),
     Verify(verify::Arguments),
     Query(query::Arguments),
-    // The form that oracles compare, which few want.
+    // The exact form is for test oracles, so it is not listed in the help.
     #[command(hide = true)]
     Json(exact::Arguments),
     Completions(manual::Completions),
@@ -80,7 +81,7 @@ enum Verb {
 }
 
 impl Verb {
-    /// The files that are read, of which each may be standard input or a pipe.
+    /// The input files; any of them may be standard input or a pipe.
     fn inputs(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::Info(arguments) => arguments.inputs(),
@@ -93,14 +94,14 @@ impl Verb {
             Self::Verify(arguments) => arguments.inputs(),
             Self::Query(arguments) => arguments.inputs(),
             Self::Json(arguments) => arguments.inputs(),
-            // Their files are more than bytes: names of what is made of them.
+            // These subcommands also use the names of their files, so they replace pipes themselves.
             Self::Split(_) | Self::Pack(_) | Self::Refs(_) | Self::Completions(_) | Self::Man(_) => {
                 Vec::new()
             }
         }
     }
 
-    /// New files, which no verb but `convert` puts into a store.
+    /// The output files. Only `convert` can write to a store.
     fn outputs(&self) -> Vec<&Path> {
         match self {
             Self::Cat(arguments) | Self::Stack(arguments) => arguments.outputs(),
@@ -113,7 +114,8 @@ impl Verb {
         }
     }
 
-    /// Whether only what is needed of an object in a store is fetched. The others get all of it, as a file.
+    /// Whether the subcommand reads only the parts of a remote object that it needs. The others download the
+    /// object first.
     fn reads_parts(&self) -> bool {
         matches!(self, Self::Info(_) | Self::Show(_) | Self::Plot(_) | Self::Verify(_))
     }
@@ -148,23 +150,24 @@ fn main() -> ExitCode {
         verb.outputs().into_iter().try_for_each(open::refuse_url)?;
         input::without_pipes(verb.inputs(), reads_parts)
     });
-    // The files that were made of pipes stay until all is done.
+    // The temporary files made from pipes must outlive the subcommand.
     let done = inputs.and_then(|_files| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code),
     });
     match done {
         Ok(code) => ExitCode::from(code),
-        // Who reads has seen enough: `ndio show x.npy | head`.
+        // The reader of a pipe has closed it (`ndio show x.npy | head`): not an error.
         Err(failure) if is_closed(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "ndio: {}", told(&failure)); // there is nobody else to tell
+            let _ = writeln!(io::stderr(), "ndio: {}", told(&failure)); // nothing can be done if stderr fails
             ExitCode::from(2)
         }
     }
 }
 
-/// The output of a verb whose exit code matters: the verb does its work to the end, even if the reader of a pipe has gone.
+/// The output of a subcommand whose exit code matters: it runs to the end even if the reader of a pipe has
+/// gone.
 struct Unread<'a> {
     out: &'a mut dyn Write,
     is_closed: bool,

@@ -1,4 +1,4 @@
-//! `ndio completions`, `ndio man`: for shells, and for who asks `man`.
+//! `ndio completions`, `ndio man`: shell completions and manual pages.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use super::{Failure, Program};
 
-/// Print what a shell needs to complete the verbs and options
+/// Print a completion script for a shell
 #[derive(Args)]
 pub(crate) struct Completions {
     /// The shell
@@ -17,7 +17,7 @@ pub(crate) struct Completions {
 /// Print the manual page, for `man -l -`
 #[derive(Args)]
 pub(crate) struct Man {
-    /// That of a verb
+    /// The command to document; default: ndio itself
     verb: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn man(arguments: &Man, out: &mut dyn Write) -> Result<u8, Failure> {
         None => program,
         Some(verb) => {
             let found = program.find_subcommand(verb).cloned();
-            found.ok_or_else(|| format!("there is no verb '{verb}'; ndio --help lists them"))?
+            found.ok_or_else(|| format!("unknown command '{verb}'; ndio --help lists them"))?
         }
     };
     let mut page = Vec::new();

@@ -1,4 +1,4 @@
-//! Files of whatever format: which it is, and the array that is asked for.
+//! Detects the format of a file, and opens the array that the user asked for.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -13,7 +13,7 @@ use ndarray_io::{DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 use super::Failure;
 use super::input::shown;
 
-/// The formats.
+/// The supported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Npy,
@@ -34,7 +34,7 @@ impl Format {
     }
 }
 
-/// The object of a URL in the place of a path.
+/// The remote object, if the path is a URL.
 pub(crate) fn remote(path: &Path) -> Result<Option<Remote>, Failure> {
     match path.to_str().filter(|text| Remote::is_url(text)) {
         Some(url) => Ok(Some(Remote::parse(url)?)),
@@ -42,7 +42,7 @@ pub(crate) fn remote(path: &Path) -> Result<Option<Remote>, Failure> {
     }
 }
 
-/// An NPY file, to read parts of it.
+/// Opens an NPY file for partial reads.
 pub(crate) fn npy(path: &Path, options: &ReadOptions) -> Result<NpyFile, Failure> {
     Ok(match remote(path)? {
         Some(remote) => remote.open_npy_with(options)?,
@@ -50,7 +50,7 @@ pub(crate) fn npy(path: &Path, options: &ReadOptions) -> Result<NpyFile, Failure
     })
 }
 
-/// An RA file, to read parts of it.
+/// Opens an RA file for partial reads.
 pub(crate) fn ra_file(path: &Path, options: &ReadOptions) -> Result<RaFile, Failure> {
     Ok(match remote(path)? {
         Some(remote) => remote.open_ra_with(options)?,
@@ -58,7 +58,7 @@ pub(crate) fn ra_file(path: &Path, options: &ReadOptions) -> Result<RaFile, Fail
     })
 }
 
-/// An archive.
+/// Opens an archive.
 pub(crate) fn npz(path: &Path, options: &ReadOptions) -> Result<NpzFile, Failure> {
     Ok(match remote(path)? {
         Some(remote) => remote.open_npz_with(options)?,
@@ -66,16 +66,16 @@ pub(crate) fn npz(path: &Path, options: &ReadOptions) -> Result<NpzFile, Failure
     })
 }
 
-/// What the first bytes of an object tell.
+/// What the first bytes of a remote object tell about it.
 #[derive(Clone, Copy)]
 struct Looked {
     format: Option<Format>,
     size: u64,
-    /// It has something in it of which no parts are read: Python objects, packed data, or more than one array.
+    /// The object must be read completely: it has Python objects, compressed RA data, or more than one array.
     is_one_piece: bool,
 }
 
-/// What the first bytes of an object tell, which are asked for once.
+/// Inspects the first bytes of a remote object, once per object.
 fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
     static KNOWN: Mutex<Vec<(PathBuf, Looked)>> = Mutex::new(Vec::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
         return Ok(*looked);
     }
     let (first, version) = match remote.first_bytes() {
-        // There is no folder, but what is in it.
+        // Stores have no folders, only objects whose names begin alike: this may be a stack.
         Err(error) if error.is_not_found() && NpyStack::open_remote(remote, &ReadOptions::new()).is_ok() => {
             let looked = Looked { format: Some(Format::Stack), size: 0, is_one_piece: false };
             known().push((path.to_owned(), looked));
@@ -106,12 +106,12 @@ fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
     Ok(looked)
 }
 
-/// Whether all of an object is needed to read any of it.
+/// Whether an object must be downloaded completely before any of it can be read.
 pub(crate) fn is_one_piece(path: &Path, remote: &Remote) -> bool {
-    look(path, remote).is_ok_and(|looked| looked.is_one_piece) // who reads it will say what is wrong
+    look(path, remote).is_ok_and(|looked| looked.is_one_piece) // the reader reports the error
 }
 
-/// A folder of NPY files that are one array.
+/// Opens a stack: a folder of NPY files that form one array.
 pub(crate) fn stack(path: &Path, options: &ReadOptions) -> Result<NpyStack, Failure> {
     Ok(match remote(path)? {
         Some(remote) => NpyStack::open_remote(&remote, options)?,
@@ -119,7 +119,7 @@ pub(crate) fn stack(path: &Path, options: &ReadOptions) -> Result<NpyStack, Fail
     })
 }
 
-/// How many bytes a file has.
+/// Returns the size of a file in bytes.
 pub(crate) fn size_of(path: &Path) -> Result<u64, Failure> {
     Ok(match remote(path)? {
         Some(remote) => look(path, &remote)?.size,
@@ -127,7 +127,7 @@ pub(crate) fn size_of(path: &Path) -> Result<u64, Failure> {
     })
 }
 
-/// An error if a new file is named by a URL.
+/// Returns an error if an output is a URL.
 pub(crate) fn refuse_url(output: &Path) -> Result<(), Failure> {
     match remote(output)? {
         None => Ok(()),
@@ -135,8 +135,10 @@ pub(crate) fn refuse_url(output: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Which format a file has, by its first bytes. Where they are cut or none of these, it is taken for what its name says, so that
-/// the reader of that format can say what is wrong with it.
+/// Detects the format of a file from its first bytes.
+///
+/// If they are truncated or unknown, the extension decides, so that the reader of that format can report the
+/// error.
 pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
     Ok(by_content(path)?.unwrap_or(match path.extension().and_then(|extension| extension.to_str()) {
         Some("npz") => Format::Npz,
@@ -145,18 +147,18 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
     }))
 }
 
-/// Whether a folder is one array: it has the `info` of a stack, or the first part of one that has none.
+/// Whether a folder is a stack: it has an `info` file, or at least the first part.
 fn is_stack(path: &Path) -> bool {
     path.is_dir() && (has_info(path) || path.join("0.npy").is_file())
 }
 
-/// Whether a folder has a pickle of the name that a stack's has.
+/// Whether a folder has a file `info` that begins like a pickle of protocol 2 or later.
 fn has_info(path: &Path) -> bool {
     let mut first = [0];
     File::open(path.join("info")).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == [0x80]
 }
 
-/// The format that the first bytes tell.
+/// Detects the format from the first bytes; `None` if they are unknown.
 pub(crate) fn by_content(path: &Path) -> Result<Option<Format>, Failure> {
     if let Some(remote) = remote(path)? {
         return look(path, &remote).map(|looked| looked.format);
@@ -188,11 +190,11 @@ fn told_by(first: &[u8]) -> Option<Format> {
     }
 }
 
-/// Reads one array: of a file, or a member of an archive.
+/// Reads one array: of a file, or of a member of an archive.
 pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<DynArray, Failure> {
     match format_of(path)? {
         Format::Npy | Format::Stack if member.is_some() => {
-            Err(format!("{}: it is no archive with members", shown(path)).into())
+            Err(format!("{}: not an archive with members", shown(path)).into())
         }
         Format::Npy if remote(path)?.is_some() => Ok(npy(path, options)?.read()?),
         Format::Ra if remote(path)?.is_some() => Ok(ra_file(path, options)?.read()?),
@@ -206,19 +208,20 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
     }
 }
 
-/// The number of the member that is asked for, or of the only one.
+/// Returns the index of the requested member, or of the only one.
 pub(crate) fn member_index(archive: &NpzFile, path: &Path, member: Option<&str>) -> Result<usize, Failure> {
     match (member, archive.len()) {
         (Some(name), _) => Ok(archive.index_of(name)?),
         (None, 1) => Ok(0),
         (None, _) => {
             let names = some_names(archive);
-            Err(format!("{}: --member says which of its members: {names}", shown(path)).into())
+            Err(format!("{}: the archive has several members; --member selects one: {names}", shown(path))
+                .into())
         }
     }
 }
 
-/// The names of an archive's members, for an error: the first of many.
+/// Lists the names of an archive's members for an error message, at most the first 20.
 pub(crate) fn some_names(archive: &NpzFile) -> String {
     const MOST: usize = 20;
     let names: Vec<&str> = archive.members().iter().take(MOST).map(|member| member.name()).collect();
@@ -228,14 +231,14 @@ pub(crate) fn some_names(archive: &NpzFile) -> String {
     }
 }
 
-/// An open RA file, at its beginning.
+/// Opens an RA file.
 pub(crate) fn ra(path: &Path, options: &ReadOptions) -> Result<RaReader<File>, Failure> {
     let mut file = File::open(path)?;
     file.rewind()?;
     Ok(RaReader::new_with(file, options)?)
 }
 
-/// The files, and those of the folders among them. A folder with the `info` of a stack is one file.
+/// Expands folders to the array files in them. A folder with the `info` of a stack counts as one file.
 pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut open: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
@@ -246,7 +249,7 @@ pub(crate) fn array_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             let mut entries = Vec::new();
             for entry in fs::read_dir(&path)? {
                 let entry = entry?;
-                // A link to a folder may lead back to where we are.
+                // Links to folders are not followed: they may form a cycle.
                 if !entry.file_type()?.is_symlink() || fs::metadata(entry.path()).is_ok_and(|to| to.is_file())
                 {
                     entries.push(entry.path());

@@ -1,4 +1,4 @@
-//! `ndio pack`, `ndio unpack`: archives made of files, and files of archives.
+//! `ndio pack`, `ndio unpack`: creates and extracts archives.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,31 +17,31 @@ use super::open::{remote, some_names};
 use super::progress::Progress;
 use super::source::refuse_several;
 
-/// Make an archive of NPY files, which are its members by their names
+/// Create an archive of NPY files
 #[derive(Args)]
 #[command(after_help = "Example:\n  ndio pack all.npz x.npy other=y.npy --deflate")]
 pub(crate) struct Pack {
     /// Deflate the members
     #[arg(long, short)]
     deflate: bool,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     /// The archive
     archive: PathBuf,
-    /// The files; NAME=FILE gives a member another name, which - and pipes need
+    /// The files; NAME=FILE sets the member's name, which - and pipes need
     #[arg(required = true)]
     files: Vec<String>,
 }
 
-/// Make files of the members of an archive
+/// Extract the members of an archive
 #[derive(Args)]
 #[command(after_help = "Examples:\n  ndio unpack a.npz -o members\n  ndio unpack a.npz x -o members --force")]
 pub(crate) struct Unpack {
-    /// The folder that they go to
+    /// The output folder
     #[arg(long, short, default_value = ".")]
     output: PathBuf,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long, alias = "replace")]
     force: bool,
     /// The archive
@@ -64,23 +64,23 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
             }
             _ => {
                 let path = PathBuf::from(argument);
-                // Of a URL without what may be a signature.
+                // The member's name must not contain the query of a URL, which may be a signature.
                 let called = remote(&path)?.map_or_else(|| path.clone(), |remote| remote.name().into());
                 let name = called.file_name().map(|name| name.to_string_lossy().into_owned());
-                (name.ok_or_else(|| format!("{argument}: it is no file"))?, path)
+                (name.ok_or_else(|| format!("{argument}: not a file"))?, path)
             }
         };
         if path == Path::new("-") && name == "-" {
-            return Err("what comes from standard input needs a name: NAME=-".into());
+            return Err("standard input needs a name: NAME=-".into());
         }
         made.extend(without_pipes(vec![&mut path], false)?);
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // What NumPy could not read from the archive had better not get into it.
+        // Refuse what NumPy could not read from the archive.
         let mut reader = NpyReader::new(&file).map_err(|error| format!("{}: {error}", shown(&path)))?;
         let trailing = if reader.dtype().has_object() { Some(0) } else { reader.trailing_len() };
-        refuse_several(&path, "ndio convert --array takes one out")?;
+        refuse_several(&path, "ndio convert --array extracts one")?;
         if trailing != Some(0) {
-            let what = "bytes are missing, or follow that are none of its array; ndio verify tells";
+            let what = "truncated, or with data after its array; see ndio verify";
             return Err(format!("{}: {what}", shown(&path)).into());
         }
         let len = file.metadata()?.len();
@@ -122,7 +122,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         if !archive.members().iter().any(|member| is_named(member, wanted)) {
             let names = some_names(&archive);
             return Err(format!(
-                "{}: there is no member '{wanted}'; there are {names}",
+                "{}: there is no member '{wanted}'; the members are {names}",
                 arguments.archive.display()
             )
             .into());
@@ -133,7 +133,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
             continue;
         }
         let path = arguments.output.join(inside(member.file_name())?);
-        // What archivers put there for a folder.
+        // Archivers store a folder as an empty member.
         if member.file_name().ends_with('/') && member.size() == 0 {
             fs::create_dir_all(&path)?;
             continue;
@@ -156,13 +156,15 @@ fn is_named(member: &ndarray_io::npz::NpzMember, wanted: &str) -> bool {
     member.name() == wanted || member.file_name() == wanted
 }
 
-/// The path of a member, which may not lead out of the folder that it goes to.
+/// Returns the path of a member, or an error if it would be outside of the output folder.
 fn inside(name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(name);
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let is_somewhere = path.components().any(|part| matches!(part, Component::Normal(_)));
     match is_inside && is_somewhere && !name.contains('\\') {
         true => Ok(path.components().filter(|part| *part != Component::CurDir).collect()),
-        false => Err(format!("the member '{}' would lie outside of the folder", name.escape_debug()).into()),
+        false => {
+            Err(format!("the member '{}' would be outside of the output folder", name.escape_debug()).into())
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The password of encrypted members: out of a file, a variable or the terminal, and never an argument, which other users of the
-//! machine can see.
+//! The password of encrypted members: from a file, an environment variable or the terminal, but never from
+//! the command line, which other users of the machine can see.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use super::Failure;
 
 static PASSWORD: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// Where the password is
+/// The source of the password
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Read the password of encrypted members from the first line of a file
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     ask_password: bool,
 }
 
-/// Finds the password, for all that is read.
+/// Reads the password, and sets it for all further reads.
 pub(crate) fn find(arguments: &Arguments) -> Result<(), Failure> {
     let password = if let Some(path) = &arguments.password_file {
         let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -56,7 +56,7 @@ pub(crate) fn find(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Options for reading, with the password if there is one.
+/// Returns read options with the password, if there is one.
 pub(crate) fn options() -> ReadOptions {
     match PASSWORD.get() {
         Some(password) => ReadOptions::new().password(password),

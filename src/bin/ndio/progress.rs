@@ -1,11 +1,11 @@
-//! A bar on standard error for work that takes longer than a second, if somebody is there to see it.
+//! A progress bar on standard error, for work that takes longer than a second, if that is a terminal.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Says how far a work is.
+/// Shows progress.
 pub(crate) struct Progress {
     began: Instant,
     bar: Option<ProgressBar>,
@@ -18,7 +18,7 @@ impl Progress {
         Self { began: Instant::now(), bar: None, is_seen: stderr().is_terminal(), done: 0 }
     }
 
-    /// So many bytes of all are done.
+    /// Sets the number of bytes done, and the total.
     pub(crate) fn set(&mut self, done: u64, all: u64) {
         self.done = done;
         if !self.is_seen || self.began.elapsed() < Duration::from_secs(1) {
@@ -37,7 +37,7 @@ impl Progress {
         bar.set_position(done);
     }
 
-    /// So many bytes more are done.
+    /// Adds to the number of bytes done.
     pub(crate) fn add(&mut self, bytes: u64, all: u64) {
         self.set(self.done + bytes, all);
     }

@@ -1,4 +1,4 @@
-//! `ndio query`: a header as YAML, in the form that RA's page shows.
+//! `ndio query`: prints headers as YAML, in the form of RA's documentation.
 
 use std::fs::File;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Format::Npy => {
                 let mut reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
                 print(&name, &reader, out)?;
-                // What follows may be anything.
+                // Data after the array may be anything, so errors are ignored.
                 while let Ok(true) = reader.next_array() {
                     print(&name, &reader, out)?;
                 }
@@ -71,7 +71,7 @@ fn order(dtype: &DType) -> Option<ByteOrder> {
     dtype.as_scalar().and_then(ndarray_io::dtype::Scalar::byte_order)
 }
 
-/// The type as RA names it.
+/// Returns the name of the dtype in RA.
 fn kind(dtype: &DType) -> String {
     let name = match dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Bool) => "bool",

@@ -1,4 +1,4 @@
-//! Elements without a header.
+//! Raw elements without a header.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -12,12 +12,12 @@ use super::convert::write_header;
 use super::progress::Progress;
 use super::source::Source;
 
-/// Writes the elements of an array, in the order of its file or another.
+/// Writes the elements of an array, by default in the order of the file.
 pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
     let source = Source::open_all(path, None, &crate::password::options())?;
     if source.dtype().has_object() {
-        return Err("Python objects have no bytes of their own".into());
+        return Err("Python objects have no raw bytes".into());
     }
     let order = order.unwrap_or(source.order());
     let all = source.byte_len();
@@ -30,12 +30,12 @@ pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> R
     Ok(())
 }
 
-/// Writes the elements in this order. What lies so is copied; all else has to be gathered.
+/// Writes the elements in this order, rearranged if necessary.
 pub(crate) fn put(array: &DynArray, order: Order, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(out.write_all(in_order(array, order)?.bytes())?)
 }
 
-/// Puts the header before elements that have none.
+/// Converts raw elements to an NPY file.
 pub(crate) fn read(
     input: &mut dyn Read,
     offset: u64,
@@ -45,29 +45,31 @@ pub(crate) fn read(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let lengths = shape.split([',', 'x']).map(str::trim).filter(|length| !length.is_empty());
-    let lengths = lengths
-        .map(|length| length.parse::<usize>().map_err(|_| format!("'{length}' is no length of an axis")));
+    let lengths = lengths.map(|length| {
+        length.parse::<usize>().map_err(|_| format!("'{length}' is not the length of an axis"))
+    });
     let dims = lengths.collect::<Result<Vec<_>, _>>()?;
     let shape = Shape::from(dims.clone());
-    let wanted = shape
-        .byte_len(dtype.item_size())
-        .ok_or_else(|| format!("an array of shape {shape} has no room anywhere"))?;
+    let wanted =
+        shape.byte_len(dtype.item_size()).ok_or_else(|| format!("an array of shape {shape} is too large"))?;
     if dtype.has_object() {
-        return Err("Python objects have no bytes of their own".into());
+        return Err("Python objects have no raw bytes".into());
     }
     write_header(dtype.clone(), order, dims, out)?;
     io::copy(&mut input.take(offset), &mut io::sink())?;
     let copied = io::copy(&mut input.take(wanted), out)?;
     if copied < wanted {
         return Err(format!(
-            "an array of shape {shape} and dtype {dtype} has {wanted} bytes, and {copied} came"
+            "an array of shape {shape} and dtype {dtype} needs {wanted} bytes, found {copied}"
         )
         .into());
     }
     let mut more = [0];
     match input.read(&mut more)? {
         0 => Ok(()),
-        _ => Err(format!("more bytes came than the {wanted} of an array of shape {shape} and dtype {dtype}")
-            .into()),
+        _ => {
+            Err(format!("an array of shape {shape} and dtype {dtype} needs {wanted} bytes, found more")
+                .into())
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `ndio refs`: references by which Zarr readers open files in place.
+//! `ndio refs`: references that let Zarr readers open files in place.
 
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -11,37 +11,37 @@ use super::convert::replace;
 use super::failure::escaped;
 use super::open::remote;
 
-/// Make references, as kerchunk does, by which zarr-python, xarray and Dask read files in place
+/// Create kerchunk references, for reading files in place with zarr-python, xarray and Dask
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio refs x.npy --chunk 2 -o refs.json\n  ndio refs x.npy --prefix s3://bucket/ -o remote.json\n  ndio refs x.npy x.npy --concat 0 --name both -o both.json\n\nIn Python:\n  xarray.open_dataset('reference://', engine='zarr', consolidated=False,\n                      backend_kwargs={'storage_options': {'fo': 'refs.json'}})"
 )]
 pub(crate) struct Refs {
-    /// How many indices a chunk has along the slowest axis; without it, about 32 MiB
+    /// Number of indices in each chunk, along the slowest axis; default: as many as fit in about 32 MiB
     #[arg(long, value_name = "LENGTH")]
     chunk: Option<usize>,
-    /// A last chunk that is shorter is put into the references, padded, if a chunk has at most this many bytes
+    /// Store a shorter last chunk in the references, padded, if chunks have at most this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     inline_limit: u64,
-    /// The names of the dimensions, as t,y,x; without it, ARRAY_dim_0 and so on
+    /// The names of the dimensions, as t,y,x; default: ARRAY_dim_0 and so on
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     dims: Option<Vec<String>>,
-    /// Make one array of all files, along this axis; a negative one counts from the last
+    /// Concatenate all files along this axis; a negative one counts from the last
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     concat: Option<isize>,
-    /// The name of the array; without it, that of the file, or of the member of an archive
+    /// The name of the array; default: that of the file or archive member
     #[arg(long)]
     name: Option<String>,
-    /// Which array of an archive; without it, all of them
+    /// The array of an archive; default: all
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
-    /// What readers have to put in front of the files' names to find them: s3://bucket/
+    /// The prefix of all file names in the references: s3://bucket/
     #[arg(long, value_name = "URL")]
     prefix: Option<String>,
     /// The version of Zarr's metadata
     #[arg(long, value_enum, default_value = "2")]
     zarr_format: FormatName,
-    /// The new file, which replaces an old one; - is standard output
+    /// The output file, which replaces an existing one; - is standard output
     #[arg(long, short)]
     output: PathBuf,
     /// NPY files, RA files, archives and stacks
@@ -69,7 +69,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
             && (arguments.concat.is_some() || arguments.prefix.is_some())
         {
             let name = remote.name();
-            return Err(format!("{name}: --concat and --prefix are for files here").into());
+            return Err(format!("{name}: --concat and --prefix are for local files").into());
         }
     }
     let mut references = References::new(match arguments.zarr_format {
@@ -132,17 +132,20 @@ impl Refs {
         options
     }
 
-    /// The files, and where readers find them.
+    /// Returns the files, and the location of each for readers.
     fn located(&self) -> Result<Vec<(PathBuf, String)>, Failure> {
         let located = self.files.iter().map(|path| match (path.to_str(), &self.prefix) {
             (Some(name), None) => Ok((path.clone(), name.to_owned())),
             (Some(name), Some(prefix)) => Ok((path.clone(), with_prefix(prefix, path, name)?)),
-            (None, _) => Err(format!("{}: its name is not text, as references are", path.display()).into()),
+            (None, _) => {
+                Err(format!("{}: its name is not valid Unicode, which references require", path.display())
+                    .into())
+            }
         });
         located.collect()
     }
 
-    /// An error if the output would replace one of the files.
+    /// Returns an error if the output would replace an input.
     fn refuse_to_replace_input(&self) -> Result<(), Failure> {
         let output = std::fs::canonicalize(&self.output).ok();
         let is_output = |path: &PathBuf| output.is_some() && std::fs::canonicalize(path).ok() == output;
@@ -153,7 +156,7 @@ impl Refs {
     }
 }
 
-/// The name of a file in front of which something is put: relative, without steps to other folders, and in URLs of the web encoded.
+/// Prepends the prefix to a relative name that does not leave its folder, percent-encoded for web URLs.
 fn with_prefix(prefix: &str, path: &Path, name: &str) -> Result<String, Failure> {
     let mut parts = Vec::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! `ndio show`: the values.
+//! `ndio show`: prints values.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,22 +13,22 @@ use super::failure::at;
 use super::slice;
 use super::source::{Choice, Source};
 
-/// Print the values of an array; of an NPY file that has several, of each
+/// Print the values of an array, or of each array of an NPY file
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio show x.npy\n  ndio show x.npy --slice '0, ::2' --precision 3\n  ndio show a.npz --member x\n  ndio show - --json < x.npy"
 )]
 pub(crate) struct Arguments {
-    /// All elements, however many
+    /// Print all elements
     #[arg(long)]
     all: bool,
-    /// Lines of at most so many columns; without it, as wide as the terminal, or 80
+    /// Maximum width of lines; default: the terminal's, or 80
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
-    /// At most so many digits after the point
+    /// Maximum number of digits after the decimal point
     #[arg(long, value_name = "DIGITS")]
     precision: Option<usize>,
-    /// As JSON: shape, dtype and all values, one line an array
+    /// Print JSON: shape, dtype and all values, one line per array
     #[arg(long, conflicts_with_all = ["all", "width", "precision"])]
     json: bool,
     /// Show Python objects, as data
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(0)
 }
 
-/// Of a file only what is shown is read.
+/// Formats an array; reads only the elements that are shown.
 fn preview(source: &Source, slice: &[SliceInfoElem], look: &Look) -> Result<String, Failure> {
     Ok(match source {
         Source::Npy(file) => file.preview_with(slice, look)?,

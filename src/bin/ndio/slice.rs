@@ -1,13 +1,13 @@
-//! Slices as a user writes them.
+//! Parses slices.
 
 use ndarray::{Slice, SliceInfoElem};
 
-/// A slice as NumPy writes it, for an array of this shape.
+/// Parses a slice in NumPy's notation, for an array of this shape.
 pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     let given = parts.iter().filter(|part| **part != "...").count();
     if given > shape.len() {
-        return Err(format!("the slice '{text}' has {given} parts, and the array {} axes", shape.len()));
+        return Err(format!("the slice '{text}' has {given} parts, but the array has {} axes", shape.len()));
     }
     let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     let mut elements = Vec::new();
@@ -21,7 +21,8 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
             }
             part => {
                 let length = shape[elements.len()];
-                elements.push(axis(part, length).ok_or_else(|| format!("'{part}' is no part of a slice"))?);
+                elements
+                    .push(axis(part, length).ok_or_else(|| format!("'{part}' is not an index or a slice"))?);
             }
         }
     }
@@ -29,7 +30,7 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
     Ok(elements)
 }
 
-/// One part: an index or `start:end:step`, of an axis of this length.
+/// Parses one part: an index or `start:end:step`, for an axis of this length.
 fn axis(part: &str, length: usize) -> Option<SliceInfoElem> {
     let number = |text: &str| match text.trim() {
         "" => Some(None),
@@ -49,7 +50,8 @@ fn axis(part: &str, length: usize) -> Option<SliceInfoElem> {
         let step = Some(step).filter(|step| *step > 0)?;
         return Some(SliceInfoElem::Slice { start, end: Some(end.max(start)), step });
     }
-    // NumPy counts down from `start` to before `end`; ndarray takes the same range upwards, and then turns it round.
+    // For a negative step, NumPy counts down from `start` to before `end`; ndarray takes the same range
+    // ascending, and reverses it.
     let last = length - 1;
     let high = start.map_or(last, |start| if start < 0 { start + length } else { start.min(last) });
     let low = end.map_or(-1, |end| if end < 0 { (end + length).max(-1) } else { end.min(last) });

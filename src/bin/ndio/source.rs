@@ -1,4 +1,4 @@
-//! An array of a file, of a member of an archive, or of memory, of which parts are read; and all arrays of a file.
+//! An array that can be read in parts (of a file, an archive member, or memory), and all arrays of a file.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,24 +17,24 @@ use super::failure::{at, told};
 use super::input::shown;
 use super::open::{Format, format_of, member_index, npy, npz, ra_file, read, remote, stack};
 
-/// Which array of a file with several.
+/// The choice of one array of a file with several.
 #[derive(Args, Clone)]
 pub(crate) struct Choice {
-    /// Which array of an archive
+    /// The array of an archive
     #[arg(long, value_name = "NAME", conflicts_with = "array")]
     pub(crate) member: Option<String>,
-    /// Which array of an NPY file that has several one behind the other, counted from 0
+    /// The array of an NPY file with several concatenated ones, counted from 0
     #[arg(long, value_name = "NUMBER")]
     pub(crate) array: Option<usize>,
 }
 
 impl Choice {
-    /// The array that is chosen, or the only one, to read parts of it.
+    /// Opens the chosen array, or the only one, for partial reads.
     pub(crate) fn open(&self, path: &Path, options: &ReadOptions) -> Result<Source, Failure> {
         self.open_by(path, options, Source::open)
     }
 
-    /// The same to read all of it: the checksum of a member is compared first.
+    /// Like `open`, but to read the entire array: the checksum of a member is verified first.
     pub(crate) fn open_all(&self, path: &Path, options: &ReadOptions) -> Result<Source, Failure> {
         self.open_by(path, options, Source::open_all)
     }
@@ -49,12 +49,13 @@ impl Choice {
             return Source::numbered(path, wanted, options);
         }
         if self.member.is_none() && remote(path)?.is_none() && format_of(path)? == Format::Npy {
-            refuse_several(path, "--array says which, counted from 0")?;
+            refuse_several(path, "--array selects one, counted from 0")?;
         }
         open(path, self.member.as_deref(), options)
     }
 
-    /// All arrays that are meant: all of the file, if none is chosen. If all of a member is going to be read, its checksum is compared.
+    /// Opens the chosen array, or all arrays of the file if none is chosen. With `is_whole`, the checksum of
+    /// a member is verified.
     pub(crate) fn all<'a>(
         &self,
         path: &'a Path,
@@ -72,7 +73,7 @@ impl Choice {
     }
 }
 
-/// An array of which parts can be read: a file's, or one that is in memory because it was packed or came from a pipe.
+/// An array that can be read in parts: of a file, or in memory if it is compressed or a pickle.
 pub(crate) enum Source {
     Npy(NpyFile),
     Ra(RaFile),
@@ -80,7 +81,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Opens a file, or a member of an archive, to read parts of it. Of several arrays in a file it is the first.
+    /// Opens a file, or a member of an archive, for partial reads. Of several arrays in a file it opens the
+    /// first.
     pub(crate) fn open(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         Ok(match format_of(path)? {
             Format::Npz => {
@@ -90,7 +92,7 @@ impl Source {
             }
             _ if member.is_some() => Self::Memory(Box::new(read(path, member, options)?)),
             Format::Stack => Self::Npy(stack(path, options)?.into_file()),
-            // What is packed, or a pickle, is read in one go.
+            // Compressed RA data and pickles cannot be read in parts.
             Format::Npy => match npy(path, options) {
                 Ok(file) if !file.dtype().has_object() => Self::Npy(file),
                 _ => Self::Memory(Box::new(read(path, None, options)?)),
@@ -102,7 +104,7 @@ impl Source {
         })
     }
 
-    /// The same to read all of it: the checksum of a member is compared first.
+    /// Like `open`, but to read the entire array: the checksum of a member is verified first.
     pub(crate) fn open_all(
         path: &Path,
         member: Option<&str>,
@@ -111,12 +113,17 @@ impl Source {
         Self::open_any(path, member, options)?.readable(path)
     }
 
-    /// This array, if going through its elements comes to an end.
+    /// Returns the array, unless it has too many elements to iterate over.
     pub(crate) fn readable(self, path: &Path) -> Result<Self, Failure> {
-        /// Of elements without a byte a small file may promise any number.
+        /// A small file may declare any number of elements that take no bytes.
         const MOST: u64 = 1 << 20;
         match self.dtype().item_size() == 0 && self.len() > MOST {
-            true => Err(format!("{}: it has {} elements that take no bytes", shown(path), self.len()).into()),
+            true => Err(format!(
+                "{}: it has {} elements of zero bytes, too many to iterate over",
+                shown(path),
+                self.len()
+            )
+            .into()),
             false => Ok(self),
         }
     }
@@ -130,7 +137,7 @@ impl Source {
         Self::open(path, member, options)
     }
 
-    /// One of several arrays of a file by its number.
+    /// Opens one of several arrays of an NPY file by its number.
     fn numbered(path: &Path, wanted: usize, options: &ReadOptions) -> Result<Self, Failure> {
         if remote(path)?.is_some() || format_of(path)? != Format::Npy {
             return Err(format!("{}: --array is for NPY files", shown(path)).into());
@@ -146,7 +153,7 @@ impl Source {
         Err(no_array(path, wanted, count))
     }
 
-    /// The member of an archive by its number, to read parts of it.
+    /// Opens a member of an archive by its index, for partial reads.
     pub(crate) fn member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
         let has_object = archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object());
         Ok(match has_object {
@@ -155,7 +162,8 @@ impl Source {
         })
     }
 
-    /// The same to read all of it: its checksum is compared first, where neither unpacking it nor reading its blocks does that.
+    /// Like `member`, but verifies the checksum of a stored member first. Reads of compressed ones check it
+    /// anyway.
     pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
         let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
         if is_stored {
@@ -188,21 +196,21 @@ impl Source {
         }
     }
 
-    /// The number of elements. A file may have more than this machine can address.
+    /// The number of elements, which may be more than this machine can address.
     pub(crate) fn len(&self) -> u64 {
-        // The axes of an empty array may be endless.
+        // Any other axes of an empty array would overflow the product.
         if self.shape().contains(&0) {
             return 0;
         }
         self.shape().iter().fold(1, |all: u64, length| all.saturating_mul(*length as u64))
     }
 
-    /// How many bytes they take.
+    /// The number of bytes that the elements take.
     pub(crate) fn byte_len(&self) -> u64 {
         self.len().saturating_mul(self.dtype().item_size() as u64)
     }
 
-    /// The slice that is the whole array.
+    /// Returns the slice that selects the entire array.
     pub(crate) fn all(&self) -> Vec<SliceInfoElem> {
         vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; self.shape().len()]
     }
@@ -215,18 +223,18 @@ impl Source {
         })
     }
 
-    /// The blocks, each of about so many bytes, in this order of the elements.
+    /// Splits the array into blocks of about `bytes` bytes, in the given order of the elements.
     pub(crate) fn blocks(&self, order: Order, bytes: usize) -> Blocks {
         self.blocks_of(self.shape(), order, bytes)
     }
 
-    /// The same of a part that has this shape.
+    /// The same for a part of this shape.
     pub(crate) fn blocks_of(&self, shape: &[usize], order: Order, bytes: usize) -> Blocks {
         Blocks::new(shape, order, (bytes / self.dtype().item_size().max(1)).max(1))
     }
 }
 
-/// An error with this advice if a file has more than one array.
+/// Returns an error with this advice if a file has more than one array.
 pub(crate) fn refuse_several(path: &Path, advice: &str) -> Result<(), Failure> {
     let options = crate::password::options();
     let mut arrays = Arrays::of(path, &options);
@@ -234,64 +242,67 @@ pub(crate) fn refuse_several(path: &Path, advice: &str) -> Result<(), Failure> {
         Some(Ok(_)) if arrays.has_more() => {
             Err(format!("{}: more arrays follow its first; {advice}", shown(path)).into())
         }
-        // What is wrong is said by who reads it.
+        // The caller reads the file, and reports what is wrong.
         _ => Ok(()),
     }
 }
 
-/// What is said if a file has fewer arrays than the number that is asked for.
+/// Returns the error for an array number that the file does not have.
 pub(crate) fn no_array(path: &Path, wanted: usize, count: usize) -> Failure {
     let path = shown(path);
     format!("{path}: there is no array {wanted}: the file has {count}, counted from 0").into()
 }
 
-/// The arrays of an NPY file, one after another: most files have one. The bytes of none are read before they are asked for, but of
-/// objects, which say themselves where they end.
+/// Iterates over the arrays of an NPY file; most files have one.
+///
+/// Elements are not read, except for Python objects: only the pickle itself tells where it ends.
 pub(crate) struct Arrays<'a> {
     path: &'a Path,
     options: &'a ReadOptions,
-    /// Where the next begins.
+    /// The offset of the next array.
     next: Option<u64>,
     number: usize,
     only: Option<Source>,
-    /// Where the last that was taken begins and ends.
+    /// The start and end offset of the array returned last.
     begin: u64,
     end: u64,
 }
 
 impl<'a> Arrays<'a> {
-    /// All that begin like arrays. What else follows them is looked at by [`Arrays::end`] alone: a file that grows has rows that do not
-    /// count yet.
+    /// Iterates over everything that begins like an array.
+    ///
+    /// Only [`Arrays::end`] reports other trailing bytes: a file that is being appended to has uncommitted
+    /// rows.
     pub(crate) fn of(path: &'a Path, options: &'a ReadOptions) -> Self {
         Self { path, options, next: Some(0), number: 0, only: None, begin: 0, end: 0 }
     }
 
-    /// Whether an array follows those that have been taken.
+    /// Whether more arrays follow.
     pub(crate) fn has_more(&self) -> bool {
         self.only.is_some() || self.next.is_some()
     }
 
-    /// Which bytes of the file the last array is that was taken.
+    /// The byte range in the file of the array returned last.
     pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
         self.begin..self.end
     }
 
-    /// An error if bytes follow the last array that are none.
+    /// Returns an error if bytes that are not an array follow the last one.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         match std::fs::metadata(self.path)?.len().saturating_sub(self.end) {
             0 => Ok(()),
-            // As any reader says it.
+            // A normal read reports it in the usual words.
             _ if self.number == 1 => {
                 Ok(ndarray_io::read_npy_with::<_, DynArray>(self.path, self.options).map(drop)?)
             }
             more => {
-                Err(format!("{}: {more} bytes follow its last array, which are none", shown(self.path))
+                Err(format!("{}: {more} bytes that are not an array follow its last array", shown(self.path))
                     .into())
             }
         }
     }
 
-    /// What has been done with the array that was taken last, so that a failure tells which it was.
+    /// Adds the number of the array returned last to an error.
     pub(crate) fn numbered<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
         done.map_err(|failure| match self.number.saturating_sub(1) {
             0 => at(self.path, failure),
@@ -319,11 +330,11 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// Whether an array begins where the last one ends.
+    /// Whether another array follows the last one.
     fn is_followed(&self) -> Result<bool, Failure> {
         const MAGIC: &[u8; 6] = b"\x93NUMPY";
         let mut file = File::open(self.path)?;
-        // (No system seeks as far as a header may say that its array reaches.)
+        // Checked before seeking: a header may declare an end beyond what the system can seek to.
         if file.metadata()?.len() <= self.end {
             return Ok(false);
         }

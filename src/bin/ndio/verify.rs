@@ -1,4 +1,4 @@
-//! `ndio verify`: whether files are sound.
+//! `ndio verify`: checks files for damage.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,10 +17,11 @@ use super::{Failure, at, told};
 #[derive(Args)]
 #[command(after_help = "Example:\n  ndio verify x.npy a.npz")]
 pub(crate) struct Arguments {
-    /// Accept Python objects that this class or function makes, of those that are not known to make plain data: 'fractions.Fraction'
+    /// Accept Python objects made by this class or function, beyond those known to make plain data:
+    /// 'fractions.Fraction'
     #[arg(long, value_name = "MODULE.NAME")]
     allow: Vec<String>,
-    /// Files, or folders, of which all array files are checked
+    /// Files, or folders, which are searched for array files
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -32,14 +33,14 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    // As data: nothing of them is executed.
+    // Objects are read as data: nothing is executed.
     let options = crate::password::options().allow_objects(true);
     let mut code = 0;
     for path in &array_files(&arguments.files)? {
         match verify(path, &options, &arguments.allow) {
             Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
-                // What cannot be read at all has not been checked.
+                // Exit code 1 is for damage that was found; a file that cannot be read has not been checked.
                 let is_failing = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
                 let is_unread = match remote(path)? {
                     Some(_) => failure.downcast_ref::<ndarray_io::Error>().is_some_and(is_failing),
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), Failure> {
     match format_of(path)? {
         Format::Npy if remote(path)?.is_some() => {
-            check(&Source::Npy(npy(path, options)?), allowed) // one with more after it has become a file
+            check(&Source::Npy(npy(path, options)?), allowed) // a file with trailing data has been downloaded
         }
         Format::Npy => {
             let mut arrays = Arrays::of(path, options);
@@ -68,14 +69,14 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
         }
         Format::Stack => {
             let stack = stack(path, options)?;
-            // Each by itself, so that one that has more than its array is found.
+            // Check each part by itself, to find trailing bytes.
             (0..stack.lengths().len()).try_for_each(|number| {
                 let part = stack.part(number)?;
                 match part.trailing_len()? {
                     Some(0) => check(&Source::Npy(part), allowed),
                     _ => {
                         let path = path.join(format!("{number}.npy"));
-                        Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?) // which says what is wrong
+                        Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?) // reports the error
                     }
                 }
             })
@@ -83,7 +84,7 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
         Format::Ra => match ra_file(path, options) {
             Ok(file) => check(&Source::Ra(file), allowed),
             Err(failure) if remote(path)?.is_some() => Err(failure),
-            Err(_) => Ok(ra(path, options)?.read::<DynArray>()?.check()?), // what is packed is unpacked whole
+            Err(_) => Ok(ra(path, options)?.read::<DynArray>()?.check()?), // compressed data is decompressed completely
         },
         Format::Npz => {
             let archive = npz(path, options)?;
@@ -93,7 +94,7 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
                     continue;
                 }
                 match Source::whole_member(&archive, index)? {
-                    // Of blocks, only those that are read are compared with their checksums.
+                    // A partial read checks only the blocks that it needs, so check all of them.
                     Source::Npy(file)
                         if file.trailing_len()? == Some(0)
                             && member.has_index()
@@ -113,7 +114,7 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
     }
 }
 
-/// Whether the elements are what they should be, of a file of any size.
+/// Checks the elements of a file of any size, block by block.
 fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
     if let Source::Memory(array) = source {
@@ -122,9 +123,9 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     if let Source::Npy(file) = source
         && file.trailing_len()?.is_none()
     {
-        file.read::<DynArray>()?; // which says what is missing
+        file.read::<DynArray>()?; // reports the truncation
     }
-    // Of elements without bytes there may be any number.
+    // There may be any number of elements that take no bytes: do not iterate over them.
     if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {
         return Ok(());
     }
@@ -140,7 +141,7 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An error if Python would call more to load the objects of an array than what makes plain data.
+/// Returns an error if loading the objects in Python would call more than the constructors of plain data.
 fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
     let names = array.globals().into_iter().map(|global| (global.module(), global.name()));
     let unknown: Vec<String> = names
@@ -154,12 +155,12 @@ fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
         count => {
             let more = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
             let names = unknown.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
-            Err(format!("to load its objects Python would import, and may call, {names}{more}; --allow NAME accepts one").into())
+            Err(format!("loading its objects in Python would import, and might call, {names}{more}; --allow NAME accepts one").into())
         }
     }
 }
 
-/// Whether a class makes plain data, and does nothing else.
+/// Whether a class makes only plain data.
 fn is_plain(module: &str, name: &str) -> bool {
     const BUILTINS: [&str; 12] = [
         "bool", "bytes", "complex", "dict", "float", "int", "list", "object", "range", "slice", "str",

@@ -1,4 +1,4 @@
-//! An array of objects as a pickle: NumPy pickles the whole array.
+//! Arrays of objects as pickles: NumPy pickles the entire array as one object.
 
 use std::sync::Arc;
 
@@ -14,9 +14,11 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer::make_each;
 
-/// The elements of the array that is pickled, in the order that the header says; and how many bytes the pickle takes, with the
-/// white space that some writers leave behind it. It has to be the array that the header says. In the pickle the elements are in
-/// C order, whatever it says of the array.
+/// Decodes the pickle of an array.
+///
+/// Returns the elements in the order that the header declares, and the number of bytes that the pickle takes,
+/// including the trailing white space that some writers add. Dtype, shape and order of the array must match
+/// the header. Within the pickle, the list of elements is always in C order.
 pub(in super::super) fn decode(
     payload: &[u8],
     header: &Header,
@@ -30,27 +32,29 @@ pub(in super::super) fn decode(
             order: array.order(),
             items: items.slots(),
         }),
-        // A matrix of objects, or records with some.
+        // A matrix of objects, or records that contain some.
         _ => known::objects_of_state(object.as_ref()),
     };
     let Some(Objects { dtype, dims, order, items: slots }) = found else {
-        let reason =
-            "it is no array of objects that is pickled, or one of a dtype that is not known here".into();
+        let reason = "the pickle is not an array of objects, or has an unknown dtype".into();
         return Err(ErrorKind::UnsupportedPickle { reason }.into());
     };
-    // The header of an array that is no record says `'O'`, whatever the items of the list are to be.
+    // Unless the array has records, its header declares `'O'`, even if the elements are meant to be another
+    // type.
     if header.dtype() != &dtype {
-        return Err(bad(format!("the header says the dtype {}, and the pickle {dtype}", header.dtype())));
+        return Err(bad(format!("the header declares the dtype {}, the pickle {dtype}", header.dtype())));
     }
     if header.shape() != dims {
         let shape = Shape::from(dims);
-        return Err(bad(format!("the header says the shape {}, and the pickle {shape}", header.the_shape())));
+        return Err(bad(format!("the header declares the shape {}, the pickle {shape}", header.the_shape())));
     }
+    // With at most one axis longer than 1, both orders are the same bytes.
     let is_same_both_ways = dims_above_one(header) < 2;
     if order != header.order() && !is_same_both_ways {
-        return Err(bad("header and pickle say different orders"));
+        return Err(bad("header and pickle declare different orders"));
     }
-    // Where all are in their slots, nobody needs the graph, and several can make them.
+    // If all elements are stored in their slots, the graph is not needed, and several threads can create
+    // them.
     let has_nodes = slots.iter().any(|slot| slot.node().is_some());
     let threads = || if has_nodes { 1 } else { options.get_threads() };
     let graph = object.graph.as_ref();
@@ -65,12 +69,12 @@ pub(in super::super) fn decode(
     Ok((items, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
 }
 
-/// Of how many axes the order matters.
+/// Counts the axes that the order depends on.
 fn dims_above_one(header: &Header) -> usize {
     header.shape().iter().filter(|dim| **dim != 1).count()
 }
 
-/// The pickle of an array, whose elements come in the order that the header says.
+/// Encodes an array as a pickle; the elements come in the order that the header declares.
 pub(in super::super) fn encode(
     items: &mut dyn Iterator<Item = &Object>,
     header: &Header,
@@ -85,7 +89,7 @@ pub(in super::super) fn encode(
     Pickler::new(options)?.array(&items, header, is_fortran)
 }
 
-/// Objects that stand in one order in the other.
+/// Rearranges objects from the order that the header declares into `order`.
 pub(in super::super) fn rearranged(
     items: &Arc<Vec<Object>>,
     header: &Header,
@@ -97,10 +101,10 @@ pub(in super::super) fn rearranged(
     Arc::new(turned(items, header.the_shape(), header.order()))
 }
 
-/// Items that stand in this order in the other.
+/// Rearranges items from `order` into the other order.
 fn turned<T: Clone>(items: &[T], shape: &Shape, order: Order) -> Vec<T> {
     let of = shape.dims().set_f(order == Order::Fortran);
-    // There are just the items of the shape.
+    // The caller has exactly as many items as the shape has elements.
     let view = ArrayViewD::from_shape(of, items).expect("an item for each element");
     let view = if order == Order::C { view.reversed_axes() } else { view };
     view.iter().cloned().collect()

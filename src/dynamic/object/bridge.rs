@@ -1,30 +1,32 @@
-//! Conversions between Python's days and times and those of `chrono` 0.4 and `jiff` 0.2. Nothing is rounded: what does not fit is an
-//! error.
+//! Conversions between Python's dates and times and those of `chrono` 0.4 and `jiff` 0.2.
+//!
+//! Nothing is rounded: a value that does not fit is an error. The fold of a time is dropped.
 
 use super::{Date, Time, Timedelta};
 use crate::error::{Error, ErrorKind, Result};
 
 fn fits<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
     made.ok_or_else(|| {
-        let reason = format!("{what:?} is out of range, or between two microseconds");
+        let reason = format!("{what:?} is out of range, or not a multiple of a microsecond");
         ErrorKind::NotConvertible { reason }.into()
     })
 }
 
-/// A time of day by its nanosecond.
+/// Builds a time of day; `None` if the nanosecond is not a whole microsecond.
 fn time(hour: u32, minute: u32, second: u32, nanosecond: u32) -> Option<Time> {
     let small = |number: u32| u8::try_from(number).ok();
     let microsecond = nanosecond.is_multiple_of(1000).then_some(nanosecond / 1000)?;
     Time::new(small(hour)?, small(minute)?, small(second)?, microsecond)
 }
 
-/// A length by its nanoseconds.
+/// Builds a time span from nanoseconds; `None` if they are not whole microseconds.
 fn length(nanoseconds: i128) -> Option<Timedelta> {
+    // Both are in microseconds.
     const SECOND: i128 = 1_000_000;
     const DAY: i128 = 86_400 * SECOND;
     let total = (nanoseconds % 1000 == 0).then_some(nanoseconds / 1000)?;
     let (days, within) = (total.div_euclid(DAY), total.rem_euclid(DAY));
-    // Both are less than a day's.
+    // Both are within a day, so neither cast truncates.
     Timedelta::new(i32::try_from(days).ok()?, (within / SECOND) as u32, (within % SECOND) as u32)
 }
 

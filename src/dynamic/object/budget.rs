@@ -1,12 +1,14 @@
-//! What reading a pickle may cost beyond its own length.
+//! A limit for the data that reading a pickle may copy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{LimitKind, Result};
 use crate::limits;
 
-/// Bytes that may be copied out of a pickle: so many times its length. What NumPy writes needs a few of them; who refers to one
-/// text a million times, to have it copied as often, has none left.
+/// The number of bytes that may be copied out of a pickle, as a multiple of its length.
+///
+/// What NumPy writes needs only a few of them. A malicious pickle that refers to one string a million times,
+/// so that it would be copied each time, exhausts the budget.
 pub(super) struct Budget {
     spent: AtomicU64,
     most: u64,
@@ -14,12 +16,13 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn of(pickle: &[u8]) -> Self {
+        // The minimum is for short pickles, and for dtypes that are decoded without one (`dtypes::in_graph`).
         const TIMES: u64 = 16;
         const LEAST: u64 = 1 << 20;
         Self { spent: AtomicU64::new(0), most: LEAST + TIMES * pickle.len() as u64 }
     }
 
-    /// An error if these bytes are too many.
+    /// Takes `bytes` from the budget, or returns an error if too few are left.
     pub(super) fn spend(&self, bytes: usize) -> Result<()> {
         let spent = self.spent.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64);
         limits::check(LimitKind::Copies, spent, self.most)

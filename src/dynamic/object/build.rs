@@ -1,4 +1,4 @@
-//! Objects that are made by hand.
+//! Building objects from Rust.
 
 mod from;
 
@@ -12,14 +12,14 @@ use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// A new graph, and the object that is added to it last.
+/// A new graph; the node that is added last is the object.
 #[derive(Default)]
 pub(super) struct Build {
     pub(super) graph: Graph,
 }
 
 impl Build {
-    /// An object of the graph: the last that was added.
+    /// Finishes the graph and returns the object in `slot`, which must have been added last.
     fn finish(mut self, slot: Slot) -> Object {
         if let Some(Node::Dict(_) | Node::Set(_) | Node::FrozenSet(_)) = self.graph.nodes.last() {
             self.graph.indexes = keys::room_for_indexes(&self.graph);
@@ -28,7 +28,10 @@ impl Build {
         Object { slot, graph }
     }
 
-    /// An object as a part of the graph. Those that can be changed, and those that are large, stay where they are.
+    /// Adds an existing object as a part, and returns its slot.
+    ///
+    /// Short strings, complex numbers, dates and times are copied. All other objects stay in their own graph
+    /// and are referred to, because they are mutable or may be large.
     fn take(&mut self, object: Object) -> Slot {
         let Some((graph, node)) = object.as_ref().node() else { return object.slot };
         match *node {
@@ -41,7 +44,7 @@ impl Build {
             }
             _ => {
                 let foreign = &mut self.graph.rest_mut().foreign;
-                let number = foreign.len() as u32; // each has a node, and those are counted
+                let number = foreign.len() as u32; // each has a node, and nodes are counted
                 foreign.push(object.as_ref().to_object());
                 self.graph.add(Node::Foreign(number))
             }
@@ -96,7 +99,9 @@ fn cannot<T>(reason: impl Into<String>) -> Result<T> {
     Err(ErrorKind::BadOption { reason: reason.into() }.into())
 }
 
-/// What can be the key of a dict for certain, whatever its value.
+/// A type of which every value can be a key of a dict.
+///
+/// Strings, `char`, `bool`, integers, dates and times; [`Object::dict`] accepts other keys.
 pub trait Key: Into<Object> + sealed::Sealed {}
 
 mod sealed {
@@ -116,21 +121,25 @@ keys!(
 );
 
 impl Object {
-    /// A list.
+    /// Creates a list.
     pub fn list<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
         one(|build| Node::List(build.take_all(items.into_iter().map(Into::into))))
     }
 
-    /// A tuple.
+    /// Creates a tuple.
     pub fn tuple<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
         one(|build| Node::Tuple(build.take_all(items.into_iter().map(Into::into))))
     }
 
-    /// A dict. (With keys that are texts or numbers, `collect` makes one, too.) Of equal keys the last one's value counts.
+    /// Creates a dict.
+    ///
+    /// Of equal keys, the value of the last one counts. If the keys' type is a [`Key`], `collect` creates a
+    /// dict as well, without the possible error.
     ///
     /// # Errors
     ///
-    /// A key that none can be in Python: a list, dict, set, bytearray or array.
+    /// [`ErrorKind::BadOption`] if Python could not hash a key: a list, dict, set, bytearray or array, or a
+    /// tuple that contains one.
     pub fn dict<K: Into<Self>, V: Into<Self>>(pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
         let pairs = pairs.into_iter().map(|(key, value)| (key.into(), value.into()));
         let mut build = Build::default();
@@ -139,34 +148,38 @@ impl Object {
         object.ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
     }
 
-    /// A set.
+    /// Creates a set.
     ///
     /// # Errors
     ///
-    /// An item that none can be in Python: a list, dict, set, bytearray or array.
+    /// [`ErrorKind::BadOption`] if Python could not hash an item: a list, dict, set, bytearray or array, or a
+    /// tuple that contains one.
     pub fn set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = Build::default();
         let span = build.take_all(items.into_iter().map(Into::into));
         finish_keyed(build, span, Node::Set, 1).ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
     }
 
-    /// A frozenset.
+    /// Creates a frozenset.
     ///
     /// # Errors
     ///
-    /// An item that none can be in Python: a list, dict, set, bytearray or array.
+    /// [`ErrorKind::BadOption`] if Python could not hash an item: a list, dict, set, bytearray or array, or a
+    /// tuple that contains one.
     pub fn frozen_set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = Build::default();
         let span = build.take_all(items.into_iter().map(Into::into));
         finish_keyed(build, span, Node::FrozenSet, 1).ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
     }
 
-    /// A `bytearray`.
+    /// Creates a `bytearray`, which is a copy of `bytes`.
     pub fn byte_array(bytes: &[u8]) -> Self {
         one(|build| Node::ByteArray(build.data(bytes)))
     }
 
-    /// A text by its code points, among which may be lone surrogates; `None` if one is no code point.
+    /// Creates a string from code points, which may include lone surrogates.
+    ///
+    /// Returns `None` if a value is beyond U+10FFFF.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -187,11 +200,11 @@ impl Object {
         })
     }
 
-    /// A scalar of NumPy's: an array of just one element, whatever its axes.
+    /// Creates a NumPy scalar from an array of exactly one element, of any number of axes.
     ///
     /// # Errors
     ///
-    /// An array of more elements or fewer, or of objects.
+    /// [`ErrorKind::BadOption`] if the array has another number of elements, or contains objects.
     pub fn scalar(array: &DynArray) -> Result<Self> {
         if array.len() != 1 || array.dtype().has_object() {
             let (shape, dtype) = (array.shape(), array.dtype());
@@ -205,31 +218,32 @@ impl Object {
         }))
     }
 
-    /// A `decimal.Decimal`.
+    /// Creates a `decimal.Decimal`.
     ///
     /// # Errors
     ///
-    /// Digits that Python would not take: sign, digits, a point, an exponent; `NaN`, `sNaN` and `Infinity`.
+    /// [`ErrorKind::BadOption`] if Python would not accept `digits`. It accepts an optional sign, digits, a
+    /// decimal point and an exponent, and also `NaN`, `sNaN` and `Infinity`.
     pub fn decimal(digits: &str) -> Result<Self> {
         match keys::is_decimal(digits) {
             true => Ok(one(|build| Node::Decimal(build.graph.add_text(digits)))),
-            false => cannot(format!("{digits:?} is no decimal number")),
+            false => cannot(format!("{digits:?} is not a decimal number")),
         }
     }
 
-    /// A `datetime.datetime`, without a time zone.
+    /// Creates a `datetime.datetime` without a time zone.
     pub fn datetime(date: Date, time: Time) -> Self {
         one(|_| Node::Datetime(date, time))
     }
 
-    /// A class or function, by its name.
+    /// Creates a class or function, by name.
     pub fn global(module: &str, name: &str) -> Self {
         let mut build = Build::default();
         let slot = build.name(module, name);
         build.finish(slot)
     }
 
-    /// What Python makes by a call.
+    /// Creates an object that Python makes by calling a class or function.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -241,11 +255,11 @@ impl Object {
         CallBuilder::new(Self::global(module, name), Self::tuple(args)).build()
     }
 
-    /// A `numpy.dtype`: what [`as_dtype`](super::ObjectRef::as_dtype) reads.
+    /// Creates a `numpy.dtype`, which [`as_dtype`](super::ObjectRef::as_dtype) converts back.
     ///
     /// # Errors
     ///
-    /// A dtype that NumPy does not have: complex numbers of 2 × 16 bits.
+    /// [`ErrorKind::NotExpressible`] if NumPy does not have the dtype: complex numbers of 2 × 16 bits.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -256,20 +270,26 @@ impl Object {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn dtype(dtype: &DType) -> Result<Self> {
-        // Spelled in one place: there, as the dtype of an array.
+        // Only the writer knows how dtypes are spelled, so the dtype is pickled and read back.
         let pickle = super::write::pickled_dtype(dtype)?;
         Ok(super::Pickle::from_bytes_with(&pickle, &ReadOptions::new())?.into_object())
     }
 
-    /// The same in memory of its own: an object that was read keeps all objects of its pickle.
+    /// Copies the object, and everything it refers to, into memory of its own.
+    ///
+    /// Without this, an object that was read keeps all objects of its pickle in memory.
     #[must_use]
     pub fn detach(&self) -> Self {
         super::walk::detached(self.as_ref())
     }
 }
 
-/// A dict or set, if all of its keys can be some. Of equal ones the last counts, at the place of the first.
+/// Finishes a dict or set; `None` if a key is not hashable.
+///
+/// Of equal keys, the last one's value counts, at the position of the first one.
 fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usize) -> Option<Object> {
+    // Keys are compared as parts of an object, so the object is finished first, and duplicates are removed
+    // after.
     let slot = build.graph.add(node(span));
     let mut object = build.finish(slot);
     let kept = keys::Keys::default().distinct(object.as_ref(), step)?;
@@ -282,7 +302,7 @@ fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usiz
     Some(object)
 }
 
-/// An object that nothing is known of but how Python would make it.
+/// A builder of objects that are known only by the call that Python would make to create them.
 ///
 /// ```
 /// use ndarray_io::object::{CallBuilder, Object};
@@ -304,40 +324,42 @@ pub struct CallBuilder {
 }
 
 impl CallBuilder {
-    /// What would be called, nearly always [`Object::global`], and with what, nearly always [`Object::tuple`].
+    /// Creates a builder from a callable and its arguments.
+    ///
+    /// They are nearly always an [`Object::global`] and an [`Object::tuple`].
     pub fn new(callable: Object, args: Object) -> Self {
         let (items, pairs) = (Vec::new(), Vec::new());
         Self { callable, args, kwargs: None, is_new: false, state: None, items, pairs }
     }
 
-    /// What is called with by names, a dict: then it is the class's `__new__` that is called.
+    /// Sets the keyword arguments, a dict; the class's `__new__` is then called instead of the class.
     pub fn kwargs(self, kwargs: Object) -> Self {
         Self { kwargs: Some(kwargs), is_new: true, ..self }
     }
 
-    /// Whether it is the class's `__new__` that is called.
+    /// Sets whether the class's `__new__` is called instead of the class. The default is `false`.
     pub fn is_new(self, is_new: bool) -> Self {
         Self { is_new, ..self }
     }
 
-    /// The state that the object is given then.
+    /// Sets the state that the object is given after the call.
     pub fn state(self, state: Object) -> Self {
         Self { state: Some(state), ..self }
     }
 
-    /// What is appended to it, behind what has been.
+    /// Adds an item that is appended to the object, after those added before.
     pub fn item(mut self, item: impl Into<Object>) -> Self {
         self.items.push(item.into());
         self
     }
 
-    /// What is set by a key.
+    /// Adds a key and a value that are set on the object.
     pub fn pair(mut self, key: impl Into<Object>, value: impl Into<Object>) -> Self {
         self.pairs.push((key.into(), value.into()));
         self
     }
 
-    /// The object.
+    /// Builds the object.
     pub fn build(self) -> Object {
         let Self { callable, args, kwargs, is_new, state, items, pairs } = self;
         one(|build| {

@@ -1,4 +1,4 @@
-//! Objects that nothing is known of but how Python would make them; and what some of them mean.
+//! Objects known only by the call that would create them, and the meaning of some of these calls.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, k
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 
-/// A class or function: its name, and nothing of what it does.
+/// A class or function: only its name is known.
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -26,17 +26,17 @@ impl<'a> Global<'a> {
         Self { name }
     }
 
-    /// The module, as Python 3 calls it.
+    /// Returns the name of the module in Python 3.
     pub fn module(self) -> &'a str {
         &self.name.module
     }
 
-    /// The name within it, as Python 3 has it.
+    /// Returns the name within the module in Python 3.
     pub fn name(self) -> &'a str {
         &self.name.name
     }
 
-    /// Module and name as the pickle has them, which before protocol 3 are those of Python 2.
+    /// Returns module and name as the pickle spells them: before protocol 3, those of Python 2.
     pub fn stored(self) -> (&'a str, &'a str) {
         match &self.name.stored {
             Some(stored) => (&stored.0, &stored.1),
@@ -49,7 +49,7 @@ impl<'a> Global<'a> {
     }
 }
 
-/// By the names in Python 3.
+/// Compares the names in Python 3.
 impl PartialEq for Global<'_> {
     fn eq(&self, other: &Self) -> bool {
         (self.module(), self.name()) == (other.module(), other.name())
@@ -64,7 +64,7 @@ impl std::hash::Hash for Global<'_> {
     }
 }
 
-/// As Python names it: those that are built in by the name alone.
+/// Formats the name as Python does: built-ins without their module.
 impl fmt::Display for Global<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.module() {
@@ -80,7 +80,7 @@ impl fmt::Debug for Global<'_> {
     }
 }
 
-/// An object of which nothing is known but what Python would do to make it.
+/// An object known only by the call that Python would make to create it.
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -106,12 +106,12 @@ impl<'a> Call<'a> {
         self.object.graph.map_or(&[], |graph| graph.slots(span))
     }
 
-    /// What would be called, nearly always a [`Global`].
+    /// Returns the callable, nearly always a [`Global`].
     pub fn callable(self) -> ObjectRef<'a> {
         self.object.part(0).unwrap_or(self.object)
     }
 
-    /// The class or function that would be called, if it is one by its name.
+    /// Returns the class or function that would be called, if it is given by name.
     pub fn global(self) -> Option<Global<'a>> {
         match self.callable().view() {
             View::Global(global) => Some(global),
@@ -119,32 +119,32 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// With what, nearly always a tuple.
+    /// Returns the positional arguments, nearly always a tuple.
     pub fn args(self) -> ObjectRef<'a> {
         self.object.part(1).unwrap_or(self.object)
     }
 
-    /// With what by names, a dict.
+    /// Returns the keyword arguments, a dict.
     pub fn kwargs(self) -> Option<ObjectRef<'a>> {
         self.object.part(2)
     }
 
-    /// Whether it is the class's `__new__` that would be called.
+    /// Returns whether the class's `__new__` would be called instead of the class.
     pub fn is_new(self) -> bool {
         self.parts.is_new
     }
 
-    /// The state that the object would be given then.
+    /// Returns the state that the object would be given after the call.
     pub fn state(self) -> Option<ObjectRef<'a>> {
         self.object.part(self.object.part_count() - 1)
     }
 
-    /// What would be appended to it.
+    /// Returns the items that would be appended to the object.
     pub fn items(self) -> Items<'a> {
         Items::of(self.object, self.slots(self.parts.items))
     }
 
-    /// What would be set by keys.
+    /// Returns the keys and values that would be set on the object; a key may occur several times.
     pub fn pairs(self) -> Dict<'a> {
         Dict::of(self.object, self.slots(self.parts.pairs))
     }
@@ -156,15 +156,15 @@ impl fmt::Debug for Call<'_> {
     }
 }
 
-/// The zone of a time.
+/// The time zone of a time.
 ///
 /// See [`ObjectRef::as_aware`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Zone<'a> {
-    /// So far ahead of UTC.
+    /// A fixed offset, which is added to UTC.
     Offset(Timedelta),
-    /// A zone of the IANA database, as `Europe/Berlin`.
+    /// A zone of the IANA database, such as `Europe/Berlin`.
     Named(&'a str),
 }
 
@@ -176,7 +176,10 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// The dtype, if the object is a `numpy.dtype`. What Rust has no words for (metadata, a class of Python's) is left out.
+    /// Returns the dtype, if the object is a `numpy.dtype`.
+    ///
+    /// Metadata and Python classes, which [`DType`] cannot represent, are left out. A `StringDType` becomes
+    /// [`DType::Object`].
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -189,12 +192,15 @@ impl<'a> ObjectRef<'a> {
         if !global.is("numpy", "dtype") && global.name() != "_convert_to_stringdtype_kwargs" {
             return None;
         }
+        // The decoder does not follow references to other graphs; a detached copy has none.
         let whole = self.to_object().detach();
         dtypes::of_object(whole.as_ref())
     }
 
-    /// The array, if the object is one, or one of a class that is derived from it: `numpy.matrix`, `numpy.recarray`,
-    /// `numpy.memmap`, and the data of a `numpy.ma.MaskedArray`.
+    /// Returns a copy of the array, if the object is one or belongs to a class derived from it.
+    ///
+    /// Such classes are `numpy.matrix`, `numpy.recarray` and `numpy.memmap`; for a `numpy.ma.MaskedArray` it
+    /// is the data without the mask. Returns `None` as well if there is not enough memory for the copy.
     pub fn as_array(self) -> Option<DynArray> {
         if let View::Array(array) = self.view() {
             return array.to_dyn().ok();
@@ -210,7 +216,9 @@ impl<'a> ObjectRef<'a> {
         known::array_of_state(whole.as_ref(), 0)
     }
 
-    /// The mask of a `numpy.ma.MaskedArray`, of bools: [`as_array`](Self::as_array) is its data.
+    /// Returns a copy of the mask of a `numpy.ma.MaskedArray`, as an array of bools.
+    ///
+    /// [`as_array`](Self::as_array) returns the data.
     pub fn as_mask(self) -> Option<DynArray> {
         let global = self.as_call()?.global()?;
         let is_masked =
@@ -219,7 +227,10 @@ impl<'a> ObjectRef<'a> {
         known::array_of_state(whole.as_ref(), 1)
     }
 
-    /// Day, time and zone of a `datetime.datetime` that has a zone: one of `datetime`, `zoneinfo`, `pytz` or `dateutil`.
+    /// Returns date, time and zone of a `datetime.datetime` that has a time zone.
+    ///
+    /// Fixed offsets of `datetime`, named zones of `zoneinfo` and `pytz`, and the UTC of `pytz` and
+    /// `dateutil` are known; for other zones, it returns `None`.
     ///
     /// ```
     /// use ndarray_io::object::{Object, Timedelta, Zone};
@@ -236,13 +247,13 @@ impl<'a> ObjectRef<'a> {
         times::unpack(&packed).map(|(date, time)| (date, time, zone))
     }
 
-    /// Time and zone of a `datetime.time` that has a zone.
+    /// Returns time and zone of a `datetime.time` that has a time zone: see [`as_aware`](Self::as_aware).
     pub fn as_aware_time(self) -> Option<(Time, Zone<'a>)> {
         let (packed, zone) = self.with_zone("time")?;
         Time::unpack_alone(&packed).map(|time| (time, zone))
     }
 
-    /// What a type of `datetime` packs, and the zone.
+    /// Returns the packed bytes of a class of `datetime`, and the zone.
     fn with_zone(self, name: &str) -> Option<(Vec<u8>, Zone<'a>)> {
         let call = self.as_call()?;
         call.global().filter(|global| global.is("datetime", name))?;
@@ -260,7 +271,8 @@ impl<'a> ObjectRef<'a> {
         let args = call.args().items()?;
         let named = |index: usize| args.get(index).and_then(Self::as_str).map(Zone::Named);
         let Some(global) = call.global() else {
-            // Before protocol 4, the function is itself got by a call: `getattr(zoneinfo.ZoneInfo, '_unpickle')`.
+            // Before protocol 4, the function is itself the result of a call: `getattr(zoneinfo.ZoneInfo,
+            // '_unpickle')`.
             let getattr = call.callable().as_call()?.global()?;
             return getattr.is("builtins", "getattr").then(|| named(0))?;
         };
@@ -276,7 +288,7 @@ impl<'a> ObjectRef<'a> {
     }
 }
 
-/// A text of Latin-1 as bytes.
+/// Encodes a string as Latin-1; `None` if it contains other characters.
 pub(super) fn latin1(text: Text<'_>) -> Option<Vec<u8>> {
     text.code_points().map(|code| u8::try_from(code).ok()).collect()
 }

@@ -1,12 +1,14 @@
-//! The names that Python 2 had for what Python 3 has under others, and the other way round: the tables of Python's own module
-//! `_compat_pickle`, which pickles of the protocols 0 to 2 are read and written by.
+//! Names that differ between Python 2 and Python 3, in both directions.
+//!
+//! The tables are those of Python's module `_compat_pickle`, with which pickles of protocols 0 to 2 are read
+//! and written.
 
-/// The name in Python 3 of what a pickle of an older protocol names.
+/// Returns the Python 3 name for a name in a pickle of protocols 0 to 2.
 pub(super) fn python_3<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
     new_name(NAMES_TO_3, MODULES_TO_3, module, name)
 }
 
-/// The name in Python 2, for pickles of older protocols.
+/// Returns the Python 2 name, for a pickle of protocols 0 to 2.
 pub(super) fn python_2<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
     new_name(NAMES_TO_2, MODULES_TO_2, module, name)
 }
@@ -15,6 +17,7 @@ type Names = &'static [((&'static str, &'static str), (&'static str, &'static st
 type Modules = &'static [(&'static str, &'static str)];
 
 fn new_name<'a>(names: Names, modules: Modules, module: &'a str, name: &'a str) -> (&'a str, &'a str) {
+    // Names come first: some moved to another module than the rest of theirs.
     if let Ok(at) = names.binary_search_by_key(&(module, name), |(old, _)| *old) {
         return names[at].1;
     }
@@ -24,6 +27,7 @@ fn new_name<'a>(names: Names, modules: Modules, module: &'a str, name: &'a str) 
     }
 }
 
+// All four tables are sorted, since they are searched by bisection; a test below checks it.
 const MODULES_TO_3: Modules = &[
     ("BaseHTTPServer", "http.server"),
     ("CGIHTTPServer", "http.server"),

@@ -1,4 +1,4 @@
-//! From objects to Rust's own types.
+//! Conversions from objects to Rust types.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -79,7 +79,7 @@ macro_rules! try_from {
     )*};
 }
 
-/// A scalar of NumPy's that is an integer.
+/// Returns a NumPy scalar as an integer, if it is an integer or bool.
 fn integer(scalar: Scalar<'_>) -> Option<Int> {
     match scalar.dtype().as_scalar()?.kind() {
         Kind::Bool | Kind::Int => scalar.cast::<i64>().ok().map(Int::from),
@@ -92,7 +92,7 @@ fn is_bytes(scalar: Scalar<'_>) -> bool {
     scalar.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Bytes)
 }
 
-/// A scalar of NumPy's as a float: an integer is rounded, as Python does it.
+/// Returns a NumPy scalar as a float; integers are rounded, as in Python.
 fn float(scalar: Scalar<'_>) -> Option<f64> {
     let number = integer(scalar).and_then(|number| number.to_f64());
     number.or_else(|| scalar.cast().ok())
@@ -129,7 +129,7 @@ try_from! {
     };
     f64, "a float": |object| match object.view() {
         View::Float(number) => Some(Ok(number)),
-        // Python takes integers for floats, too.
+        // Python accepts integers as floats, too.
         View::Int(number) => Some(number.to_f64().ok_or_else(|| {
             ErrorKind::NotConvertible { reason: "the integer is too large for a float".into() }.into()
         })),
@@ -152,7 +152,7 @@ try_from! {
     DynArray, "an array": |object| object.as_array().map(Ok);
 }
 
-/// The items of a list, tuple or set. (Bytes become a `Vec<u8>`, too.)
+/// Converts the items of a list, tuple or set, or the bytes of `bytes` and `bytearray`.
 impl<T> TryFrom<ObjectRef<'_>> for Vec<T>
 where
     T: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
@@ -161,6 +161,7 @@ where
 
     fn try_from(object: ObjectRef<'_>) -> Result<Self> {
         if let Some(bytes) = object.as_bytes() {
+            // Each byte is converted as if it were an `int`, so that any integer type can be `T`.
             let slots: Vec<Slot> = bytes.iter().map(|byte| Slot::int((*byte).into())).collect();
             return slots
                 .iter()
@@ -176,7 +177,7 @@ by_all_ways!([T] Vec<T> where [T: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Err
 
 macro_rules! maps {
     ([$($generics:tt)*] $type:ty where [$($bounds:tt)*]) => {
-        /// A dict.
+        /// Converts a dict.
         impl<$($generics)*> TryFrom<ObjectRef<'_>> for $type
         where
             K: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
@@ -204,7 +205,7 @@ maps!([K, V] BTreeMap<K, V> where [K: Ord]);
 
 macro_rules! tuples {
     ($($count:literal: $($name:ident)*;)*) => {$(
-        /// The items of a tuple or list of so many.
+        /// Converts a tuple, list or set of exactly this number of items.
         impl<$($name),*> TryFrom<ObjectRef<'_>> for ($($name,)*)
         where
             $($name: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,)*
@@ -215,7 +216,7 @@ macro_rules! tuples {
                 let items = object.items().filter(|items| items.len() == $count);
                 let items = items.ok_or_else(|| object.is_no(concat!("a tuple of ", $count)))?;
                 let mut items = items.iter();
-                // There are just so many.
+                // The number of items was checked above.
                 Ok(($(<$name>::try_from(items.next().expect("an item for each")).map_err(Into::into)?,)*))
             }
         }
@@ -226,7 +227,7 @@ macro_rules! tuples {
 
 tuples! { 1: A; 2: A B; 3: A B C; 4: A B C D; 5: A B C D E; 6: A B C D E F; }
 
-/// The elements of an array.
+/// Copies the elements of an array.
 impl<T: ReadableElement> TryFrom<ObjectRef<'_>> for ArrayD<T> {
     type Error = Error;
 

@@ -1,4 +1,4 @@
-//! `numpy.dtype` within a pickle.
+//! Decoding of `numpy.dtype` within pickles.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, T
 use crate::error::Result;
 use crate::npy_format as npy;
 
-/// A dtype as it is in the pickle, and in this machine's byte order, by their numbers in the graph's table.
+/// A dtype as stored in the pickle, and in native byte order, by their indices in the graph's table.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) stored: u32,
     pub(super) native: u32,
 }
 
-/// The dtypes of a pickle, each of which is made once, however many arrays and other dtypes have it.
+/// A cache of the dtypes of a pickle: each is decoded once, however many arrays and dtypes refer to it.
 #[derive(Default)]
 pub(super) struct Memo {
-    /// By the number of the object. None if it is no dtype that is known here.
+    /// The dtypes by the index of the object; `None` if the object is not a known dtype.
     made: HashMap<u32, Option<Arc<DType>>>,
-    /// Those that arrays and scalars have.
+    /// The table indices of those that arrays and scalars have.
     used: HashMap<u32, Known>,
 }
 
 impl Memo {
-    /// An object has been changed.
+    /// Removes an object that has changed.
     pub(super) fn forget(&mut self, number: u32) {
         if self.made.remove(&number).is_some() {
             self.used.remove(&number);
@@ -37,7 +37,7 @@ impl Memo {
     }
 }
 
-/// The dtype that an object is, as one of the table.
+/// Decodes the dtype that an object represents, and adds it to the table.
 pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>> {
     let Some(number) = slot.node() else { return Ok(None) };
     if let Some(known) = machine.dtypes.used.get(&number) {
@@ -46,7 +46,7 @@ pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>>
     let look = Look::new(&machine.graph, machine.pickle);
     let mut decoder = Decoder { look, made: &mut machine.dtypes.made, budget: &machine.budget };
     let Some(stored) = decoder.within(slot, 0)? else { return Ok(None) };
-    // NumPy turns numbers, texts and times round, and leaves records as they are.
+    // NumPy converts numbers, strings and times to native byte order, and leaves records unchanged.
     let native = match &*stored {
         DType::Scalar(_) => Arc::new((*stored).clone().with_byte_order(ByteOrder::NATIVE)),
         _ => Arc::clone(&stored),
@@ -64,13 +64,13 @@ pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>>
     Ok(Some(known))
 }
 
-/// The dtype that an object of a complete graph is.
+/// Decodes the dtype that an object of a complete graph represents.
 pub(super) fn in_graph(look: Look<'_>, slot: Slot) -> Option<DType> {
     let mut decoder = Decoder { look, made: &mut HashMap::new(), budget: &Budget::of(&[]) };
     decoder.within(slot, 0).ok()?.map(|dtype| (*dtype).clone())
 }
 
-/// The dtype that an object is.
+/// Decodes the dtype that an object represents.
 pub(super) fn of_object(object: ObjectRef<'_>) -> Option<DType> {
     in_graph(Look::new(object.graph?, &[]), *object.slot)
 }
@@ -90,7 +90,8 @@ impl Decoder<'_, '_> {
             return Ok(made.clone());
         }
         let made = make(self)?.map(Arc::new);
-        // What is made of others has all of their fields in it, and whoever looks at it goes through them.
+        // A record includes the fields of all records within it, and every use visits all of them.
+        // Each counts as 64 bytes, so that nesting cannot multiply them beyond the budget.
         if let Some(DType::Record(record)) = made.as_deref() {
             const FIELD: usize = 64;
             self.budget.spend(FIELD.saturating_mul(record.fields_within() as usize))?;
@@ -109,7 +110,7 @@ impl Decoder<'_, '_> {
         let Some(args) = look.tuple(call.args) else { return Ok(None) };
         let Some(name) = look.name(call.callable).filter(|_| depth < MOST) else { return Ok(None) };
         if name.1 == "_convert_to_stringdtype_kwargs" {
-            return Ok(Some(DType::Object)); // `StringDType`, whose elements are texts in a list
+            return Ok(Some(DType::Object)); // `StringDType`: its elements are strings in a list
         }
         if name != ("numpy", "dtype") {
             return Ok(None);
@@ -125,7 +126,7 @@ impl Decoder<'_, '_> {
         }
         if let Some((names, fields)) = look.tuple(names).zip(look.dict(fields)) {
             self.budget.spend(64 * names.len())?;
-            // Of equal names the last counts, as in a dict.
+            // Of equal names the last one counts, as in a dict.
             let mut places = HashMap::with_capacity(fields.len());
             for [name, field] in fields {
                 if let Some(name) = look.text(*name) {
@@ -158,7 +159,7 @@ impl Decoder<'_, '_> {
         }))
     }
 
-    /// What `numpy.dtype` makes of its argument: a name, the parts of a record, a type with a shape.
+    /// Decodes the argument of `numpy.dtype`: a name, the parts of a record, or a type with a shape.
     fn of_format(&mut self, slot: Slot, depth: usize) -> Made {
         let look = self.look;
         if let Some(name) = look.text(slot) {
@@ -172,7 +173,7 @@ impl Decoder<'_, '_> {
         }
         if let Some(parts) = look.tuple(slot) {
             return self.once(slot, |this| match *parts {
-                // A class of Python's, as `numpy.record`, says nothing of the bytes: that does the other.
+                // A Python class, such as `numpy.record`, says nothing about the bytes; the other item does.
                 [class, dtype] if look.name(class).is_some() => {
                     Ok(this.of_format(dtype, depth + 1)?.map(|dtype| (*dtype).clone()))
                 }
@@ -189,11 +190,12 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// The dtype of a dict with names, formats and offsets.
+    /// Decodes a dict with names, formats and offsets.
     fn of_parts(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
         let look = self.look;
         let part = |name: &str| {
             let named = |key: Slot| look.text(key).is_some_and(|key| key == name);
+            // From the end, since the last of equal keys counts.
             parts.iter().rev().find(|[key, _]| named(*key)).map(|[_, part]| *part)
         };
         let list = |name: &str| part(name).and_then(|part| look.list(part));
@@ -221,10 +223,10 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// A title is copied for each field that has it.
+/// Maximum length of a title in bytes: it is copied for each field that has it.
 const MOST_TITLE: usize = 1024;
 
-/// Records within records, as in headers.
+/// Maximum nesting of records, the same as in headers.
 const MOST: usize = 32;
 
 fn length(look: Look<'_>, slot: Slot) -> Option<usize> {
@@ -239,14 +241,16 @@ fn subarray_of(look: Look<'_>, base: &DType, dims: Slot) -> Option<DType> {
     Subarray::new(base.clone(), dims.into()).map(DType::from)
 }
 
-/// A field: name, type, offset, title.
+/// The name, dtype, offset and title of a field.
 type Field = (String, DType, i64, Option<Slot>);
 
-/// `None` if the fields overlap or are not in the order of their offsets: then nothing here says which value is whose.
+/// Builds a record; `None` if fields overlap or are not in the order of their offsets.
+///
+/// Such records are not supported: a [`Record`] has its fields one after another.
 fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
-        let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not known here
+        let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not supported
         record.pad(gap)?;
         let title = match title {
             None | Some(Slot::NONE) => None,
@@ -260,7 +264,7 @@ fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
     Some(record.into())
 }
 
-/// A time with the unit that its metadata say: `({}, (b"ns", 1, 1, 1))`.
+/// Applies the unit in a time's metadata: `({}, (b"ns", 1, 1, 1))`.
 fn timed(look: Look<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
     let [_, step] = *metadata else { return None };
     let [unit, count, ..] = *look.tuple(step)? else { return None };

@@ -1,4 +1,4 @@
-//! Objects as elements: the payload is one pickle.
+//! Objects as array elements: the payload is a single pickle.
 
 use super::{Object, decode, encode};
 use crate::dtype::DType;

@@ -1,4 +1,4 @@
-//! Whether objects are equal, in time that their number bounds.
+//! Equality of objects, in time bounded by their number.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -7,7 +7,7 @@ use super::graph::{Id, Node};
 use super::keys::Keys;
 use super::{Object, ObjectRef, View};
 
-/// Strict: see [the module](super).
+/// Compares strictly: see [the module](super).
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
         self.as_ref() == other.as_ref()
@@ -30,21 +30,23 @@ impl PartialEq<Object> for ObjectRef<'_> {
     }
 }
 
-/// Whether the objects of two arrays are equal.
+/// Returns whether the objects of two arrays are equal.
 pub(in super::super) fn items_equal(one: &[Object], two: &[Object]) -> bool {
     one.len() == two.len() && are_equal(one.iter().zip(two).map(|(one, two)| (one.as_ref(), two.as_ref())))
 }
 
-/// Objects that are equal as far as has been seen, in sets of which each knows its first. Two that are compared become one set:
-/// so there are no more comparisons than objects, however they share their parts, and it ends for those that are parts of
-/// themselves. If any two differ, all is over, and nobody asks again.
+/// A union-find of objects that are equal as far as they have been compared.
+///
+/// Two objects that are compared join one set. So there are no more comparisons than objects, however they
+/// share their parts, and comparing objects that contain themselves terminates. Joining them before their
+/// parts are compared is sound, because the first difference ends the entire comparison.
 #[derive(Default)]
 pub(super) struct Sets {
     firsts: HashMap<Id, Id>,
 }
 
 impl Sets {
-    /// Whether two had not been compared before.
+    /// Joins the sets of two objects; returns whether they had not been compared before.
     pub(super) fn join(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
         let Some((one, two)) = one.zip(two) else { return true };
         let (one, two) = (self.first(one), self.first(two));
@@ -54,7 +56,7 @@ impl Sets {
         }
     }
 
-    /// The first of the set that an object is in. The way there is made shorter for who asks next.
+    /// Returns the representative of an object's set, and shortens the path to it for later calls.
     fn first(&mut self, object: Id) -> Id {
         let mut first = object;
         while let Some(next) = self.firsts.get(&first) {
@@ -82,7 +84,7 @@ fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>
     })
 }
 
-/// Whether two objects are equal if their parts are, which are appended.
+/// Compares two objects except for their parts, which are appended to `open`.
 fn compare<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
@@ -133,13 +135,15 @@ fn compare<'a>(
     if !are_shells_equal || one.part_count() == 0 {
         return are_shells_equal;
     }
+    // Before the parts are pushed: this ends the comparison of cycles.
     if !sets.join(one.id(), two.id()) {
         return true;
     }
     let step = match one.node() {
         Some((_, Node::Dict(_))) => 2,
         Some((_, Node::Set(_) | Node::FrozenSet(_))) => 1,
-        // The first part of an array is another way to say its dtype, of which only the class counts.
+        // The first part of an array is the object that its dtype was decoded from. The dtypes have been
+        // compared above, so only the classes of those objects remain.
         Some((_, Node::Array(_))) => {
             let class = |array: ObjectRef<'a>| array.part(0).and_then(|dtype| dtype.part(0));
             open.extend(class(one).zip(class(two)));
@@ -173,7 +177,7 @@ fn push_parts<'a>(
     })
 }
 
-/// Whether the keys of two come one after another alike, as far as can be seen at a glance.
+/// Returns whether two dicts or sets have their keys in the same order, as far as a cheap test shows.
 fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
     (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
         (Some(one), Some(two)) if one.slot.is_simple() => one.slot == two.slot,
@@ -182,7 +186,9 @@ fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
     })
 }
 
-/// Agrees with `==`. Of what has parts, the first few are looked at; of dicts and sets, how many they have.
+/// Hashes consistently with `==`.
+///
+/// At most 64 objects are hashed, and of each at most its first 64 parts; of dicts and sets, only the length.
 impl Hash for ObjectRef<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         const MOST: usize = 64;
@@ -201,7 +207,7 @@ impl Hash for ObjectRef<'_> {
     }
 }
 
-/// What an object is without its parts.
+/// Hashes an object without its parts.
 fn shell<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
     let view = object.view();
     std::mem::discriminant(&view).hash(state);

@@ -1,4 +1,4 @@
-//! The end of reading: what has been read is looked at once more as a whole, and stands by itself from then on.
+//! The last step of reading: checks the graph as a whole, and makes it independent of the pickle.
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use super::{Object, ObjectRef};
 use crate::error::{LimitKind, Result};
 use crate::limits::{self, Limits};
 
-/// The object that has been read.
+/// Finishes the graph of a pickle and returns its object.
 pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Object> {
     let Read { mut graph, top, .. } = read;
     let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
+    // The heights come first: they also show which objects are reachable, and only those are processed below.
     let heights = heights(&graph, first, limits.get_object_height())?;
     gather(&mut graph, pickle, &heights);
     graph.indexes = room_for_indexes(&graph);
@@ -27,10 +28,11 @@ pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Objec
     Ok(Object { slot: top, graph: Some(shared) })
 }
 
-/// How high each object is that the first one refers to, by way of whatever others: one more than the highest of its parts. Of those
-/// that nobody refers to it is 0.
+/// Computes the height of each object that is reachable from `first`.
+///
+/// The height is one more than that of the highest part. It is 0 for unreachable objects.
 fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
-    /// Its parts are being looked at: who meets it among them is in a circle.
+    /// Marks an object whose parts are being visited; meeting it among them means a cycle.
     const OPEN: u32 = u32::MAX;
     let mut heights = vec![0; graph.nodes.len()];
     let mut open = vec![(first, 0, 1)];
@@ -59,6 +61,7 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
         }
         limits::check(LimitKind::ObjectNesting, (*height).into(), most.into())?;
         if let Some(part) = further {
+            // A height is known only once the parts have been visited, so the depth is limited as well.
             limits::check(LimitKind::ObjectNesting, open.len() as u64 + 1, most.into())?;
             heights[part as usize] = OPEN;
             open.push((part, 0, 1));
@@ -74,7 +77,7 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
     Ok(heights)
 }
 
-/// Takes the bytes that somebody has out of the pickle.
+/// Copies the bytes of reachable objects out of the pickle.
 fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
     let mut spans = Vec::new();
     for (number, node) in graph.nodes.iter().enumerate().filter(|(number, _)| heights[*number] > 0) {
@@ -108,7 +111,7 @@ fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
     }
 }
 
-/// The dicts and sets that have a key twice, and which of their items remain.
+/// Finds the dicts and sets with duplicate keys, and returns which of their items remain.
 fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
     let mut keys = Keys::default();
     let mut doubles = Vec::new();
@@ -128,9 +131,10 @@ fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize;
 }
 
 impl Shared {
-    /// Leaves so many keys to a dict or set, each with the number of the value that it has in the end.
+    /// Keeps only these keys of a dict or set, each with the index of its final value.
     pub(super) fn keep(&mut self, number: u32, kept: &[[usize; 2]]) {
         let graph = self.graph_mut();
+        // The items get new slots, since a set may share its old ones with the list that it was made from.
         let start = graph.slots.len();
         let (span, is_dict) = match graph.nodes[number as usize] {
             Node::Dict(span) => (span, true),
@@ -153,7 +157,7 @@ impl Shared {
     }
 }
 
-/// What one pickle says, and how many bytes it takes.
+/// Reads one pickle, and returns its object and its length in bytes.
 pub(super) fn read(
     pickle: &[u8],
     limits: &Limits,

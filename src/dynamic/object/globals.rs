@@ -1,4 +1,4 @@
-//! What Python would look up and call to load objects.
+//! The names that Python would look up to load objects.
 
 use std::collections::HashSet;
 
@@ -7,9 +7,12 @@ use super::{Global, ObjectRef, View};
 use crate::dynamic::DynArray;
 
 impl DynArray {
-    /// The classes and functions that Python would import, and may call, to load the objects of this array, each once. Those that only
-    /// make what this library knows as data (NumPy's arrays and scalars, sets, `datetime`'s and `decimal`'s classes) are left out: of a
-    /// file of plain data there is at most `numpy.dtype`. Nothing of them is looked up here.
+    /// Returns the classes and functions that Python would import to load the objects of this array.
+    ///
+    /// Each is listed once; Python may also call them. Those of values that this library knows as data
+    /// (NumPy's arrays and scalars, sets, the classes of `datetime` and `decimal`) are left out: for plain
+    /// data, the list contains at most `numpy.dtype`. Nothing is imported here. All objects of the array are
+    /// visited.
     ///
     /// # Examples
     ///
@@ -28,7 +31,7 @@ impl DynArray {
     pub fn globals(&self) -> Vec<Global<'_>> {
         let mut found: Vec<Global<'_>> = Vec::new();
         let mut names = HashSet::new();
-        // Parts may be shared, and may have one another.
+        // Parts may be shared and may contain each other, so each object is visited only once.
         let mut seen: HashSet<Id> = HashSet::new();
         let mut open: Vec<ObjectRef<'_>> = Vec::new();
         for object in self.objects().into_iter().flatten() {

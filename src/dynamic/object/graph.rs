@@ -1,7 +1,7 @@
-//! Where objects stand: a few flat tables, whose entries refer to one another by number.
+//! Storage of objects: a few flat tables, whose entries refer to one another by index.
 //!
-//! So that objects can be parts of themselves without leaking, nothing has to be walked through to be dropped, and a million
-//! small lists are a few allocations.
+//! With indices instead of pointers, objects can contain themselves without leaking, dropping needs no
+//! traversal, and a million small lists take only a few allocations.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -16,22 +16,24 @@ use super::{Object, ObjectRef};
 use crate::dtype::DType;
 use crate::shape::Order;
 
-/// A value, or the number of the node that is one: in two words, which are moved as such. (What is put together byte by byte and
-/// moved by words has the processor wait.)
+/// A small value, or the index of a node, in two words.
+///
+/// It is built from whole words: writing it byte by byte and then moving it by words would stall the
+/// processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Slot([u64; 2]);
 
-/// What a slot holds.
+/// The contents of a [`Slot`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held<'a> {
-    /// No value: what a call does not have.
+    /// No value: an optional part that is missing.
     Absent,
     None,
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// A text that is so short that it stands in the slot.
+    /// A string that is short enough to be stored in the slot.
     Short(&'a str),
     Node,
 }
@@ -44,10 +46,10 @@ impl Slot {
     const FLOAT: u8 = 4;
     const SHORT: u8 = 5;
     const NODE: u8 = 6;
-    /// How long a text may be: the first two bytes are the tag and the length.
+    /// Maximum length of a string in bytes: the first two of the 16 bytes are the tag and the length.
     const MOST: usize = 14;
 
-    /// The tag is the first byte in memory.
+    /// Builds a slot whose first byte in memory is the tag.
     const fn tagged(tag: u8, value: u64) -> Self {
         Self([u64::from_ne_bytes([tag, 0, 0, 0, 0, 0, 0, 0]), value])
     }
@@ -68,7 +70,7 @@ impl Slot {
         Self::tagged(Self::NODE, number.into())
     }
 
-    /// A short text; `None` if it is too long, or no text.
+    /// Stores a short string; `None` if it is too long or not valid UTF-8.
     #[inline]
     pub(super) fn short(utf8: &[u8]) -> Option<Self> {
         if utf8.len() > Self::MOST {
@@ -79,13 +81,14 @@ impl Slot {
         Self::short_of(utf8.len(), &bytes)
     }
 
-    /// Of a text that more bytes follow: it is taken at one stroke.
+    /// Stores a short string at the start of a longer buffer, which is loaded in one step.
     #[inline]
     pub(super) fn short_of(len: usize, bytes: &[u8; 16]) -> Option<Self> {
         if len > Self::MOST {
             return None;
         }
         let text = u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1);
+        // ASCII, the common case, does not need to be validated as UTF-8.
         const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
         if text & NOT_ASCII != 0 && std::str::from_utf8(&bytes[..len]).is_err() {
             return None;
@@ -114,30 +117,30 @@ impl Slot {
         }
     }
 
-    /// A number for finding a slot among others.
+    /// Returns a hash of the slot, for lookup tables.
     pub(super) fn hash(self) -> u64 {
         mixed(self.0[0] ^ self.0[1].rotate_left(32))
     }
 
-    /// The text that stands in the slot.
+    /// Returns the string that is stored in the slot.
     pub(super) fn text(&self) -> &str {
         let bytes: &[u8] = bytemuck::cast_slice(&self.0);
-        // Whoever made it has looked.
+        // The constructors have checked it.
         std::str::from_utf8(&bytes[2..][..usize::from(bytes[1])])
             .expect("a short text is checked when it is made")
     }
 
-    /// The number of the node, if it is one.
+    /// Returns the index of the node, if the slot refers to one.
     #[inline]
     pub(super) fn node(self) -> Option<u32> {
-        (self.tag() == Self::NODE).then_some(self.0[1] as u32) // as it was put there
+        (self.tag() == Self::NODE).then_some(self.0[1] as u32) // the index was stored as a u32
     }
 
     pub(super) fn is_absent(self) -> bool {
         self == Self::ABSENT
     }
 
-    /// Whether two keys that are equal are equal slots: texts, integers and `None`.
+    /// Returns whether equal keys of this kind always have equal slots: short strings, integers and `None`.
     pub(super) fn is_simple(self) -> bool {
         matches!(self.tag(), Self::SHORT | Self::INT | 1)
     }
@@ -149,7 +152,7 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// Entries of a table that follow one another.
+/// A range of consecutive entries of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: usize,
@@ -170,25 +173,25 @@ impl Span {
     }
 }
 
-/// An object that does not fit a slot.
+/// An object that does not fit into a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
-    /// In the table of texts.
+    /// A string, in the table of texts.
     Text(Span),
-    /// A text with surrogates.
+    /// A string with lone surrogates, by its index in the table of code points.
     Codes(u32),
-    /// In the table of bytes; while a pickle is read, there or in the pickle: see [`Graph::data`].
+    /// Bytes in the table of bytes; while a pickle is read, there or in the pickle: see [`Graph::data`].
     Bytes(Span),
     ByteArray(Span),
-    /// In the table of slots, as all that have items.
+    /// Items in the table of slots, as for all variants with items.
     List(Span),
     Tuple(Span),
-    /// Keys and values in turn.
+    /// Keys and values, alternating.
     Dict(Span),
     Set(Span),
     FrozenSet(Span),
     Complex(Complex<f64>),
-    /// An integer that does not fit a slot.
+    /// An integer that does not fit into a slot.
     Big(u32),
     /// The digits, in the table of texts.
     Decimal(Span),
@@ -196,25 +199,25 @@ pub(super) enum Node {
     Time(Time),
     Datetime(Date, Time),
     Timedelta(Timedelta),
-    /// A scalar of NumPy's: its dtype, and its bytes.
+    /// A NumPy scalar: its dtype and its bytes.
     Scalar(u32, Span),
     Array(u32),
     Global(u32),
     Call(u32),
-    /// What Python would ask its caller for, by this name.
+    /// An object that Python would request from its caller by this persistent id.
     Persistent(Slot),
-    /// A class by its number in a table of Python's.
+    /// A class or function, by its code in Python's extension registry.
     Extension(u32),
-    /// Memory that went another way than the pickle.
+    /// An out-of-band buffer of protocol 5.
     Buffer {
         number: u32,
         is_read_only: bool,
     },
-    /// An object of another graph.
+    /// An object of another graph, by its index in `foreign`.
     Foreign(u32),
 }
 
-/// A class or function, by its name in Python 3, and by that in the pickle if it is another.
+/// The name of a class or function in Python 3, and its name in the pickle if that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name {
     pub(super) module: Box<str>,
@@ -222,17 +225,17 @@ pub(super) struct Name {
     pub(super) stored: Option<Box<(String, String)>>,
 }
 
-/// What Python would call to make an object, and what it would do with it then.
+/// The call that Python would make to create an object, and what it would do with the result.
 #[derive(Clone, Debug)]
 pub(super) struct CallParts {
     pub(super) callable: Slot,
     pub(super) args: Slot,
     pub(super) kwargs: Slot,
     pub(super) state: Slot,
-    /// What is appended, and what is set by keys, which stand before their values.
+    /// The items that are appended, and the pairs that are set: keys and values, alternating.
     pub(super) items: Span,
     pub(super) pairs: Span,
-    /// Whether the class's `__new__` is called and not the class.
+    /// Whether the class's `__new__` is called instead of the class.
     pub(super) is_new: bool,
 }
 
@@ -240,32 +243,32 @@ pub(super) struct CallParts {
 pub(super) struct ArrayParts {
     pub(super) dtype: u32,
     pub(super) order: Order,
-    /// In the table of lengths.
+    /// The lengths of the axes, in the table of lengths.
     pub(super) dims: Span,
     /// The bytes, in the table of bytes; or the objects in C order, in the table of slots.
     pub(super) items: Span,
     pub(super) has_objects: bool,
 }
 
-/// A dtype, and the object that it was in the pickle: which says more (a class, metadata, whether it is aligned).
+/// A dtype, and the object it was decoded from, which says more: a class, metadata, alignment.
 #[derive(Clone, Debug)]
 pub(super) struct StoredDType {
     pub(super) dtype: Arc<DType>,
     pub(super) origin: Slot,
 }
 
-/// Objects and what they refer to.
+/// Objects and the tables they refer to.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
     pub(super) slots: Vec<Slot>,
     pub(super) texts: String,
     pub(super) rest: Option<Box<Rest>>,
-    /// What keys stand where in a dict or set, for those that somebody has looked into.
+    /// Indexes of the keys of dicts and sets, each built on first lookup; `None` if all are small.
     pub(super) indexes: Option<Box<dyn Indexes>>,
 }
 
-/// The tables that few have.
+/// Tables that few graphs need.
 #[derive(Default)]
 pub(super) struct Rest {
     pub(super) bytes: Vec<u8>,
@@ -280,7 +283,7 @@ pub(super) struct Rest {
 }
 
 impl Graph {
-    /// The tables that few have, by who refers to one of them.
+    /// Returns the rarely needed tables, for the holder of an index into one of them.
     pub(super) fn rest(&self) -> &Rest {
         self.rest.as_deref().expect("what refers to a table has made it")
     }
@@ -313,7 +316,10 @@ impl Graph {
         &self.rest().dtypes[number as usize]
     }
 
-    /// Bytes that stand in a pickle or behind it: of a graph that is complete, there is no pickle.
+    /// Returns bytes in a pickle or in the table of bytes.
+    ///
+    /// Positions below the pickle's length are in the pickle, those from there on in the table. A complete
+    /// graph does not refer to a pickle: its callers pass `&[]`.
     pub(super) fn data<'a>(&'a self, pickle: &'a [u8], span: Span) -> &'a [u8] {
         match span.start.checked_sub(pickle.len()) {
             _ if span.len == 0 => &[],
@@ -322,7 +328,9 @@ impl Graph {
         }
     }
 
-    /// The items among the parts of a node, and how many parts come before them; of a call there are none, since others follow.
+    /// Returns the items of a node, and the number of parts before them.
+    ///
+    /// A call has none here, because other parts follow its items.
     pub(super) fn items(&self, node: u32) -> (usize, &[Slot]) {
         match self.nodes[node as usize] {
             Node::List(span)
@@ -335,7 +343,7 @@ impl Graph {
         }
     }
 
-    /// How many parts a node has, be they there or absent.
+    /// Returns the number of parts of a node, including absent ones.
     pub(super) fn part_count(&self, node: u32) -> usize {
         match self.nodes[node as usize] {
             Node::List(span)
@@ -355,8 +363,10 @@ impl Graph {
         }
     }
 
-    /// A part of a node. Of a call: what is called, its arguments, those by name, the items, the pairs, and last the state; of an
-    /// array: its dtype, and the items.
+    /// Returns a part of a node.
+    ///
+    /// The parts of a call are the callable, the arguments, the keyword arguments, the items, the pairs and,
+    /// last, the state. Those of an array are its dtype and the items.
     pub(super) fn part(&self, node: u32, index: usize) -> &Slot {
         match &self.nodes[node as usize] {
             Node::List(span)
@@ -388,15 +398,15 @@ impl Graph {
         }
     }
 
-    /// Appends an object, and says which it is.
+    /// Appends a node and returns the slot that refers to it.
     pub(super) fn add(&mut self, node: Node) -> Slot {
-        // A pickle's are counted, and nobody makes so many by hand: they would take 100 GB.
+        // Those of a pickle are counted, and this many made by hand would take 100 GB.
         let number = u32::try_from(self.nodes.len()).expect("fewer than 2³² objects");
         self.nodes.push(node);
         Slot::of_node(number)
     }
 
-    /// Appends a text that does not fit a slot.
+    /// Appends a string that does not fit into a slot.
     pub(super) fn add_text(&mut self, text: &str) -> Span {
         let start = self.texts.len();
         self.texts.push_str(text);
@@ -404,10 +414,10 @@ impl Graph {
     }
 }
 
-/// The parts of a call that are not counted: what is called, two kinds of arguments, and the state.
+/// The number of parts of every call: the callable, two kinds of arguments, and the state.
 pub(super) const CALL_PARTS: usize = 4;
 
-/// A graph that others refer to. It is taken apart without recursion, however deep graphs refer to one another.
+/// A graph that others can refer to; it is dropped without recursion, however long the chain of references.
 pub(super) struct Shared(Graph);
 
 impl Shared {
@@ -430,6 +440,7 @@ impl Deref for Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // The default drop would recurse once for each graph and could overflow the stack.
         let mut foreign =
             self.0.rest.as_mut().map(|rest| std::mem::take(&mut rest.foreign)).unwrap_or_default();
         while let Some(object) = foreign.pop() {
@@ -442,11 +453,11 @@ impl Drop for Shared {
     }
 }
 
-/// Which object it is: the graph by its address, and the number within it.
+/// The identity of an object: the address of its graph, and its index in the graph.
 pub(super) type Id = (usize, u32);
 
 impl<'a> ObjectRef<'a> {
-    /// An object of a graph; of one that stands in another, that.
+    /// Creates a reference to an object; a reference to another graph is followed.
     pub(super) fn new(slot: &'a Slot, graph: Option<&'a Arc<Shared>>) -> Self {
         if let (Some(number), Some(graph)) = (slot.node(), graph)
             && let Node::Foreign(foreign) = graph.nodes[number as usize]
@@ -456,7 +467,7 @@ impl<'a> ObjectRef<'a> {
         Self { slot, graph }
     }
 
-    /// The graph and the number, of what is no slot.
+    /// Returns the graph and the index of the node; `None` if the value is stored in the slot.
     pub(super) fn place(self) -> Option<(&'a Arc<Shared>, u32)> {
         self.graph.zip(self.slot.node())
     }
@@ -469,7 +480,7 @@ impl<'a> ObjectRef<'a> {
         self.place().map(|(graph, number)| (Arc::as_ptr(graph).addr(), number))
     }
 
-    /// A part of the object's node, if it is there.
+    /// Returns a part of the object's node, unless it is absent.
     pub(super) fn part(self, index: usize) -> Option<Self> {
         let (graph, number) = self.place()?;
         let slot = graph.part(number, index);
@@ -481,7 +492,8 @@ impl<'a> ObjectRef<'a> {
     }
 }
 
-/// Spreads a word over its upper bits: they are the place in a table.
+/// Spreads a word over its upper bits, which are the index in a hash table.
 pub(super) fn mixed(word: u64) -> u64 {
+    // 2⁶⁴ divided by the golden ratio: Fibonacci hashing.
     word.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

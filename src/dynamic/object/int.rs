@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 
 use crate::error::{Error, ErrorKind};
 
-/// A Python `int`, which may be of any size.
+/// A Python `int` of any size.
 ///
 /// ```
 /// use ndarray_io::object::Int;
@@ -25,7 +25,7 @@ pub struct Int(Repr);
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
     Small(i64),
-    /// One that does not fit the other.
+    /// A number that does not fit into an `i64`.
     Large(Arc<BigInt>),
 }
 
@@ -37,7 +37,7 @@ impl Int {
         })
     }
 
-    /// The number for a message: of a long one, how long it is.
+    /// Formats the number for a message; of a long one, only the number of bits.
     fn brief(&self) -> String {
         match &self.0 {
             Repr::Large(number) if number.bits() > 256 => format!("of {} bits", number.bits()),
@@ -45,11 +45,12 @@ impl Int {
         }
     }
 
-    /// The nearest float; `None` if the number is too large for one, as in Python.
+    /// Returns the nearest float; `None` if the number is too large for one, as in Python.
     pub(super) fn to_f64(&self) -> Option<f64> {
         match &self.0 {
             Repr::Small(number) => Some(*number as f64),
-            // Decimal digits are rounded once.
+            // Through decimal digits, so that it is rounded only once. Beyond 1024 bits no float is large
+            // enough.
             Repr::Large(number) if number.bits() <= 1024 => {
                 number.to_string().parse().ok().filter(|float: &f64| float.is_finite())
             }
@@ -57,7 +58,7 @@ impl Int {
         }
     }
 
-    /// A number that does not fit an `i64`, which others have as well.
+    /// Creates an integer from a shared number that does not fit into an `i64`.
     pub(super) fn of_shared(number: &Arc<BigInt>) -> Self {
         Self(Repr::Large(Arc::clone(number)))
     }
@@ -136,7 +137,12 @@ macro_rules! try_from {
 
 try_from!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 
-/// Decimal digits, at most 4,300 of them, as with Python.
+/// Parses decimal digits with an optional sign.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`] if the text is not a decimal number, or is longer than 4,300 bytes. Python
+/// has the same limit by default.
 impl FromStr for Int {
     type Err = Error;
 
@@ -150,7 +156,7 @@ impl FromStr for Int {
     }
 }
 
-/// In decimal; beyond 100,000 bits, which would take long, in hexadecimal.
+/// Formats in decimal; beyond 100,000 bits in hexadecimal, because decimal would take too long.
 impl fmt::Display for Int {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST: u64 = 100_000;

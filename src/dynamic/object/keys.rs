@@ -1,4 +1,4 @@
-//! Keys of dicts and sets: which of them are one, as Python has it.
+//! Keys of dicts and sets: which of them Python considers equal.
 
 mod leaf;
 
@@ -13,26 +13,26 @@ use super::equal::Sets;
 use super::graph::{Graph, Id, Node};
 use super::{ObjectRef, View};
 
-/// The number of a key, and whether somebody else can have an equal one.
+/// The hash of a key, and whether a different object can be equal to the key.
 #[derive(Clone, Copy)]
 struct Hashed {
     hash: u64,
     is_known: bool,
 }
 
-/// Numbers for keys, of which equal ones have the same, whoever they are compared with.
+/// A hasher and comparer of keys; keys that Python considers equal have equal hashes.
 #[derive(Default)]
 pub(super) struct Keys {
     state: RandomState,
-    /// Of those with nodes, each is gone through once.
+    /// The hashes of keys that have nodes, so that each is visited only once.
     made: HashMap<Id, Hashed>,
     equal: Sets,
-    /// Whether no NaN is equal to another, as among the keys of one dict; to look one up, its bits count.
+    /// Whether no NaN equals another, as among the keys of one dict. In lookups, their bits are compared.
     nans_differ: bool,
 }
 
 impl Keys {
-    /// The number of a key; `None` if it cannot be one.
+    /// Hashes a key; `None` if it is not hashable.
     fn hash(&mut self, key: ObjectRef<'_>) -> Option<u64> {
         self.hashed(key).map(|hashed| hashed.hash)
     }
@@ -62,7 +62,7 @@ impl Keys {
                     }
                     None => {
                         let hash = self.of_parts(object);
-                        // What has parts has a node.
+                        // Every object with parts has a node.
                         object.id().map(|id| self.made.insert(id, hash));
                     }
                 },
@@ -83,7 +83,7 @@ impl Keys {
         let is_set = matches!(object.view(), View::FrozenSet(_));
         let mut parts: Vec<Hashed> = parts.collect();
         if is_set {
-            // Whatever their order; and one that was just read may have an item twice.
+            // The order does not matter, and a set that was just read may contain an item twice.
             parts.sort_unstable_by_key(|part| part.hash);
             parts.dedup_by_key(|part| part.hash);
         }
@@ -93,7 +93,7 @@ impl Keys {
         Hashed { hash: hasher.finish(), is_known: parts.iter().all(|part| part.is_known) }
     }
 
-    /// Whether Python takes two keys for one.
+    /// Returns whether Python considers two keys equal.
     pub(super) fn same(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
         let mut open = vec![(one, two)];
         while let Some((one, two)) = open.pop() {
@@ -107,7 +107,7 @@ impl Keys {
                     if one.part_count() == two.part_count() || matches!(one.view(), View::FrozenSet(_)) =>
                 {
                     if !self.equal.join(one.id(), two.id()) {
-                        continue; // they have been compared
+                        continue; // already compared
                     }
                     if matches!(one.view(), View::FrozenSet(_)) {
                         let Some(of_one) = self.sorted(one) else { return false };
@@ -124,7 +124,7 @@ impl Keys {
                     );
                 }
                 _ => {
-                    // What was taken for equal on the way here may be not.
+                    // The keys that were joined during this comparison may differ after all.
                     self.equal = Sets::default();
                     return false;
                 }
@@ -137,16 +137,20 @@ impl Keys {
         let parts = (0..set.part_count()).filter_map(|index| set.part(index));
         let mut parts = parts.map(|part| Some((self.hash(part)?, part))).collect::<Option<Vec<_>>>()?;
         parts.sort_by_key(|(hash, _)| *hash);
-        parts.dedup_by_key(|(hash, _)| *hash); // a set that was just read may have an item twice
+        parts.dedup_by_key(|(hash, _)| *hash); // a set that was just read may contain an item twice
         Some(parts.into_iter().map(|(_, part)| part).collect())
     }
 
-    /// Where the keys of a dict (at every second place) or set stand that remain if of equal ones the last counts, at the place of the
-    /// first; `None` within if all do, and outside if one can be no key.
+    /// Finds the keys that remain when the duplicates of a dict (`step` 2) or set (`step` 1) are removed.
+    ///
+    /// Of equal keys, the last one's value counts, at the position of the first one: each entry has the index
+    /// of a key and that of its value. The inner `None` means that all keys remain, the outer one that a key
+    /// is not hashable.
     pub(super) fn distinct(&mut self, owner: ObjectRef<'_>, step: usize) -> Option<Option<Vec<[usize; 2]>>> {
         let count = owner.part_count() / step;
         let Some((graph, number)) = owner.place() else { return Some(None) };
         let key = |index: usize| *graph.part(number, index * step);
+        // Comparing a few simple keys with each other is cheaper than hashing them.
         let is_simple = count <= FEW && (0..count).all(|index| key(index).is_simple());
         if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
             return Some(None);
@@ -172,7 +176,7 @@ impl Keys {
     }
 }
 
-/// Numbers by hashes, each of which has one, nearly always.
+/// A map from hashes to positions; nearly every hash has only one.
 #[derive(Default)]
 struct Places {
     first: HashMap<u64, u32>,
@@ -193,20 +197,23 @@ impl Places {
     }
 }
 
-/// Which key of a dict or set stands where.
+/// An index of the keys of a dict or set.
 pub(super) struct Index {
     state: RandomState,
     places: Places,
 }
 
-/// The indexes of a graph's dicts and sets, each made when somebody looks into it for the first time. (Behind this trait, an object is
-/// the key of a map without its being said to be mutable: what is looked up changes nothing of it.)
+/// The indexes of a graph's dicts and sets, each built on first lookup.
+///
+/// The trait hides the mutex, so that lints do not report an object as a mutable key of a map: a lookup
+/// changes nothing that could be observed.
 pub(super) trait Indexes: Send + Sync {
     fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>>;
 }
 
 impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
     fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>> {
+        // The map is still valid after a panic: an index is inserted only when it is complete.
         let mut indexes = self.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = indexes.get(&number) {
             return Some(Arc::clone(index));
@@ -217,7 +224,7 @@ impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
     }
 }
 
-/// Room for the indexes of a graph, if it has a dict or set that is worth one.
+/// Returns an empty table of indexes, if the graph has a dict or set that is large enough for one.
 pub(super) fn room_for_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
     let is_worth_it = |node: &Node| match node {
         Node::Dict(span) => span.len / 2 > FEW,
@@ -227,14 +234,14 @@ pub(super) fn room_for_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
     graph.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn Indexes>)
 }
 
-/// What Python calls unhashable.
+/// The message for a key that is not hashable in Python.
 pub(super) const UNHASHABLE: &str =
-    "a list, dict, set, bytearray or array is a key of a dict or in a set, and cannot be";
+    "a list, dict, set, bytearray or array cannot be a key of a dict or an item of a set";
 
-/// Of so few keys, each is looked at.
+/// Up to this number of keys, an index is not worth its cost.
 pub(super) const FEW: usize = 8;
 
-/// The number of a key in a dict or set.
+/// Returns the position of a key in a dict or set.
 pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
     let (graph, number) = owner.place()?;
     let step = if matches!(graph.nodes[number as usize], Node::Dict(_)) { 2 } else { 1 };
@@ -242,6 +249,7 @@ pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
         Some(indexes) => indexes.once(number, &|| index(owner, step)),
         None => index(owner, step).map(Arc::new),
     }?;
+    // The key must be hashed with the same random state as those in the index.
     let mut keys = Keys { state: index.state.clone(), ..Keys::default() };
     let hash = keys.hash(key)?;
     let is_it = |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.same(key, other));
@@ -257,14 +265,15 @@ fn index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
     Some(Index { state: keys.state, places })
 }
 
-/// Whether Python takes two keys for one.
+/// Returns whether Python considers two keys equal.
 pub(super) fn same(one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
     Keys::default().same(one, two)
 }
 
 impl Keys {
-    /// Which part of `two` is the key that each part of `one` is, if each has one. What is equal to itself alone is matched
-    /// with what looks the same.
+    /// Finds the key of `two` that matches each key of `one`; `None` if one of them has no match.
+    ///
+    /// Keys that are equal only to themselves are matched with those of equal content.
     pub(super) fn pairs(
         &mut self,
         one: ObjectRef<'_>,
@@ -273,7 +282,7 @@ impl Keys {
     ) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
         let mut places = Places::default();
-        // What is equal to itself alone is matched with what looks the same.
+        // By a hash of their content; whether they are equal is for the caller to compare.
         let mut unknown: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for number in 0..count {
             let part = two.part(number * step)?;
@@ -303,7 +312,7 @@ impl Keys {
     }
 }
 
-/// A number that objects have in common which are equal.
+/// Returns a hash of an object's content, which is the same for equal objects.
 fn looks(object: ObjectRef<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     object.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! The calls whose meaning is known: of Python's own types, of `datetime` and `decimal`, and NumPy's arrays and scalars.
+//! The calls whose meaning is known: those of Python's own types, `datetime`, `decimal`, and NumPy.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::shape::Order;
 
-/// What a class or function is.
+/// The meaning of a class or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Nothing,
@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-/// Whether a name is that of the function which an array is made by.
+/// Returns whether a name is that of NumPy's function for creating arrays, in any version of NumPy.
 pub(super) fn is_reconstruct((module, name): (&str, &str)) -> bool {
     const MODULES: [&str; 4] =
         ["numpy._core.multiarray", "numpy.core.multiarray", "numpy.core._internal", "numpy._core._internal"];
@@ -70,7 +70,9 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
     ErrorKind::BadPickle { reason: reason.into(), offset: None }.into()
 }
 
-/// A graph to look at, of which some bytes may stand in the pickle that it is read from.
+/// A read-only view of a graph, some of whose bytes may still be in the pickle that it is read from.
+///
+/// It does not follow references to other graphs.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) graph: &'a Graph,
@@ -97,7 +99,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Bytes, or a text of Latin-1 as bytes.
+    /// Returns bytes, or a string encoded as Latin-1.
     fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         match self.node(slot) {
             Some(Node::Bytes(span) | Node::ByteArray(span)) => {
@@ -165,23 +167,23 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The lengths of axes.
+    /// Returns the lengths of axes.
     pub(super) fn dims(self, slot: Slot) -> Option<Vec<usize>> {
         self.tuple(slot)?.iter().map(|dim| usize::try_from(self.int(*dim)?).ok()).collect()
     }
 }
 
-/// The shape and order in an array's state.
+/// Decodes shape and order from the state of an array.
 fn shape_and_order(look: Look<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
     if look.tuple(dims).is_none() {
-        return Err(bad("the shape of an array is no tuple"));
+        return Err(bad("the shape of an array is not a tuple"));
     }
-    let dims = look.dims(dims).ok_or_else(|| bad("the shape of an array has a length that is none"))?;
+    let dims = look.dims(dims).ok_or_else(|| bad("the shape of an array has an invalid length"))?;
     let order = match is_fortran.held() {
         Held::Bool(true) => Order::Fortran,
         Held::Int(number) if number != 0 => Order::Fortran,
         Held::Bool(false) | Held::Int(_) => Order::C,
-        _ => return Err(bad("whether an array is in Fortran order is no bool")),
+        _ => return Err(bad("the flag for Fortran order of an array is not a bool")),
     };
     Ok((dims, order))
 }
@@ -191,7 +193,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
         true => Ok(()),
         false => {
             let (shape, dtype) = (header.the_shape(), header.dtype());
-            Err(bad(format!("{len} bytes are no array of {dtype} of shape {shape}")))
+            Err(bad(format!("{len} bytes do not fit an array of {dtype} of shape {shape}")))
         }
     }
 }
@@ -204,14 +206,14 @@ fn check_count(found: usize, header: &Header) -> Result<()> {
 }
 
 impl Machine<'_> {
-    /// What a call makes, if it is one of those that are known.
+    /// Returns the object that a call creates, if the call is known.
     pub(super) fn called(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
         let known = self.known(callable);
         if known == Known::Nothing || known == Known::Reconstruct {
             return Ok(None);
         }
         let look = self.look();
-        // None of them has more than four.
+        // No known call takes more than four arguments.
         let Some(args) = look.tuple(args).filter(|args| args.len() <= 4) else { return Ok(None) };
         let mut few = [Slot::ABSENT; 4];
         few[..args.len()].copy_from_slice(args);
@@ -224,14 +226,14 @@ impl Machine<'_> {
             (Known::Set | Known::FrozenSet, [items]) => match look.node(*items) {
                 Some(Node::List(span)) => {
                     let span = *span;
-                    // Each set of the same list is gone through by itself.
+                    // Sets of the same list share its slots, but each is later searched for duplicates.
                     self.budget.spend(4 * span.len)?;
                     Some(if known == Known::Set { Node::Set(span) } else { Node::FrozenSet(span) })
                 }
                 _ => None,
             },
             (Known::ByteArray, []) => Some(Node::ByteArray(Span::default())),
-            // Before protocol 3, empty bytes are those of the type itself.
+            // Before protocol 3, empty bytes are a call of the type without arguments.
             (Known::Bytes, []) => Some(Node::Bytes(Span::default())),
             (Known::ByteArray, [bytes]) => self.copied(*bytes)?.map(Node::ByteArray),
             (Known::ByteArray | Known::Encode, [text, codec]) => {
@@ -295,11 +297,11 @@ impl Machine<'_> {
         &self.graph.dtype(number).dtype
     }
 
-    /// Bytes, or a text of Latin-1, as bytes of their own, or those that stand in the pickle.
+    /// Returns the span of bytes, which may be in the pickle, or of a string encoded as Latin-1.
     fn copied(&mut self, slot: Slot) -> Result<Option<Span>> {
         if let Some(Node::Bytes(span)) = self.look().node(slot) {
             let span = *span;
-            // Whoever has them will have a copy in the end.
+            // They are copied out of the pickle in the end (`finish`), once for each object that has them.
             self.budget.spend(span.len)?;
             return Ok(Some(span));
         }
@@ -322,7 +324,7 @@ impl Machine<'_> {
         Ok(Some(Node::Scalar(dtype.native, span)))
     }
 
-    /// Bytes in this machine's byte order, as NumPy makes all arrays but those of protocol 5.
+    /// Converts bytes to native byte order, as NumPy does for all arrays except those of protocol 5.
     fn native(&mut self, dtype: &dtypes::Known, span: Span, dims: &[usize]) -> Result<Span> {
         if dtype.stored == dtype.native || span.len == 0 {
             return Ok(span);
@@ -357,7 +359,7 @@ impl Machine<'_> {
         Node::Array(rest.arrays.len() as u32 - 1)
     }
 
-    /// What an object is that has been given its state, if it is an array.
+    /// Replaces an object that has been given its state by an array, if it is one.
     pub(super) fn built(&mut self, number: u32) -> Result<()> {
         let Node::Call(call) = self.graph.nodes[number as usize] else { return Ok(()) };
         let CallParts { callable, args, state, items, pairs, .. } = *self.graph.call(call);
@@ -368,26 +370,26 @@ impl Machine<'_> {
             return Ok(());
         }
         let Some(state) = look.tuple(state) else { return Ok(()) };
-        // Before there was a version, there were four.
+        // Before NumPy wrote a version, there were only four parts.
         let ([_, dims, dtype, is_fortran, data] | [dims, dtype, is_fortran, data]) = *state else {
-            return Err(bad("the state of an array has not its five parts"));
+            return Err(bad("the state of an array does not have five parts"));
         };
         let (dims, order) = shape_and_order(look, dims, is_fortran)?;
         let Some(dtype) = dtypes::of(self, dtype)? else { return Ok(()) };
         let stored = self.dtype(dtype.stored).clone();
         let node = if stored.has_object() {
             let Some(Node::List(span)) = self.look().node(data) else {
-                return Err(bad("the elements of an array of objects are no list"));
+                return Err(bad("the elements of an array of objects are not a list"));
             };
             let span = *span;
             let header = Header::new(stored, order, dims.into())?;
             check_count(span.len, &header)?;
-            // Each array of the same list is gone through by itself.
+            // Arrays of the same list share its slots, but each is later visited by itself.
             self.budget.spend(4 * span.len)?;
             self.array(dtype.stored, &header, span)
         } else {
             let Some(span) = self.copied(data)? else {
-                return Err(bad("the elements of an array are no bytes"));
+                return Err(bad("the elements of an array are not bytes"));
             };
             let header = Header::new(stored, order, dims.into())?;
             check_len(span.len, &header)?;
@@ -399,7 +401,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the state of an array of objects says, if an object is one of a class that is derived from NumPy's.
+/// The state of an object array whose class is derived from NumPy's.
 pub(super) struct Objects<'a> {
     pub(super) dtype: DType,
     pub(super) dims: Vec<usize>,
@@ -407,7 +409,7 @@ pub(super) struct Objects<'a> {
     pub(super) items: &'a [Slot],
 }
 
-/// See [`Objects`].
+/// Decodes the state of an object into [`Objects`].
 pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
     let look = Look::new(object.graph?, &[]);
     let call = look.call(*object.slot)?;
@@ -420,14 +422,16 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
     (count == items.len()).then_some(Objects { dtype, dims, order, items })
 }
 
-/// The array in the state of an object of a class that is derived from NumPy's: its data, or further bytes of as many elements, of
-/// bools.
+/// Decodes the array in the state of an object whose class is derived from NumPy's.
+///
+/// If `which` is 0, this is the array's data; otherwise it is the array of bools, of the same shape, whose
+/// bytes follow the data (a mask).
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
     let look = Look::new(graph, &[]);
     let call = look.call(*object.slot)?;
     let state = look.tuple(call.state)?;
-    // A class that derives from it may have put more around it: `(state of the array, more)`.
+    // A derived class may wrap the state in one of its own: `(state of the array, more)`.
     let state = match state {
         [inner, ..] if look.tuple(*inner).is_some_and(|inner| inner.len() >= 5) => look.tuple(*inner)?,
         state => state,

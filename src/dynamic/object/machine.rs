@@ -1,6 +1,7 @@
-//! From opcodes to objects: a machine with a stack and a memo, and without recursion.
+//! An interpreter for opcodes: a stack machine with a memo, which builds objects without recursion.
 //!
-//! A call is an object as well: it says what Python would call with what, and nobody calls anything.
+//! A call is an object as well: it records what Python would call with which arguments. Nothing is ever
+//! called.
 
 mod calls;
 mod parts;
@@ -21,48 +22,51 @@ use crate::options::OldText;
 use crate::pickle::opcode::*;
 use crate::pickle::{Atom, atom, line, text};
 
-/// What a pickle says, as far as it has been read.
+/// The state of the interpreter.
 pub(super) struct Machine<'a> {
     pub(super) pickle: &'a [u8],
     at: usize,
     protocol: u8,
-    /// Where the opcode stands that is being done.
+    /// Offset of the opcode that is being executed.
     opcode: usize,
     stack: Vec<Slot>,
-    /// How high the stack was at each mark.
+    /// Height of the stack at each mark.
     marks: Vec<usize>,
     memo: Vec<Slot>,
-    /// What has been put far behind the end of the memo, as only who means harm does.
+    /// Entries far beyond the end of `memo`, which only malicious pickles have; `memo` cannot be that large.
     far: HashMap<u64, Slot>,
-    /// How many places of the memo are taken: where `MEMOIZE` puts the next.
+    /// Number of occupied memo entries, which is where `MEMOIZE` puts the next one.
     memoized: u64,
     pub(super) graph: Graph,
-    /// For how many items there is room where those stand that have been moved to make some.
+    /// For items that were moved in order to grow: the index in `slots` where their reserved space ends.
     room: HashMap<(u32, bool), usize>,
-    /// The classes and functions, each of which is one object.
+    /// The classes and functions; each is one object.
     names: HashMap<String, Slot>,
-    /// What each of them means.
+    /// The meaning of each of them.
     known: Vec<Known>,
     pub(super) dtypes: dtypes::Memo,
     pub(super) budget: Budget,
     old_text: OldText,
     buffers: u32,
-    /// Objects with parts.
+    /// Number of objects with parts.
     count: u64,
     most: u64,
 }
 
-/// What has been read: the graph, whose bytes may still stand in the pickle; the object; and how many bytes the pickle takes.
+/// The result of reading a pickle.
+///
+/// Some bytes of the graph may still be in the pickle. `top` is the object, and `used` the length of the
+/// pickle in bytes.
 pub(super) struct Read {
     pub(super) graph: Graph,
     pub(super) top: Slot,
     pub(super) used: usize,
 }
 
-/// Nodes have numbers of 32 bits, and an opcode makes three of them at most.
+/// Maximum number of nodes: their indices have 32 bits, and an opcode adds at most three of them.
 const MOST_NODES: u64 = u32::MAX as u64 - 4;
 
-/// Reads one pickle. What follows it is left.
+/// Reads one pickle and ignores what follows it.
 pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<Read> {
     let mut machine = Machine {
         pickle,
@@ -87,6 +91,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
     };
     loop {
         machine.opcode = machine.at;
+        // Once for each opcode is enough: `MOST_NODES` leaves space for the nodes of one.
         limits::check(LimitKind::Objects, machine.graph.nodes.len() as u64, MOST_NODES)?;
         match atom(&pickle[machine.at..]) {
             Ok(Some((atom, used))) => {
@@ -122,7 +127,7 @@ impl<'a> Machine<'a> {
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let bytes = self.pickle.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
-        let bytes = *bytes.ok_or_else(|| self.fault("the pickle is cut"))?;
+        let bytes = *bytes.ok_or_else(|| self.fault("the pickle is truncated"))?;
         self.at += N;
         Ok(bytes)
     }
@@ -134,25 +139,25 @@ impl<'a> Machine<'a> {
                 self.at += len;
                 Ok(Span::new(self.at - len..self.at))
             }
-            _ => Err(self.fault(format!("it promises {len} bytes, and {left} follow"))),
+            _ => Err(self.fault(format!("its argument declares {len} bytes, {left} remain"))),
         }
     }
 
-    /// The rest of the line, without its end.
+    /// Returns the rest of the line without its end.
     fn line(&mut self) -> Result<&'a [u8]> {
-        let line = line(&self.pickle[self.at..]).ok_or_else(|| self.fault("the pickle is cut"))?;
+        let line = line(&self.pickle[self.at..]).ok_or_else(|| self.fault("the pickle is truncated"))?;
         self.at += line.len() + 1;
         Ok(line)
     }
 
     fn line_text(&mut self) -> Result<&'a str> {
         let line = self.line()?;
-        std::str::from_utf8(line).map_err(|_| self.fault("its argument is no text"))
+        std::str::from_utf8(line).map_err(|_| self.fault("its argument is not UTF-8"))
     }
 
     fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
         let parsed = self.line_text()?.trim().parse();
-        parsed.map_err(|_| self.fault("its argument is no number"))
+        parsed.map_err(|_| self.fault("its argument is not a number"))
     }
 
     fn floor(&self) -> usize {
@@ -162,18 +167,18 @@ impl<'a> Machine<'a> {
     fn pop(&mut self) -> Result<Slot> {
         match self.stack.len() > self.floor() {
             true => Ok(self.stack.pop().expect("it is higher than its floor")),
-            false => Err(self.fault("nothing is left on the stack")),
+            false => Err(self.fault("the stack is empty")),
         }
     }
 
     fn last(&self) -> Result<Slot> {
         match self.stack.last() {
             Some(last) if self.stack.len() > self.floor() => Ok(*last),
-            _ => Err(self.fault("nothing is left on the stack")),
+            _ => Err(self.fault("the stack is empty")),
         }
     }
 
-    /// Where the items begin that stand above the last mark, which goes.
+    /// Removes the last mark, and returns where the items above it start.
     fn mark(&mut self) -> Result<usize> {
         self.marks.pop().ok_or_else(|| self.fault("there is no mark on the stack"))
     }
@@ -183,7 +188,7 @@ impl<'a> Machine<'a> {
         self.stack.push(slot);
     }
 
-    /// Pushes an object that has parts.
+    /// Pushes an object that counts toward the limit on objects with parts.
     fn push_counted(&mut self, node: Node) -> Result<()> {
         self.count += 1;
         limits::check(LimitKind::Objects, self.count, self.most)?;
@@ -193,6 +198,7 @@ impl<'a> Machine<'a> {
 
     #[inline]
     fn memoize(&mut self) -> Result<()> {
+        // The common case: the next index is also the next entry of `memo`.
         if self.memoized == self.memo.len() as u64 && self.far.is_empty() {
             let last = self.last()?;
             self.memo.push(last);
@@ -207,12 +213,12 @@ impl<'a> Machine<'a> {
         let len = self.memo.len() as u64;
         let is_new = match usize::try_from(index) {
             Ok(index) if (index as u64) < len => std::mem::replace(&mut self.memo[index], slot).is_absent(),
-            // What was far away once may be next by now.
+            // An index that was far beyond the end may be the next one by now.
             Ok(_) if index == len => {
                 self.memo.push(slot);
                 self.far.is_empty() || self.far.remove(&index).is_none()
             }
-            // Python 2 begins with 1.
+            // Python 2 starts with 1.
             Ok(1) => {
                 self.memo.extend([Slot::ABSENT, slot]);
                 self.far.remove(&1).is_none()
@@ -232,12 +238,13 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The atom that ends where the machine is.
+    /// Stores the atom that ends at the current position.
     #[inline]
     fn atom(&mut self, atom: Atom<'_>) -> Result<Slot> {
         Ok(match atom {
             Atom::Str(utf8) => {
                 let start = self.at - utf8.len();
+                // Sixteen bytes are loaded at once; only near the end of the pickle there may be fewer.
                 let short = self.pickle.get(start..).and_then(|rest| rest.first_chunk::<16>());
                 match short.and_then(|bytes| Slot::short_of(utf8.len(), bytes)) {
                     Some(short) => short,
@@ -254,7 +261,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A text of UTF-8 in which surrogates may stand.
+    /// Stores a UTF-8 string, which may contain surrogates.
     fn text(&mut self, utf8: &[u8]) -> Result<Slot> {
         if let Some(short) = Slot::short(utf8) {
             return Ok(short);
@@ -263,7 +270,7 @@ impl<'a> Machine<'a> {
             let span = self.graph.add_text(text);
             return Ok(self.graph.add(Node::Text(span)));
         }
-        let codes = code_points(utf8).ok_or_else(|| self.fault("a text is no UTF-8"))?;
+        let codes = code_points(utf8).ok_or_else(|| self.fault("a string is not UTF-8"))?;
         let table = &mut self.graph.rest_mut().codes;
         table.push(codes.into());
         let number = table.len() as u32 - 1;
@@ -280,7 +287,9 @@ impl<'a> Machine<'a> {
         self.graph.add(Node::Big(number))
     }
 
-    /// Bytes that stand nowhere in the pickle.
+    /// Stores bytes that are not in the pickle, and returns their span.
+    ///
+    /// Their positions follow those of the pickle: see [`Graph::data`].
     pub(super) fn data(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
         let start = self.pickle.len() + table.len();
@@ -288,7 +297,7 @@ impl<'a> Machine<'a> {
         Span { start, len: bytes.len() }
     }
 
-    /// A `str` of Python 2.
+    /// Stores a `str` of Python 2.
     fn old_text(&mut self, bytes: &[u8]) -> Result<Slot> {
         match self.old_text {
             OldText::AsciiOrBytes if bytes.is_ascii() => self.text(bytes),
@@ -321,9 +330,10 @@ impl<'a> Machine<'a> {
                 self.protocol = protocol;
             }
             FRAME => {
+                // Frames are for readers of streams; here only their length is checked.
                 let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.at);
                 if len > left as u64 {
-                    return Err(self.fault(format!("it promises a frame of {len} bytes, and {left} follow")));
+                    return Err(self.fault(format!("the frame declares {len} bytes, {left} remain")));
                 }
             }
             MARK => self.marks.push(self.stack.len()),
@@ -374,13 +384,13 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// What stands above the last mark, as the items of a new object.
+    /// Moves the items above the last mark into the table of slots, for a new object.
     fn above_mark(&mut self) -> Result<Span> {
         let mark = self.mark()?;
         Ok(self.taken(mark))
     }
 
-    /// What stands on the stack from there on.
+    /// Moves the items of the stack from `from` on into the table of slots.
     fn taken(&mut self, from: usize) -> Span {
         let start = self.graph.slots.len();
         self.graph.slots.extend_from_slice(&self.stack[from..]);
@@ -388,10 +398,10 @@ impl<'a> Machine<'a> {
         Span::new(start..self.graph.slots.len())
     }
 
-    /// The texts that are no part of the pickle as they are, and the numbers of more digits than an `i64` has.
+    /// Executes the opcodes for strings with escapes, and for integers that do not fit into an `i64`.
     fn step_text(&mut self, opcode: u8) -> Result<()> {
         let line = self.line()?;
-        let fault = |machine: &Self| machine.fault("its argument is not what Python writes");
+        let fault = |machine: &Self| machine.fault("its argument is malformed");
         let slot = match opcode {
             STRING => {
                 let bytes = text::string(line).ok_or_else(|| fault(self))?;
@@ -402,7 +412,7 @@ impl<'a> Machine<'a> {
                 self.text(&utf8)?
             }
             _ => {
-                /// Python itself takes no more, since decimal numbers take long.
+                /// Python has the same limit, because converting decimal digits takes long.
                 const MOST: u64 = 4300;
                 let digits = text::digits(line).ok_or_else(|| fault(self))?;
                 limits::check(LimitKind::Digits, digits.len() as u64, MOST)?;

@@ -1,7 +1,8 @@
-//! Python objects as data: what a pickle says, of which nothing is ever executed.
+//! Python objects as data: pickles are decoded, and nothing in them is ever executed.
 //!
-//! An array of objects is read as any other array, by asking for [`Object`]. What an object is says its [`view`](Object::view); an
-//! object that nothing is known of is a [`Call`]: what Python would call to make it, with what.
+//! An array of objects is read like any other array, with [`Object`] as its element type.
+//! [`view`](Object::view) says what an object is. An object of an unknown class is a [`Call`]: the callable
+//! that Python would call to create it, and the arguments.
 //!
 //! ```
 //! use ndarray::{arr1, Array1};
@@ -21,30 +22,36 @@
 //! # Ok::<(), ndarray_io::Error>(())
 //! ```
 //!
-//! # What objects are here
+//! # Objects
 //!
-//! Objects that a file refers to several times are shared here as well, and an object may be a part of itself, as every parent
-//! pointer makes it. Objects cannot be changed. One that was read keeps all of its pickle's objects in memory;
-//! [`detach`](Object::detach) copies its part out.
+//! Objects that a file refers to several times are shared in memory as well, and an object may contain
+//! itself, as any tree with parent pointers does. Objects are immutable. An object that was read keeps all
+//! objects of its pickle in memory; [`detach`](Object::detach) copies it into memory of its own.
 //!
-//! `==` is strict: `1`, `1.0` and `True` differ, floats are equal if their bits are, and the order of dicts and sets does not
-//! matter. Keys are looked up as Python does it, for which those three are one key. Of equal keys in a file the last one's value
-//! counts, at the first one's place.
+//! `==` is strict: `1`, `1.0` and `True` differ, floats are equal if their bits are, and the order of dicts
+//! and sets does not matter. Key lookup uses Python's equality, for which those three are the same key. If a
+//! file has equal keys, the value of the last one counts, at the position of the first one.
 //!
-//! # What reading costs
+//! # Cost of reading
 //!
-//! Time in proportion to the pickle, and at most 256 bytes of memory for each of its bytes, whatever refers to what. Objects
-//! within objects deeper than 1000 are an error (see [`Limits::object_height`](crate::Limits::object_height)), as is what would
-//! have to be copied more than 16 times the pickle's length in all: NumPy reads such files.
+//! Time is proportional to the length of the pickle, and memory is at most 256 bytes for each of its bytes,
+//! however often its objects are referred to. Two things that NumPy accepts are errors: objects nested deeper
+//! than 1000 levels (see [`Limits::object_height`](crate::Limits::object_height)), and pickles that require
+//! copies of more than 16 times their length plus 1 MiB.
 //!
-//! # What differs from Python
+//! # Differences from Python
 //!
-//! A `str` that Python 2 wrote is text if it is ASCII, else bytes; [`ReadOptions::old_text`](crate::ReadOptions::old_text) takes
-//! it as NumPy's `encoding` does. NaNs are found by their bits, numbers of `decimal` with more than 400 digits by how they are
-//! written, NumPy's times only by those of the same unit. A class that sets the state of its objects by a function of its own
-//! (`cloudpickle` writes such) loses it: Python calls the function and throws away what it returns. An array of protocol 5 that is in
-//! neither order is a call. An array that has itself as an element is another array when it is read as one of a file. Equal texts and numbers may become one object when they are written; lists, dicts and others that
-//! can be changed never do.
+//! - A `str` written by Python 2 is text if it is ASCII, otherwise bytes;
+//!   [`ReadOptions::old_text`](crate::ReadOptions::old_text) decodes it as NumPy's `encoding` does.
+//! - As keys, NaNs are found by their bits, numbers of `decimal` with more than 400 digits by their spelling,
+//!   and NumPy's times only by times of the same unit.
+//! - If a class sets the state of its objects through a function of its own (as `cloudpickle` does), the
+//!   state is lost: Python calls the function and discards its result.
+//! - An array of protocol 5 that is in neither C nor Fortran order is a call.
+//! - If an array file contains its own array as an element, the inner one is a different array from the one
+//!   that is read.
+//! - Equal strings and numbers may become one object when they are written; lists, dicts and other mutable
+//!   objects never do.
 
 mod array;
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
@@ -93,11 +100,14 @@ pub(super) use show::brief;
 pub use text::Text;
 pub use times::{Date, Time, Timedelta};
 
-/// A Python object: see [the module](self).
+/// A Python object.
+///
+/// Objects are immutable and cheap to clone: a clone increments at most one reference count. See [the
+/// module](self) for an overview.
 #[derive(Clone)]
 pub struct Object {
     slot: Slot,
-    /// Where it stands, if it is not in the slot.
+    /// The tables that hold the object, unless its value is stored in the slot.
     graph: Option<Arc<Shared>>,
 }
 
@@ -108,7 +118,7 @@ pub struct ObjectRef<'a> {
     graph: Option<&'a Arc<Shared>>,
 }
 
-/// What an object is.
+/// The kind and value of an object, as returned by [`Object::view`].
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -124,70 +134,70 @@ pub struct ObjectRef<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum View<'a> {
-    /// `None`
+    /// `None`.
     None,
-    /// `bool`
+    /// A `bool`.
     Bool(bool),
-    /// `int`, of any size
+    /// An `int` of any size.
     Int(Int),
-    /// `float`
+    /// A `float`.
     Float(f64),
-    /// `complex`
+    /// A `complex`.
     Complex(Complex<f64>),
-    /// `str`
+    /// A `str`.
     Str(Text<'a>),
-    /// `bytes`
+    /// A `bytes` object.
     Bytes(&'a [u8]),
-    /// `bytearray`
+    /// A `bytearray`.
     ByteArray(&'a [u8]),
-    /// `list`
+    /// A `list`.
     List(Items<'a>),
-    /// `tuple`
+    /// A `tuple`.
     Tuple(Items<'a>),
-    /// `dict`, in the order of the file
+    /// A `dict`, in the order of the file.
     Dict(Dict<'a>),
-    /// `set`, in the order of the file
+    /// A `set`, in the order of the file.
     Set(Items<'a>),
-    /// `frozenset`, in the order of the file
+    /// A `frozenset`, in the order of the file.
     FrozenSet(Items<'a>),
-    /// A scalar of NumPy's
+    /// A NumPy scalar.
     Scalar(Scalar<'a>),
-    /// A `numpy.ndarray`
+    /// A `numpy.ndarray`.
     Array(Array<'a>),
-    /// `datetime.date`
+    /// A `datetime.date`.
     Date(Date),
-    /// `datetime.time`, without a time zone
+    /// A `datetime.time` without a time zone.
     Time(Time),
-    /// `datetime.datetime`, without a time zone
+    /// A `datetime.datetime` without a time zone.
     Datetime(Date, Time),
-    /// `datetime.timedelta`
+    /// A `datetime.timedelta`.
     Timedelta(Timedelta),
-    /// `decimal.Decimal`, by its digits
+    /// A `decimal.Decimal`, as its digits.
     Decimal(&'a str),
-    /// A class or function, by its name
+    /// A class or function, by name.
     Global(Global<'a>),
-    /// Any other object: what Python would call to make it
+    /// Any other object: the call that Python would make to create it.
     Call(Call<'a>),
-    /// What Python would ask its caller for, by this name: a persistent id
+    /// An object that Python would request from its caller by this persistent id.
     Persistent(ObjectRef<'a>),
-    /// A class or function by a number of Python's `copyreg.add_extension`
+    /// A class or function, by its code in Python's `copyreg.add_extension`.
     Extension(u32),
-    /// The memory of this number that went another way than the pickle
+    /// An out-of-band buffer of protocol 5, by its position among the buffers of the pickle.
     Buffer(u32),
 }
 
 impl Object {
-    /// `None`.
+    /// Returns Python's `None`.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The same, borrowed.
+    /// Borrows the object.
     pub fn as_ref(&self) -> ObjectRef<'_> {
         ObjectRef::new(&self.slot, self.graph.as_ref())
     }
 
-    /// What it is.
+    /// Returns the kind and value of the object.
     pub fn view(&self) -> View<'_> {
         self.as_ref().view()
     }
@@ -198,14 +208,14 @@ impl Object {
 }
 
 impl Default for Object {
-    /// `None`
+    /// Returns Python's `None`.
     fn default() -> Self {
         Self { slot: Slot::NONE, graph: None }
     }
 }
 
 impl<'a> ObjectRef<'a> {
-    /// What it is.
+    /// Returns the kind and value of the object.
     pub fn view(self) -> View<'a> {
         match self.slot.held() {
             Held::Absent | Held::None => View::None,
@@ -218,7 +228,7 @@ impl<'a> ObjectRef<'a> {
     }
 
     fn view_further(self) -> View<'a> {
-        let (graph, node) = self.node().expect("what is no slot has a node");
+        let (graph, node) = self.node().expect("an object that is not a slot has a node");
         let items = || Items::new(self);
         match *node {
             Node::Text(span) => View::Str(Text::new(graph.text(span))),
@@ -250,7 +260,7 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// An object of its own, which costs no more than a counter.
+    /// Returns an owned object; this increments at most one reference count.
     pub fn to_object(self) -> Object {
         Object { slot: *self.slot, graph: self.slot.node().and(self.graph).cloned() }
     }

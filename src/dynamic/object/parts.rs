@@ -1,4 +1,4 @@
-//! What has parts: sequences, dicts, arrays, scalars.
+//! Objects with parts: sequences, dicts, arrays and scalars.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::header::Header;
 use crate::shape::Order;
 
-/// The items of a list, tuple or set.
+/// The items of a list, tuple or set, of a call, or of an array of objects.
 ///
 /// ```
 /// use ndarray_io::object::Object;
@@ -49,7 +49,7 @@ impl<'a> Items<'a> {
         Self { owner, slots }
     }
 
-    /// The items of a call, and the objects of an array.
+    /// Creates the items of a call, or the objects of an array.
     pub(super) fn of(owner: ObjectRef<'a>, slots: &'a [Slot]) -> Self {
         Self { owner, slots }
     }
@@ -62,29 +62,32 @@ impl<'a> Items<'a> {
         self.slots
     }
 
-    /// How many there are.
+    /// Returns the number of items.
     pub fn len(self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no items.
     pub fn is_empty(self) -> bool {
         self.slots.is_empty()
     }
 
-    /// One of them.
+    /// Returns the item at an index, or `None` if there are fewer items.
     pub fn get(self, index: usize) -> Option<ObjectRef<'a>> {
         self.slots.get(index).map(|slot| ObjectRef::new(slot, self.graph()))
     }
 
-    /// One after another.
+    /// Iterates over the items.
     pub fn iter(self) -> impl ExactSizeIterator<Item = ObjectRef<'a>> + DoubleEndedIterator + Clone + 'a {
         let graph = self.graph();
         self.slots.iter().map(move |slot| ObjectRef::new(slot, graph))
     }
 
-    /// Whether a set has this key, in constant time; of lists and tuples, every item is looked at. Python's equality counts:
-    /// `1`, `1.0` and `True` are one key.
+    /// Returns whether a key is among the items.
+    ///
+    /// Equality is Python's: `1`, `1.0` and `True` are one key. Lists and tuples are searched item by item.
+    /// For a set of more than 8 items, the first lookup builds an index in linear time, and later ones take
+    /// constant time.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -133,17 +136,17 @@ impl<'a> Dict<'a> {
         Self { all: Items::of(owner, slots) }
     }
 
-    /// How many keys there are.
+    /// Returns the number of pairs.
     pub fn len(self) -> usize {
         self.all.len() / 2
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no pairs.
     pub fn is_empty(self) -> bool {
         self.all.is_empty()
     }
 
-    /// The keys and their values, in the order of the file.
+    /// Iterates over the keys and their values, in the order of the file.
     pub fn iter(
         self,
     ) -> impl ExactSizeIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)> + DoubleEndedIterator + Clone + 'a
@@ -153,7 +156,11 @@ impl<'a> Dict<'a> {
         pairs.map(move |[key, value]| (ObjectRef::new(key, graph), ObjectRef::new(value, graph)))
     }
 
-    /// The value of a key, in constant time. Python's equality counts: `1`, `1.0` and `True` are one key.
+    /// Returns the value of a key, or `None` if the key is missing.
+    ///
+    /// Equality is Python's: `1`, `1.0` and `True` are one key. For a dict of more than 8 keys, the first
+    /// lookup builds an index in linear time, and later ones take constant time. The pairs of a
+    /// [`Call`](super::Call) are searched one by one.
     pub fn get(self, key: impl Into<Object>) -> Option<ObjectRef<'a>> {
         self.find(key.into().as_ref())
     }
@@ -163,7 +170,7 @@ impl<'a> Dict<'a> {
             Some((_, Node::Dict(_))) if self.len() > keys::FEW => {
                 keys::find(self.all.owner, key).and_then(|number| self.all.get(2 * number + 1))
             }
-            // What a call sets may stand there twice.
+            // From the end: the pairs of a call may contain a key twice, and the last one counts.
             _ => self.iter().rev().find(|(name, _)| keys::same(*name, key)).map(|(_, value)| value),
         }
     }
@@ -175,7 +182,7 @@ impl fmt::Debug for Dict<'_> {
     }
 }
 
-/// A scalar of NumPy's.
+/// A NumPy scalar.
 ///
 /// ```
 /// use ndarray::arr0;
@@ -199,31 +206,32 @@ impl<'a> Scalar<'a> {
         Self { dtype, bytes }
     }
 
-    /// What it is.
+    /// Returns the dtype.
     pub fn dtype(self) -> &'a DType {
         self.dtype
     }
 
-    /// Its bytes, in the byte order of its dtype.
+    /// Returns the bytes, in the byte order of the dtype.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// An array without axes, of it alone.
+    /// Copies the scalar into an array without axes.
     ///
     /// # Errors
     ///
-    /// There may be no memory for it.
+    /// [`ErrorKind::OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if memory cannot be allocated.
     pub fn to_dyn(self) -> Result<DynArray> {
         let header = Header::new(self.dtype().clone(), Order::C, Vec::new().into())?;
         DynArray::of_bytes(header, self.bytes)
     }
 
-    /// The value as another type, if no value of its dtype could be lost by it.
+    /// Converts the value to a type that can hold every value of the dtype.
     ///
     /// # Errors
     ///
-    /// A type that cannot hold all values of the dtype.
+    /// [`ErrorKind::DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the type cannot hold every
+    /// value of the dtype.
     pub fn cast<A: ReadableElement>(self) -> Result<A> {
         let array = self.to_dyn()?.cast::<A, ndarray::Ix0>(Casting::Safe)?;
         Ok(array.into_scalar())
@@ -259,22 +267,22 @@ impl<'a> Array<'a> {
         self.object.graph.expect("an array has a node")
     }
 
-    /// What its elements are.
+    /// Returns the dtype of the elements.
     pub fn dtype(self) -> &'a DType {
         &self.graph().dtype(self.parts.dtype).dtype
     }
 
-    /// The lengths of its axes.
+    /// Returns the lengths of the axes.
     pub fn shape(self) -> &'a [usize] {
         &self.graph().rest().lengths[self.parts.dims.range()]
     }
 
-    /// How its elements follow one another.
+    /// Returns the order of the elements in memory.
     pub fn order(self) -> Order {
         self.parts.order
     }
 
-    /// The bytes of its elements; of objects there are none.
+    /// Returns the bytes of the elements; they are empty if the elements are objects.
     pub fn bytes(self) -> &'a [u8] {
         match self.parts.has_objects {
             true => &[],
@@ -282,7 +290,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// Its elements in C order, if they are objects.
+    /// Returns the elements, if they are objects. They are in C order, regardless of [`order`](Self::order).
     pub fn objects(self) -> Option<Items<'a>> {
         self.parts.has_objects.then(|| Items::of(self.object, self.graph().slots(self.parts.items)))
     }
@@ -291,16 +299,17 @@ impl<'a> Array<'a> {
         Header::new(self.dtype().clone(), self.order(), self.shape().to_vec().into())
     }
 
-    /// The same as an array of its own.
+    /// Copies the array.
     ///
     /// # Errors
     ///
-    /// There may be no memory for it.
+    /// [`ErrorKind::OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if memory cannot be allocated.
     pub fn to_dyn(self) -> Result<DynArray> {
         let header = self.header()?;
         match self.objects() {
             None => DynArray::of_bytes(header, self.bytes()),
             Some(items) => {
+                // `objects` are in C order, whereas those of a `DynArray` are in the order of its header.
                 let in_c = Header::new(header.dtype().clone(), Order::C, header.the_shape().clone())?;
                 let items = Arc::new(items.iter().map(ObjectRef::to_object).collect());
                 let items = super::rearranged(&items, &in_c, header.order());
@@ -309,11 +318,14 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// Its elements as an array of a type.
+    /// Copies the elements into an array of type `A`.
     ///
     /// # Errors
     ///
-    /// They are of another type.
+    /// An error if the elements are of another type, or the array has another number of axes:
+    /// [`ErrorKind::DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch),
+    /// [`ErrorKind::Objects`](crate::error::ErrorKind::Objects) or
+    /// [`ErrorKind::RankMismatch`](crate::error::ErrorKind::RankMismatch).
     pub fn to_array<A: ReadableElement, D: Dimension>(self) -> Result<ndarray::Array<A, D>> {
         Ok(self.to_dyn()?.into_array()?)
     }
@@ -326,32 +338,35 @@ impl fmt::Debug for Array<'_> {
 }
 
 impl Object {
-    /// The text of a `str`, if it is one without lone surrogates.
+    /// Returns the text, if the object is a `str` without lone surrogates.
     pub fn as_str(&self) -> Option<&str> {
         self.as_ref().as_str()
     }
 
-    /// The bytes of `bytes` or `bytearray`.
+    /// Returns the bytes, if the object is a `bytes` or `bytearray`.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         self.as_ref().as_bytes()
     }
 
-    /// The items of a list, tuple or set.
+    /// Returns the items, if the object is a list, tuple or set.
     pub fn items(&self) -> Option<Items<'_>> {
         self.as_ref().items()
     }
 
-    /// The value of a key, if it is a dict that has it: see [`Dict::get`].
+    /// Returns the value of a key, if the object is a dict that has the key: see [`Dict::get`].
     pub fn get(&self, key: impl Into<Object>) -> Option<ObjectRef<'_>> {
         self.as_ref().get(key)
     }
 
-    /// Whether it is `None`.
+    /// Returns whether the object is `None`.
     pub fn is_none(&self) -> bool {
         self.as_ref().is_none()
     }
 
-    /// Whether both are one object, as Python's `is` says of those that can be changed.
+    /// Returns whether both are the same object, as Python's `is` does for mutable objects.
+    ///
+    /// Values that are stored without a node are never the same: `None`, bools, floats, integers that fit
+    /// into an `i64`, and strings of at most 14 bytes.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -367,7 +382,7 @@ impl Object {
 }
 
 impl<'a> ObjectRef<'a> {
-    /// The text of a `str`, if it is one without lone surrogates.
+    /// Returns the text, if the object is a `str` without lone surrogates.
     pub fn as_str(self) -> Option<&'a str> {
         match (self.slot.held(), self.node()) {
             (Held::Short(text), _) => Some(text),
@@ -376,7 +391,7 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// The bytes of `bytes` or `bytearray`.
+    /// Returns the bytes, if the object is a `bytes` or `bytearray`.
     pub fn as_bytes(self) -> Option<&'a [u8]> {
         match self.node() {
             Some((graph, Node::Bytes(span) | Node::ByteArray(span))) => Some(graph.data(&[], *span)),
@@ -384,7 +399,7 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// The items of a list, tuple or set.
+    /// Returns the items, if the object is a list, tuple or set.
     pub fn items(self) -> Option<Items<'a>> {
         match self.node() {
             Some((_, Node::List(_) | Node::Tuple(_) | Node::Set(_) | Node::FrozenSet(_))) => {
@@ -394,7 +409,7 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// The value of a key, if it is a dict that has it: see [`Dict::get`].
+    /// Returns the value of a key, if the object is a dict that has the key: see [`Dict::get`].
     pub fn get(self, key: impl Into<Object>) -> Option<ObjectRef<'a>> {
         match self.node() {
             Some((_, Node::Dict(_))) => Dict::new(self).find(key.into().as_ref()),
@@ -402,12 +417,12 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// Whether it is `None`.
+    /// Returns whether the object is `None`.
     pub fn is_none(self) -> bool {
         *self.slot == Slot::NONE
     }
 
-    /// Whether both are one object: see [`Object::is_same`].
+    /// Returns whether both are the same object: see [`Object::is_same`].
     pub fn is_same(self, other: ObjectRef<'_>) -> bool {
         match (self.id(), other.id()) {
             (Some(one), Some(two)) => one == two,

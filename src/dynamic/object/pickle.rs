@@ -1,4 +1,4 @@
-//! A pickle by itself.
+//! Pickles that are not array files.
 
 use std::io::Read;
 
@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pickle::read_one;
 
-/// A pickle that is no array: of `pickle.dump`, of `dask`, of `scikit-learn`. Nothing of it is executed.
+/// A pickle that is not an array file, such as those of `pickle.dump`, `dask` and `scikit-learn`.
+///
+/// It is decoded as data; nothing in it is executed.
 ///
 /// ```
 /// use ndarray_io::object::Pickle;
@@ -24,22 +26,30 @@ use crate::pickle::read_one;
 #[derive(Clone, Debug)]
 pub struct Pickle {
     object: Object,
-    /// Of all that is looked up, be it a part of the object or not.
+    /// The names of everything that is looked up, whether it is a part of the object or not.
     names: Vec<Name>,
 }
 
 impl Pickle {
-    /// Reads one pickle and not a byte more. (Protocols before 4 are read byte by byte: let the source be a
-    /// [`BufReader`](std::io::BufReader).)
+    /// Reads exactly one pickle.
+    ///
+    /// No byte after the pickle is read. Protocols before 4 are read in small pieces, so wrap the source in a
+    /// [`BufReader`](std::io::BufReader). The pickle is held in memory until it is decoded.
     ///
     /// # Errors
     ///
-    /// A pickle that is malformed, or beyond a limit; a file of `joblib.dump`, which mixes the bytes of arrays into it.
+    /// - [`ErrorKind::Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - [`ErrorKind::BadPickle`](crate::error::ErrorKind::BadPickle) if the pickle is malformed or
+    ///   truncated.
+    /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if it exceeds one of the
+    ///   [limits](crate::Limits).
+    /// - [`ErrorKind::UnsupportedPickle`](crate::error::ErrorKind::UnsupportedPickle) if it is a file of
+    ///   `joblib.dump`, which puts the bytes of arrays into the pickle.
     pub fn read(reader: impl Read) -> Result<Self> {
         Self::read_with(reader, &ReadOptions::new())
     }
 
-    /// The same with options.
+    /// Reads exactly one pickle, with options.
     ///
     /// # Errors
     ///
@@ -47,6 +57,7 @@ impl Pickle {
     pub fn read_with(mut reader: impl Read, options: &ReadOptions) -> Result<Self> {
         let most = options.get_limits();
         let bytes = read_one(|bytes, count| {
+            // Before anything is read, because the count comes from the pickle and cannot be trusted.
             most.check_payload((bytes.len() as u64).saturating_add(count))?;
             let came = reader.by_ref().take(count).read_to_end(bytes);
             came.map(|came| came as u64).map_err(Error::from)
@@ -54,29 +65,31 @@ impl Pickle {
         Self::from_bytes_with(&bytes, options)
     }
 
-    /// The pickle that bytes begin with.
+    /// Decodes the pickle at the start of `bytes`, and ignores what follows it.
     ///
     /// # Errors
     ///
-    /// As for [`Pickle::read`].
+    /// As for [`Pickle::read`], except for I/O errors.
     pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
         let read = super::machine::read(bytes, options.get_limits(), options.get_old_text())?;
         let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
         Ok(Self { object: finish::finish(read, bytes, options.get_limits())?, names })
     }
 
-    /// What it is a pickle of.
+    /// Returns the object.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// What it is a pickle of.
+    /// Converts into the object.
     pub fn into_object(self) -> Object {
         self.object
     }
 
-    /// Every class and function that Python would look up to load it, each once: those that are called, and those that are not,
-    /// and those of what is thrown away on the way. To look one up, Python imports its module.
+    /// Returns every class and function that Python would look up to load the pickle, each once.
+    ///
+    /// This includes those that are not called, and those of objects that are discarded while loading. To
+    /// look one up, Python imports its module.
     ///
     /// ```
     /// use ndarray_io::object::Pickle;
@@ -90,8 +103,10 @@ impl Pickle {
         self.names.iter().map(Global::new)
     }
 
-    /// Every call that Python would make for what is a part of the object. Not among them are calls whose meaning is known here (as
-    /// `complex`), and those of what is thrown away on the way: what these could be is among the [`globals`](Self::globals).
+    /// Returns every call that Python would make to create the object and its parts.
+    ///
+    /// Calls whose meaning is known here (such as `complex`), and those of objects that are discarded while
+    /// loading, are not included; the names that they call are among the [`globals`](Self::globals).
     pub fn calls(&self) -> Vec<ObjectRef<'_>> {
         walk::all(self.object.as_ref())
             .into_iter()
@@ -99,11 +114,17 @@ impl Pickle {
             .collect()
     }
 
-    /// The pickle of an object, in the protocol that the options say.
+    /// Pickles an object, with the protocol of the options: 2, 3 or 4.
     ///
     /// # Errors
     ///
-    /// An object that needs a later protocol, or that nobody else could load: a persistent id, a buffer.
+    /// - [`ErrorKind::BadOption`](crate::error::ErrorKind::BadOption) for any other protocol, if the object
+    ///   requires a later protocol, or if it contains something that only the program it came from could
+    ///   load: a persistent id, an extension code or a buffer.
+    /// - [`ErrorKind::NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not have a
+    ///   dtype.
+    /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if more than 65,536 objects that contain
+    ///   themselves are nested.
     pub fn write(object: &Object, options: &WriteOptions) -> Result<Vec<u8>> {
         Pickler::new(options)?.object(object.as_ref())
     }

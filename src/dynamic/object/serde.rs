@@ -1,4 +1,4 @@
-//! Objects as `serde` knows values.
+//! Objects as values of `serde`.
 
 mod de;
 
@@ -12,14 +12,16 @@ use super::graph::Id;
 use super::{Dict, Int, Object, ObjectRef, View};
 use crate::dtype::Kind;
 use crate::error::{ErrorKind, Result};
+use crate::shape::Shape;
 
-/// So much is told and no more: parts that several refer to are told each time, which may be more often than a file that means harm
-/// has bytes.
+/// Maximum number of objects that are serialized.
+///
+/// Shared parts are serialized each time, so that a small malicious file could expand to any size.
 const MOST: usize = 64 << 20;
-/// `serde` goes into parts by calls.
+/// Maximum depth, because `serde` visits parts recursively.
 const DEEPEST: usize = 1000;
 
-/// An object within those that are being told.
+/// An object that is being serialized, and those that contain it.
 #[derive(Clone, Copy)]
 struct Told<'a> {
     object: ObjectRef<'a>,
@@ -34,14 +36,14 @@ struct Within<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// This object as one whose parts are told, if they can be.
+    /// Enters the object, so that its parts can be serialized; an error if a limit does not allow it.
     fn enter(self) -> std::result::Result<Within<'a>, String> {
         let depth = self.within.map_or(0, |within| within.depth + 1);
         let id = self.object.id();
         let mut above = self.within.filter(|_| self.object.part_count() > 0);
         while let Some(within) = above {
             if id.is_some() && within.id == id {
-                return Err("an object is a part of itself".to_owned());
+                return Err("an object contains itself".to_owned());
             }
             above = within.within;
         }
@@ -52,14 +54,14 @@ impl<'a> Told<'a> {
                 Ok(Within { id, depth, within: self.within })
             }
             Some(_) => Err(format!("objects are nested deeper than {DEEPEST}")),
-            None => Err(format!("told without sharing, the objects are more than {MOST}")),
+            None => Err(format!("without sharing, there are more than {MOST} objects")),
         }
     }
 
-    /// What a text or bytes count for.
+    /// Counts the bytes of a text or array against the limit: 16 of them are one object.
     fn spend(self, bytes: usize) -> std::result::Result<(), String> {
         let left = self.left.get().checked_sub(bytes / 16);
-        self.left.set(left.ok_or_else(|| format!("told without sharing, the objects are more than {MOST}"))?);
+        self.left.set(left.ok_or_else(|| format!("without sharing, there are more than {MOST} objects"))?);
         Ok(())
     }
 
@@ -82,11 +84,23 @@ impl<'a> Told<'a> {
     }
 }
 
-/// `None` is a unit; a text, number, list, tuple, set or dict what one expects; bytes are bytes; a complex number a pair; dates and
-/// times are text in ISO 8601, a length of time its seconds; a scalar of NumPy's is its number, an array nested sequences. An integer of
-/// more than 128 bits is text. What nothing is known of is an error; see [`Object::with_calls`].
+/// Serializes the object as the closest type of `serde`.
 ///
-/// Parts that are shared are told each time, up to 64 million in all. An object that is a part of itself is an error.
+/// - `None` is a unit; strings, numbers, lists, dicts and bytes are themselves; tuples and sets are
+///   sequences.
+/// - A complex number is a pair, and a `Decimal` is text.
+/// - Dates, times and time spans are text in ISO 8601.
+/// - A NumPy scalar is its value, and an array is nested sequences.
+/// - An integer of more than 128 bits is text.
+///
+/// Shared parts are serialized each time. There are errors for
+///
+/// - objects of unknown classes; see [`Object::with_calls`],
+/// - NumPy scalars and arrays of elements other than bools, numbers, strings and objects,
+/// - strings with lone surrogates,
+/// - objects that contain themselves,
+/// - objects nested deeper than 1000 levels,
+/// - more than 64 Mi objects in all, where 16 bytes of text or data count as one.
 ///
 /// ```
 /// use ndarray_io::object::Object;
@@ -101,7 +115,7 @@ impl Serialize for Object {
     }
 }
 
-/// As [`Object`].
+/// Serializes like [`Object`].
 impl Serialize for ObjectRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let left = Cell::new(MOST);
@@ -110,12 +124,15 @@ impl Serialize for ObjectRef<'_> {
     }
 }
 
-/// See [`Object::with_calls`].
+/// An object that is serialized with its calls: see [`Object::with_calls`].
 #[derive(Clone, Copy, Debug)]
 pub struct WithCalls<'a>(ObjectRef<'a>);
 
 impl Object {
-    /// The same for `serde`, where an object that nothing is known of is a struct of `callable`, `args` and `state`.
+    /// Returns a value for `serde` in which objects of unknown classes are not errors.
+    ///
+    /// Each of them is a struct of `callable`, `args` and `state`, and of `kwargs`, `items` and `pairs` where it has
+    /// them. Classes and functions are their names.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -206,22 +223,37 @@ impl Serialize for Serial<'_> {
             View::Call(call) if self.tells_calls => {
                 let within = self.told.enter().map_err(ser::Error::custom)?;
                 let part = |object| Serial { told: self.told.part(object, &within), ..*self };
-                let mut told = serializer.serialize_struct("Call", 3)?;
+                let items: Vec<_> = call.items().iter().map(part).collect();
+                let pairs: Vec<_> =
+                    call.pairs().iter().map(|(key, value)| (part(key), part(value))).collect();
+                let rare = [call.kwargs().is_some(), !items.is_empty(), !pairs.is_empty()];
+                let count = 3 + rare.iter().filter(|is_present| **is_present).count();
+                let mut told = serializer.serialize_struct("Call", count)?;
                 told.serialize_field("callable", &part(call.callable()))?;
                 told.serialize_field("args", &part(call.args()))?;
                 told.serialize_field("state", &call.state().map(part))?;
+                if let Some(kwargs) = call.kwargs() {
+                    told.serialize_field("kwargs", &part(kwargs))?;
+                }
+                if !items.is_empty() {
+                    told.serialize_field("items", &items)?;
+                }
+                // Pairs, not a map: a key may occur several times.
+                if !pairs.is_empty() {
+                    told.serialize_field("pairs", &pairs)?;
+                }
                 told.end()
             }
             View::Global(global) if self.tells_calls => serializer.collect_str(&global),
             _ => match iso(object) {
                 Some(text) => serializer.serialize_str(&text),
-                None => Err(ser::Error::custom("of an object nothing is known but how Python would make it")),
+                None => Err(ser::Error::custom("an object of an unknown class cannot be serialized")),
             },
         }
     }
 }
 
-/// How many bytes an object has in itself.
+/// Returns how many bytes of text or data an object itself contains.
 fn weight(object: ObjectRef<'_>) -> usize {
     match object.view() {
         View::Array(array) => array.bytes().len(),
@@ -230,7 +262,7 @@ fn weight(object: ObjectRef<'_>) -> usize {
     }
 }
 
-/// An integer in the smallest of the types that `serde` has, or as text.
+/// An integer in the smallest integer type of `serde` that holds it, or as text.
 enum Sized {
     I64(i64),
     U64(u64),
@@ -248,14 +280,14 @@ impl From<Int> for Sized {
     }
 }
 
-/// A scalar or array of NumPy's as numbers, texts and lists.
+/// Converts a NumPy scalar or array to numbers, strings and lists.
 fn plain(object: ObjectRef<'_>) -> Result<Object> {
     let (array, is_scalar) = match object.view() {
         View::Scalar(scalar) => (scalar.to_dyn()?, true),
         View::Array(array) => {
             if let Some(items) = array.objects() {
                 let items = items.iter().map(ObjectRef::to_object).collect();
-                return Ok(nested(items, array.shape()));
+                return nested(items, array.shape());
             }
             (array.to_dyn()?, false)
         }
@@ -264,11 +296,11 @@ fn plain(object: ObjectRef<'_>) -> Result<Object> {
     let items = numbers(&array)?;
     match is_scalar {
         true => Ok(items.into_iter().next().unwrap_or_default()),
-        false => Ok(nested(items, array.shape())),
+        false => nested(items, array.shape()),
     }
 }
 
-/// The elements in C order.
+/// Returns the elements in C order.
 fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
     fn cast<T>(array: &crate::dynamic::DynArray) -> Result<Vec<Object>>
     where
@@ -291,18 +323,22 @@ fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
     }
 }
 
-/// Items in C order as lists of lists.
-fn nested(mut items: Vec<Object>, dims: &[usize]) -> Object {
-    let Some((_, within)) = dims.split_first() else { return items.pop().unwrap_or_default() };
-    // Where an axis has no length there are rows without anything, of which a shape may promise any number.
+/// Nests items in C order into lists of lists.
+fn nested(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
+    let Some((_, within)) = dims.split_first() else { return Ok(items.pop().unwrap_or_default()) };
+    // With an axis of length 0, a shape may declare any number of empty rows, which no bytes of the file pay for.
     const MOST_EMPTY: usize = 1 << 16;
     for (index, dim) in within.iter().enumerate().rev() {
         let rows =
             dims[..=index].iter().try_fold(1usize, |rows, dim| rows.checked_mul(*dim)).unwrap_or(usize::MAX);
-        let rows = if items.is_empty() { rows.min(MOST_EMPTY) } else { rows };
+        if items.is_empty() && rows > MOST_EMPTY {
+            let reason =
+                format!("an array of shape {} has more than {MOST_EMPTY} empty rows", Shape::from(dims));
+            return Err(ErrorKind::NotConvertible { reason }.into());
+        }
         items = (0..rows).map(|row| Object::list(items[row * dim..][..*dim].to_vec())).collect();
     }
-    Object::list(items)
+    Ok(Object::list(items))
 }
 
 fn iso(object: ObjectRef<'_>) -> Option<String> {

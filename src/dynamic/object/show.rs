@@ -1,4 +1,4 @@
-//! Objects as Python shows them.
+//! Formats objects as Python does.
 
 use std::fmt::{self, Write};
 
@@ -8,8 +8,11 @@ use super::walk::{Step, Walk};
 use super::{Object, ObjectRef, View};
 use crate::element::{spelled_complex, spelled_double};
 
-/// As Python's `repr`. An object of which nothing is known is shown as the call that Python would make. After 16 MiB the rest is
-/// left away: objects that are shared may be more, to look at, than there are.
+/// Formats like Python's `repr`.
+///
+/// An object of an unknown class is shown as the call that Python would make. The output is truncated after
+/// 16 MiB: shared objects are shown each time, so it could be far longer than the objects are large. Once 256
+/// MiB of arrays have been shown, further ones are abbreviated to `array(…)`.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Shown { left: 16 << 20, copies: COPIES, out: f }.whole(*self)
@@ -34,21 +37,21 @@ impl fmt::Debug for Object {
     }
 }
 
-/// A value as an element of an array that is shown: of a long one the beginning.
+/// Formats a value as an element of an array, truncated to 1,000 bytes.
 pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
     let done = Shown { left: 1000, copies: COPIES, out: &mut shown }.whole(value.as_ref());
-    done.expect("a text takes all that it is given");
+    done.expect("writing to a String does not fail");
     shown
 }
 
-/// How many bytes of arrays are copied to be shown.
+/// Maximum number of bytes of arrays that are copied to be shown.
 const COPIES: usize = 256 << 20;
 
-/// Writes so many bytes and no more.
+/// A writer that stops after a number of bytes.
 struct Shown<'a> {
     left: usize,
-    /// So many bytes of arrays may still be copied: one that many refer to is copied each time.
+    /// Bytes of arrays that may still be copied: an array that is referred to many times is copied each time.
     copies: usize,
     out: &'a mut dyn Write,
 }
@@ -70,26 +73,26 @@ impl Write for Shown<'_> {
                 self.out.write_str(&text[..end.unwrap_or(0)])?;
                 self.left = 0;
                 self.out.write_char('…')?;
-                Err(fmt::Error) // so that nobody goes on
+                Err(fmt::Error) // stops the caller
             }
         }
     }
 }
 
-/// How the parts of an object are shown.
+/// The state of showing the parts of an object.
 struct Style {
     between: Between,
     close: &'static str,
-    /// What has to follow the part that was shown last.
+    /// Text that follows the part that was shown last.
     after: &'static str,
 }
 
 enum Between {
     Items,
     Pairs,
-    /// The arguments of a range: a step of one goes without saying.
+    /// The arguments of a range, of which a step of 1 is omitted.
     Range,
-    /// The elements of an array with these axes.
+    /// The elements of an array with these lengths of axes.
     Grid(Vec<usize>),
     Call {
         items: usize,
@@ -137,7 +140,7 @@ impl Shown<'_> {
         Ok(())
     }
 
-    /// Shows an object, or its beginning.
+    /// Writes an object, or its start if it has parts.
     fn begin<'a>(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, Style>) -> fmt::Result {
         let count = object.part_count();
         let (open, style, again) = match object.view() {
@@ -171,7 +174,7 @@ impl Shown<'_> {
         self.write_str(open)
     }
 
-    /// What stands before a part, and how the part is shown.
+    /// Writes what comes before a part, and returns how the part is shown.
     fn before(&mut self, number: usize, part: ObjectRef<'_>, style: &mut Style) -> Result<Shape, fmt::Error> {
         match &style.between {
             Between::Items if number == 0 => {}
@@ -214,7 +217,7 @@ impl Shown<'_> {
         Ok(Shape::Whole)
     }
 
-    /// The arguments of a call, which is no tuple to look at.
+    /// Writes the start of a call's arguments, which are not shown as a tuple.
     fn arguments<'a>(
         &mut self,
         call: ObjectRef<'a>,
@@ -229,7 +232,9 @@ impl Shown<'_> {
         }
     }
 
-    /// What stands before an element of an array, counted in C order: the ends of rows and the beginnings of others.
+    /// Writes the brackets before an element of an array, which end rows and start others.
+    ///
+    /// Elements are numbered in C order.
     fn corner(&mut self, number: usize, dims: &[usize]) -> fmt::Result {
         let mut rows = 0;
         let mut size = 1;
@@ -255,7 +260,7 @@ impl Shown<'_> {
         write!(self, ", dtype={dtype})")
     }
 
-    /// Whether so many bytes may be copied to be shown: the first time in any case.
+    /// Returns whether this number of bytes may be copied to be shown; the first copy is always allowed.
     fn may_copy(&mut self, bytes: usize) -> bool {
         let is_first = self.copies == COPIES;
         match self.copies.checked_sub(bytes) {
@@ -325,7 +330,7 @@ enum Shape {
     Nothing,
 }
 
-/// The arguments of a time, of which the seconds are left away if there are none.
+/// Writes the arguments of a time, without seconds and microseconds if they are zero.
 fn time(time: Time, f: &mut dyn Write) -> fmt::Result {
     write!(f, "{}, {}", time.hour(), time.minute())?;
     if time.second() > 0 || time.microsecond() > 0 {

@@ -1,8 +1,10 @@
-//! Python's texts.
+//! Python strings.
 
 use std::fmt;
 
-/// A Python `str`. It is text, nearly always; but Python allows lone surrogates in it, which Rust does not.
+/// A Python `str`.
+///
+/// Unlike Rust, Python allows lone surrogates in strings; nearly all strings are without them.
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -18,7 +20,7 @@ pub struct Text<'a>(Repr<'a>);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Repr<'a> {
     Str(&'a str),
-    /// With a surrogate somewhere.
+    /// A string with at least one surrogate.
     Codes(&'a [u32]),
 }
 
@@ -31,7 +33,7 @@ impl<'a> Text<'a> {
         Self(Repr::Codes(codes))
     }
 
-    /// The text; `None` if there are lone surrogates in it.
+    /// Returns the text, or `None` if it contains lone surrogates.
     pub fn as_str(self) -> Option<&'a str> {
         match self.0 {
             Repr::Str(text) => Some(text),
@@ -39,7 +41,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The numbers of its characters.
+    /// Iterates over the code points.
     pub fn code_points(self) -> impl Iterator<Item = u32> + 'a {
         let (text, codes) = match self.0 {
             Repr::Str(text) => (text, &[][..]),
@@ -49,7 +51,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The code points of UTF-8 in which surrogates may stand, as Python's "surrogatepass" has it; `None` if it is none.
+/// Decodes UTF-8 that may contain surrogates, like Python's `surrogatepass`; `None` if it is malformed.
 pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
     let mut codes = Vec::new();
     loop {
@@ -58,6 +60,7 @@ pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
         codes.extend(valid.chars().map(u32::from));
         match &bytes[valid.len()..] {
             [] => return Some(codes),
+            // Surrogates, U+D800 to U+DFFF, as UTF-8 would encode them if it allowed them.
             [0xED, second @ 0xA0..=0xBF, third @ 0x80..=0xBF, rest @ ..] => {
                 codes.push(0xD000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F));
                 bytes = rest;
@@ -67,7 +70,7 @@ pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
     }
 }
 
-/// As Python's `repr`, with its quotes and escapes.
+/// Formats like Python's `repr`, with quotes and escapes.
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
@@ -90,7 +93,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Whether a character is shown as it is: so is what Rust shows so, but for what a terminal would not show.
+/// Returns whether a character is shown unescaped: as in Rust, but of white space only the space.
 fn is_shown(char: char) -> bool {
     char == ' ' || char == '\'' || char == '"' || char.escape_debug().len() == 1 && !char.is_whitespace()
 }

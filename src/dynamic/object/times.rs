@@ -1,8 +1,8 @@
-//! Days, times and lengths of time as Python has them, which cannot be others.
+//! Dates, times and time spans, which can have only values that Python allows.
 
 use std::fmt;
 
-/// A day from the beginning of year 1 to the end of year 9999.
+/// A date in the years 1 to 9999.
 ///
 /// ```
 /// use ndarray_io::object::Date;
@@ -19,7 +19,7 @@ pub struct Date {
 }
 
 impl Date {
-    /// A day; `None` if there is no such day.
+    /// Creates a date; `None` if it does not exist.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
         let days = match month {
@@ -33,23 +33,23 @@ impl Date {
         is_one.then_some(Self { year, month, day })
     }
 
-    /// From 1 to 9999.
+    /// Returns the year, from 1 to 9999.
     pub fn year(self) -> u16 {
         self.year
     }
 
-    /// From 1.
+    /// Returns the month, from 1 to 12.
     pub fn month(self) -> u8 {
         self.month
     }
 
-    /// From 1.
+    /// Returns the day of the month, from 1.
     pub fn day(self) -> u8 {
         self.day
     }
 }
 
-/// As in ISO 8601.
+/// Formats as in ISO 8601: `2024-02-29`.
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
@@ -75,45 +75,45 @@ pub struct Time {
 }
 
 impl Time {
-    /// A time; `None` if there is no such time.
+    /// Creates a time; `None` if a number is out of range.
     pub fn new(hour: u8, minute: u8, second: u8, microsecond: u32) -> Option<Self> {
         let is_one = hour < 24 && minute < 60 && second < 60 && microsecond < 1_000_000;
         is_one.then_some(Self { hour, minute, second, is_fold: false, microsecond })
     }
 
-    /// The same as the first or the second of two times that clocks show alike when they are put back.
+    /// Sets whether this is the second occurrence of a time that repeats when clocks are set back.
     #[must_use]
     pub fn fold(self, is_second: bool) -> Self {
         Self { is_fold: is_second, ..self }
     }
 
-    /// The hour.
+    /// Returns the hour, from 0 to 23.
     pub fn hour(self) -> u8 {
         self.hour
     }
 
-    /// The minute.
+    /// Returns the minute, from 0 to 59.
     pub fn minute(self) -> u8 {
         self.minute
     }
 
-    /// The second.
+    /// Returns the second, from 0 to 59.
     pub fn second(self) -> u8 {
         self.second
     }
 
-    /// Millionths of a second.
+    /// Returns the microsecond, from 0 to 999,999.
     pub fn microsecond(self) -> u32 {
         self.microsecond
     }
 
-    /// Whether it is the second of two times that clocks show alike when they are put back.
+    /// Returns whether this is the second occurrence of a time that repeats when clocks are set back.
     pub fn is_fold(self) -> bool {
         self.is_fold
     }
 }
 
-/// As in ISO 8601, with six decimal places of the second if it is not a whole one.
+/// Formats as in ISO 8601, with six decimal places if there are microseconds.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:02}:{:02}:{:02}", self.hour, self.minute, self.second)?;
@@ -124,12 +124,12 @@ impl fmt::Display for Time {
     }
 }
 
-/// A length of time.
+/// A time span, which may be negative.
 ///
 /// ```
 /// use ndarray_io::object::Timedelta;
 ///
-/// let length = Timedelta::new(-1, 86_399, 0).unwrap(); // a second less than nothing
+/// let length = Timedelta::new(-1, 86_399, 0).unwrap(); // minus one second
 /// assert_eq!(length.total_microseconds(), -1_000_000);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -140,36 +140,38 @@ pub struct Timedelta {
 }
 
 impl Timedelta {
-    /// A length: days, which carry the sign, seconds of a day, and microseconds of a second. `None` if it is none of Python's, which
-    /// are shorter than a billion days.
+    /// Creates a time span from days, seconds within a day, and microseconds within a second.
+    ///
+    /// Only the days have a sign. Returns `None` if a number is out of range; the days must be between
+    /// -999,999,999 and 999,999,999, as in Python.
     pub fn new(days: i32, seconds: u32, microseconds: u32) -> Option<Self> {
         let is_one = days.unsigned_abs() < 1_000_000_000 && seconds < 86_400 && microseconds < 1_000_000;
         is_one.then_some(Self { days, seconds, microseconds })
     }
 
-    /// Days, which carry the sign.
+    /// Returns the days, which carry the sign.
     pub fn days(self) -> i32 {
         self.days
     }
 
-    /// From 0 to 86,399.
+    /// Returns the seconds within the day, from 0 to 86,399.
     pub fn seconds(self) -> u32 {
         self.seconds
     }
 
-    /// From 0 to 999,999.
+    /// Returns the microseconds within the second, from 0 to 999,999.
     pub fn microseconds(self) -> u32 {
         self.microseconds
     }
 
-    /// All of it in microseconds.
+    /// Returns the entire time span in microseconds.
     pub fn total_microseconds(self) -> i128 {
         (i128::from(self.days) * 86_400 + i128::from(self.seconds)) * 1_000_000
             + i128::from(self.microseconds)
     }
 }
 
-/// As in ISO 8601: a number of seconds.
+/// Formats as a duration of ISO 8601, in seconds: `PT90S`.
 impl fmt::Display for Timedelta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.total_microseconds();
@@ -182,7 +184,7 @@ impl fmt::Display for Timedelta {
     }
 }
 
-/// The highest bit of the month, or of the hour, says that clocks were put back.
+/// The highest bit of the month (in a `datetime`) or of the hour (in a `time`), which stores the fold.
 const FOLD: u8 = 0x80;
 
 impl Date {
@@ -205,7 +207,7 @@ impl Time {
         [self.hour, self.minute, self.second, a, b, c]
     }
 
-    /// What the type `time` packs.
+    /// Packs a `datetime.time`, including its fold.
     pub(super) fn packed_alone(self) -> [u8; 6] {
         let mut packed = self.packed();
         packed[0] |= if self.is_fold { FOLD } else { 0 };
@@ -224,7 +226,7 @@ impl Time {
     }
 }
 
-/// What the type `datetime` packs.
+/// Packs a `datetime.datetime`, including its fold.
 pub(super) fn packed(date: Date, time: Time) -> [u8; 10] {
     let mut packed = [0; 10];
     packed[..4].copy_from_slice(&date.packed(time.is_fold));
@@ -236,6 +238,7 @@ pub(super) fn unpack(packed: &[u8]) -> Option<(Date, Time)> {
     let (&[high, low, month, day], time) = packed.split_first_chunk::<4>()?;
     let date = Date::unpack(&[high, low, month & !FOLD, day])?;
     let [hour, ..] = *time else { return None };
+    // In a `datetime` the fold is stored in the month, so the bit in the hour must be clear.
     let time = Time::unpack_alone(time).filter(|_| hour & FOLD == 0)?;
     Some((date, time.fold(month & FOLD != 0)))
 }

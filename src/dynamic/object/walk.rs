@@ -1,4 +1,4 @@
-//! The one way to go through objects and their parts: without recursion, so that no depth is too great.
+//! Traversal of objects and their parts without recursion, so that any depth is possible.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,10 +7,12 @@ use super::graph::{ArrayParts, CallParts, Graph, Id, Node, Shared, Slot, Span, S
 use super::keys::room_for_indexes;
 use super::{Object, ObjectRef};
 
-/// A walk through the parts of objects. Whoever walks decides for each part whether to [`enter`](Self::enter) it.
+/// A depth-first traversal of objects.
+///
+/// The caller decides for each part whether to [`enter`](Self::enter) it.
 pub(super) struct Walk<'a, T> {
     frames: Vec<Frame<'a, T>>,
-    /// The objects that are being walked through, for those who want to know.
+    /// The objects that are being traversed, if they were entered by [`enter_once`](Self::enter_once).
     open: HashSet<Id>,
 }
 
@@ -21,11 +23,11 @@ struct Frame<'a, T> {
     note: T,
 }
 
-/// What comes next on a walk: with the object whose part it is, and what has been noted of it.
+/// The next step of a walk: with the object whose part it is, and the caller's note on that object.
 pub(super) enum Step<'a, 'b, T> {
-    /// A part by its number; it may not be there.
+    /// A part by its index; `None` if it is absent.
     Part(ObjectRef<'a>, usize, Option<ObjectRef<'a>>, &'b mut T),
-    /// There are no more.
+    /// The object has no more parts.
     End(ObjectRef<'a>, T),
 }
 
@@ -34,12 +36,12 @@ impl<'a, T> Walk<'a, T> {
         Self { frames: Vec::new(), open: HashSet::new() }
     }
 
-    /// Goes through the parts of an object, before anything else.
+    /// Visits the parts of an object next.
     pub(super) fn enter(&mut self, object: ObjectRef<'a>, note: T) {
         self.frames.push(Frame { object, next: 0, count: object.part_count(), note });
     }
 
-    /// The same unless that has begun already: then this says so.
+    /// Enters an object unless it is being traversed already; returns whether it was entered.
     pub(super) fn enter_once(&mut self, object: ObjectRef<'a>, note: T) -> bool {
         let is_first = object.id().is_none_or(|id| self.open.insert(id));
         if is_first {
@@ -64,7 +66,7 @@ impl<'a, T> Walk<'a, T> {
     }
 }
 
-/// An object and all that it refers to, each once, without those that are whole in their slots.
+/// Returns an object and all that it refers to, each once, without values that are stored in their slots.
 pub(super) fn all(object: ObjectRef<'_>) -> Vec<ObjectRef<'_>> {
     let mut met = HashSet::new();
     let mut order = Vec::new();
@@ -83,12 +85,12 @@ pub(super) fn all(object: ObjectRef<'_>) -> Vec<ObjectRef<'_>> {
     }
 }
 
-/// A copy of an object and of all that it refers to, in a graph of its own.
+/// Copies an object, and all that it refers to, into a graph of its own.
 pub(super) fn detached(object: ObjectRef<'_>) -> Object {
     if object.id().is_none() {
         return object.to_object();
     }
-    // Each object has its number before any is copied: they may refer to one another in circles.
+    // All objects are numbered before any is copied, because they may refer to one another in cycles.
     let order = all(object);
     let numbers = order.iter().zip(0..).filter_map(|(object, number)| Some((object.id()?, number))).collect();
     let mut copy = Copy { graph: Graph::default(), numbers, dtypes: HashMap::new() };
@@ -113,7 +115,7 @@ impl Copy {
         }
     }
 
-    /// The parts from one to another, in the new graph.
+    /// Copies `count` parts of an object, from `from` on, into the new graph.
     fn slots(&mut self, object: ObjectRef<'_>, from: usize, count: usize) -> Span {
         let start = self.graph.slots.len();
         for index in from..from + count {
@@ -208,7 +210,7 @@ impl Copy {
     }
 }
 
-/// Appends to a table, and says where. (No table has more entries than there are nodes.)
+/// Appends an entry to a table and returns its index; no table has more entries than there are nodes.
 fn push<T>(table: &mut Vec<T>, entry: T) -> u32 {
     table.push(entry);
     table.len() as u32 - 1

@@ -1,4 +1,4 @@
-//! From objects to a pickle that NumPy loads.
+//! Writes objects as pickles that NumPy loads.
 
 mod lately;
 mod numpy;
@@ -12,47 +12,46 @@ use super::graph::{Held, Id, Node, Slot};
 use super::walk::{Step, Walk};
 use super::{Object, ObjectRef, View, times};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
-use crate::limits;
 use crate::options::WriteOptions;
 use crate::pickle::Writer;
 
-/// Writes objects, each once, and from then on by its number.
+/// A writer of objects: each is written once, and then referred to by its memo index.
 pub(super) struct Pickler<'a> {
     out: Writer,
-    /// The numbers of objects that have been written: a table for each graph, since one that was read has them all.
+    /// Memo indices of the objects that were written, in one table for each graph, indexed by node.
     memo: Vec<Vec<u32>>,
     graphs: HashMap<usize, usize>,
-    /// The graph that was asked for last, and its table.
+    /// The graph that was looked up last, and its table.
     last: (usize, usize),
     names: HashMap<String, HashMap<String, u32>>,
     dtypes: HashMap<DType, u32>,
-    /// Texts that stand in their slots, and longer ones.
+    /// Recently written strings: those that are stored in their slots, and longer ones.
     shorts: Lately<Slot>,
     texts: Lately<&'a str>,
-    /// How many objects are begun once more within themselves.
+    /// Number of open objects that were started once more within themselves.
     circles: u64,
 }
 
-/// What is noted of an object that is being written.
+/// The state of an object that is being written.
 #[derive(Clone, Copy, Default)]
 struct Note {
-    /// It has been written as a whole within itself, so that no parts are wanted.
+    /// It was written completely within itself, so its remaining parts are skipped.
     is_there: bool,
-    /// It has been begun once more within itself.
+    /// It was started once more within itself.
     is_again: bool,
 }
 
 const NOT_WRITTEN: u32 = u32::MAX;
 
-/// The parts of a call that come before it is made: those from there on belong to what it has made.
+/// The number of parts that come before the call itself: the later ones apply to its result.
 const CALLED: usize = 3;
 
-/// Items are appended in batches, so that Python's stack stays small.
+/// Number of items that are appended at once, the same as in Python: its stack stays small when loading.
 const BATCH: usize = 1000;
 
-/// The pickle of a `numpy.dtype`.
+/// Pickles a `numpy.dtype`.
 pub(super) fn pickled_dtype(dtype: &DType) -> Result<Vec<u8>> {
     let mut pickler = Pickler::new(&WriteOptions::new())?;
     pickler.dtype(dtype)?;
@@ -60,13 +59,15 @@ pub(super) fn pickled_dtype(dtype: &DType) -> Result<Vec<u8>> {
 }
 
 impl<'a> Pickler<'a> {
+    /// Creates a writer.
+    ///
     /// # Errors
     ///
-    /// A protocol that is not written.
+    /// [`ErrorKind::BadOption`] if the protocol is not 2, 3 or 4.
     pub(super) fn new(options: &WriteOptions) -> Result<Self> {
         let protocol = options.get_pickle_protocol();
         if !(2..=4).contains(&protocol) {
-            let reason = format!("pickles are written in the protocols 2, 3 and 4, and not in {protocol}");
+            let reason = format!("expected pickle protocol 2, 3 or 4, found {protocol}");
             return Err(ErrorKind::BadOption { reason }.into());
         }
         Ok(Self {
@@ -82,13 +83,13 @@ impl<'a> Pickler<'a> {
         })
     }
 
-    /// The pickle of one object.
+    /// Pickles one object.
     pub(super) fn object(mut self, object: ObjectRef<'a>) -> Result<Vec<u8>> {
         self.tree(object)?;
         Ok(self.out.finish())
     }
 
-    /// The pickle of an array, whose items come in C order.
+    /// Pickles an array, whose items come in C order.
     pub(super) fn array(
         mut self,
         items: &[&'a Object],
@@ -146,7 +147,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Writes what has no parts and no number; says whether it did.
+    /// Writes a value that is stored in its slot; returns whether it was one.
     #[inline]
     fn leaf(&mut self, object: ObjectRef<'a>) -> Result<bool> {
         self.out.between_values();
@@ -176,7 +177,7 @@ impl<'a> Pickler<'a> {
         &mut table[number as usize]
     }
 
-    /// Whether an object has a number: then that has been written.
+    /// Refers to an object that was written before; returns whether it was.
     fn written(&mut self, object: ObjectRef<'a>) -> bool {
         match object.id().map(|id| *self.place(id)) {
             None | Some(NOT_WRITTEN) => false,
@@ -193,7 +194,7 @@ impl<'a> Pickler<'a> {
         }
     }
 
-    /// Writes an object, or its beginning.
+    /// Writes an object, or its start if it has parts.
     fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, Note>) -> Result<()> {
         if self.written(object) {
             return Ok(());
@@ -216,12 +217,17 @@ impl<'a> Pickler<'a> {
             | View::Call(_)
             | View::Array(_)
             | View::Scalar(_) => {
-                // What refers to itself by way of another is begun once more within itself. That ends, since the other has its number.
+                // An object that refers to itself through another one is started once more within itself.
+                // This ends, because the other object is in the memo by then.
                 let is_first = walk.enter_once(object, Note::default());
                 if !is_first {
+                    // Each open cycle is visited once more, so the limit keeps time and output in proportion.
                     const MOST: u64 = 1 << 16;
                     self.circles += 1;
-                    limits::check(LimitKind::ObjectNesting, self.circles, MOST)?;
+                    if self.circles > MOST {
+                        let reason = format!("the objects contain themselves in more than {MOST} cycles");
+                        return Err(ErrorKind::NotConvertible { reason }.into());
+                    }
                     walk.enter(object, Note { is_again: true, ..Note::default() });
                 }
                 self.begin_further(object)?;
@@ -259,7 +265,9 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// What stands before a part. Says whether the object has been written as a whole within itself, so that no parts are wanted.
+    /// Writes what comes before a part.
+    ///
+    /// Returns whether the object was written completely within itself, so that its parts are skipped.
     fn before(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let batches = |writer: &mut Writer, number: usize, step: usize, end: fn(&mut Writer)| {
             if number.is_multiple_of(step * BATCH) {
@@ -292,7 +300,7 @@ impl<'a> Pickler<'a> {
         Ok(false)
     }
 
-    /// The parts of a call that come when the object is there: items, pairs, state.
+    /// Writes what comes before the parts of a call that apply to its result: items, pairs, state.
     fn before_further(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let View::Call(call) = owner.view() else { return Ok(false) };
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
@@ -309,7 +317,7 @@ impl<'a> Pickler<'a> {
                 (None, true) => self.out.new_object(false),
                 (None, false) => self.out.reduce(),
             }
-            // The arguments may have had the object themselves: then it is there already.
+            // The arguments may have contained the object itself, which then has already been written.
             let id = owner.id();
             match id.map(|id| *self.place(id)) {
                 Some(known) if known != NOT_WRITTEN => {
@@ -341,7 +349,7 @@ impl<'a> Pickler<'a> {
         Ok(false)
     }
 
-    /// What stands for a part that is not there.
+    /// Writes what replaces an absent part.
     fn absent(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
         match owner.view() {
             View::Array(array) if number == 0 => self.dtype(array.dtype()),
@@ -360,7 +368,7 @@ impl<'a> Pickler<'a> {
             View::Tuple(_) => {
                 let is_known = object.id().is_some_and(|id| *self.place(id) != NOT_WRITTEN);
                 if is_known {
-                    // It has been written within itself.
+                    // It was written within itself.
                     match count {
                         4.. => self.out.pop_mark(),
                         few => (0..few).for_each(|_| self.out.pop()),
@@ -413,7 +421,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Gives an object its number, unless it has been written within itself: then that one counts.
+    /// Adds an object to the memo, unless it was written within itself: then that one replaces it.
     fn replace_or_memoize(&mut self, object: ObjectRef<'a>) {
         let known = object.id().map(|id| *self.place(id)).filter(|known| *known != NOT_WRITTEN);
         match known {
@@ -425,13 +433,13 @@ impl<'a> Pickler<'a> {
         }
     }
 
-    /// Writes what has no parts.
+    /// Writes an object without parts.
     fn whole(&mut self, object: ObjectRef<'a>) -> Result<()> {
         match object.view() {
             View::Str(text) => match text.as_str() {
                 Some(text) => {
                     self.text(text);
-                    // Long ones are known by who they are, and not by what they say.
+                    // Longer ones are found by their identity, not by their content.
                     if text.len() > LONGEST {
                         self.memoize(object);
                     }
@@ -479,7 +487,7 @@ impl<'a> Pickler<'a> {
             }
             View::Global(global) => return self.global(global),
             _ => {
-                let reason = format!("{object} is for one reader alone: NumPy could not load it");
+                let reason = format!("{object} can only be loaded by the program that wrote it");
                 return Err(ErrorKind::BadOption { reason }.into());
             }
         }
@@ -495,7 +503,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// A text that is in its slot: it is looked up as the two words that it is.
+    /// Writes a string that is stored in its slot, and is looked up as the slot's two words.
     fn short(&mut self, slot: &'a Slot) {
         let found = self.shorts.find(slot.hash(), slot);
         str_or_number(&mut self.out, found, slot.text());

@@ -1,9 +1,10 @@
-//! Bytes into elements, and elements into bytes: the only place that does so.
+//! The only place that reinterprets bytes as elements and elements as bytes.
 //!
-//! Two tokens say what is known of a type. They are made only where `bytemuck`'s traits prove it, or of the tokens of a
-//! struct's fields, and everything else here trusts them: [`Bitwise`] (memory that has passed the check is elements) and [`BitwiseOut`] (elements are bytes
-//! through and through). [`UncheckedVec`] is memory for elements on its way: it is zeroed, its bytes are loaded and checked
-//! block by block, and only when every byte has passed does it become a `Vec`.
+//! Two tokens record what is known about a type: [`Bitwise`] (memory that has passed the check is elements)
+//! and [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s
+//! traits prove it, or from the tokens of a struct's fields; everything else here trusts them.
+//! [`UncheckedVec`] is memory that is being filled with elements: it is zeroed, its bytes are loaded and
+//! checked block by block, and it becomes a `Vec` only when every byte has passed.
 #![allow(unsafe_code)]
 
 mod unchecked;
@@ -27,39 +28,39 @@ use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 use crate::error::Result;
 use crate::options::WriteOptions;
 
-// What bytemuck cannot see for itself: that the library's own types are nothing but bytes.
+// What bytemuck cannot know by itself: the library's own types consist of plain bytes.
 
-// SAFETY: transparent over an array of bytes, which any bytes are valid for.
+// SAFETY: transparent over an array of bytes, for which any bit pattern is valid.
 unsafe impl<const N: usize> Zeroable for Void<N> {}
-// SAFETY: as above; and without padding.
+// SAFETY: as above, and without padding.
 unsafe impl<const N: usize> Pod for Void<N> {}
 // SAFETY: as for Void.
 unsafe impl<const N: usize> Zeroable for Bytes<N> {}
 // SAFETY: as for Void.
 unsafe impl<const N: usize> Pod for Bytes<N> {}
-// SAFETY: transparent over an array of numbers, which any bytes are valid for.
+// SAFETY: transparent over an array of integers, for which any bit pattern is valid.
 unsafe impl<const N: usize> Zeroable for Chars<N> {}
-// SAFETY: as above; and without padding.
+// SAFETY: as above, and without padding.
 unsafe impl<const N: usize> Pod for Chars<N> {}
 // SAFETY: transparent over an array of bytes.
 unsafe impl Zeroable for LongDouble {}
-// SAFETY: as above; and without padding.
+// SAFETY: as above, and without padding.
 unsafe impl Pod for LongDouble {}
-// SAFETY: transparent over a number; the unit is a marker without size or alignment.
+// SAFETY: transparent over an integer; the unit is a marker without size or alignment.
 unsafe impl<U: Unit> Zeroable for Datetime64<U> {}
-// SAFETY: as above; and without padding.
+// SAFETY: as above, and without padding.
 unsafe impl<U: Unit> Pod for Datetime64<U> {}
 // SAFETY: as for Datetime64.
 unsafe impl<U: Unit> Zeroable for Timedelta64<U> {}
 // SAFETY: as for Datetime64.
 unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 
-/// A struct whose fields are elements: what `derive(Record)` says of it, and all that it says.
+/// A struct whose fields are elements: everything that `derive(Record)` generates for it.
 ///
 /// # Safety
 ///
-/// `columns` calls [`FieldsRead::column`], and `slots` [`FieldsWritten::slot`], once for each field of the struct, with the
-/// field's type and its true offset.
+/// `columns` calls [`FieldsRead::column`], and `slots` calls [`FieldsWritten::slot`], once for each field of
+/// the struct, with the field's type and its true offset.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
@@ -67,7 +68,7 @@ unsafe impl<U: Unit> Pod for Timedelta64<U> {}
     note = "only a struct that derives Record can be flattened"
 )]
 pub unsafe trait RecordType: Sized + Send + Sync + 'static {
-    /// What the file looks like.
+    /// The layout of the record in a file.
     const SPEC: &'static RecordSpec;
     /// A [`Column`](super::record::Column) for each field.
     type Columns: Send + Sync;
@@ -77,7 +78,7 @@ pub unsafe trait RecordType: Sized + Send + Sync + 'static {
     /// Looks up the fields in a file's record, in the order of the struct.
     fn columns(fields: &mut FieldsRead<'_>) -> Result<Self::Columns>;
 
-    /// Puts structs together from the columns of `count` records of so many bytes.
+    /// Assembles structs from the columns of `count` records of `record` bytes, and appends them to `out`.
     fn decode(
         columns: &Self::Columns,
         records: &[u8],
@@ -86,27 +87,27 @@ pub unsafe trait RecordType: Sized + Send + Sync + 'static {
         out: &mut Vec<Self>,
     ) -> Result<()>;
 
-    /// An error if a text does not fit its field.
+    /// Fails if a text does not fit its field.
     fn check(&self, options: &WriteOptions) -> Result<()>;
 
-    /// The places of the fields in the struct's record, in the order of the struct.
+    /// Returns the position of each field in the file's record, in the order of the struct.
     fn slots(fields: &mut FieldsWritten<'_>) -> Self::Slots;
 
-    /// Puts the fields in their places, in records of so many bytes.
+    /// Writes the fields of each struct to their positions in records of `record` bytes.
     fn encode(items: &[Self], slots: &Self::Slots, record: usize, into: &mut [u8]) -> Result<()>;
 }
 
-/// The proof that bytes which pass the check (if there is one) are elements of type `T`.
+/// The proof that bytes which pass the check, if there is one, are elements of type `T`.
 #[doc(hidden)]
 pub struct Bitwise<T> {
     fix: ByteTransform,
-    /// Whether `T` has no byte that is padding, so that its memory may be changed as bytes, too.
+    /// Whether `T` has no padding, so that its memory may also be changed as bytes.
     is_full: bool,
     type_: PhantomData<fn() -> T>,
 }
 
 impl<T> Bitwise<T> {
-    /// For types that any bytes are valid for, made of units in the file's byte order.
+    /// Creates the token for types for which any bytes are valid, made of units in the file's byte order.
     pub(super) fn pod(unit: usize, swap: bool) -> Self
     where
         T: Pod,
@@ -114,7 +115,7 @@ impl<T> Bitwise<T> {
         Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), is_full: true, type_: PhantomData }
     }
 
-    /// For types that only some bytes are valid for.
+    /// Creates the token for types for which some bytes are invalid.
     pub(super) fn checked(explain: Explain) -> Self
     where
         T: CheckedBitPattern + NoUninit,
@@ -122,20 +123,20 @@ impl<T> Bitwise<T> {
         Self { fix: ByteTransform::check::<T>(explain), is_full: true, type_: PhantomData }
     }
 
-    /// For arrays of such elements.
+    /// Returns the token for arrays of such elements.
     pub(super) fn repeated<const N: usize>(&self) -> Bitwise<[T; N]> {
-        // An array is its elements, one behind the other.
+        // The elements of an array are contiguous, without padding between them.
         Bitwise { fix: self.fix.repeated(size_of::<[T; N]>()), is_full: self.is_full, type_: PhantomData }
     }
 
-    /// For records whose fields lie in the file as they do in memory.
+    /// Creates the token for records whose fields have the same offsets in the file as in memory.
     pub(super) fn record(fields: FieldsRead<'_>) -> Option<Self>
     where
         T: RecordType,
     {
         let (fix, filled) = fields.into_fix(size_of::<T>())?;
-        // By the contract of RecordType, the fields are all of T; where they are elements, and whatever is in the
-        // padding, so is T.
+        // By the contract of RecordType, these are all fields of T. If the fields are valid elements, so is
+        // T, since padding may hold any bytes.
         Some(Self { fix, is_full: filled == Some(size_of::<T>()), type_: PhantomData })
     }
 
@@ -143,28 +144,28 @@ impl<T> Bitwise<T> {
         &self.fix
     }
 
-    /// How many bytes of an element are no padding, if that is all of them.
+    /// Returns the size of an element if it has no padding, or `None`.
     pub(super) fn filled(&self) -> Option<usize> {
         self.is_full.then_some(size_of::<T>())
     }
 
-    /// Whether an element has no padding, so that changing it in place writes nothing but what it is.
+    /// Returns whether an element has no padding, so that changing it in place writes only initialized bytes.
     #[cfg(feature = "mmap")]
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Whether the bytes stand in the other order, so that they have to be copied.
+    /// Returns whether the file has the other byte order, so that the elements have to be copied.
     pub(crate) fn swaps(&self) -> bool {
         self.fix.swaps()
     }
 
-    /// Whether blocks should be small enough for the cache, because they are touched again after loading.
+    /// Returns whether blocks should fit the cache, because they are processed again after loading.
     pub(crate) fn touches(&self) -> bool {
         self.fix.is_needed()
     }
 
-    /// `count` elements of which `load` gives the bytes.
+    /// Creates `count` elements from the bytes that `load` writes.
     pub(crate) fn make(&self, count: usize, load: impl FnOnce(&mut [u8])) -> Result<Vec<T>> {
         let mut room = UncheckedVec::new(self, count)?;
         room.all().load(usize::MAX, |bytes| {
@@ -174,15 +175,17 @@ impl<T> Bitwise<T> {
         Ok(room.finish())
     }
 
-    /// The memory of elements, to be loaded anew; `None` if it must not hold unchecked bytes for a moment, has padding, or if
-    /// the old elements have to be dropped.
+    /// Returns the memory of existing elements as a part to be loaded again.
+    ///
+    /// Returns `None` if the elements have padding, need a check (they would hold unchecked bytes while
+    /// loading), or have to be dropped.
     pub(crate) fn part_over<'a>(&'a self, items: &'a mut [T]) -> Option<Part<'a>> {
         if !self.is_full || self.fix.checks() || std::mem::needs_drop::<T>() {
             return None;
         }
         let length = size_of_val(items);
-        // SAFETY: T has no padding and needs no check, so that its memory is initialised bytes and may hold any others.
-        // The slice is borrowed for as long as the bytes are.
+        // SAFETY: T has no padding and needs no check, so its memory is initialized bytes and may hold any
+        // others. The slice is borrowed for as long as the bytes are.
         let rest = unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast::<u8>(), length) };
         Some(Part::over(rest, &self.fix))
     }
@@ -190,11 +193,11 @@ impl<T> Bitwise<T> {
 
 impl<T> std::fmt::Debug for Bitwise<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Plain")
+        f.write_str("Bitwise")
     }
 }
 
-/// The proof that elements of type `T` are initialised bytes through and through.
+/// The proof that all bytes of elements of type `T` are initialized.
 #[doc(hidden)]
 pub struct BitwiseOut<T> {
     fix: ByteTransform,
@@ -209,18 +212,18 @@ impl<T> BitwiseOut<T> {
         Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), type_: PhantomData }
     }
 
-    /// For arrays of such elements.
+    /// Returns the token for arrays of such elements.
     pub(super) fn repeated<const N: usize>(&self) -> BitwiseOut<[T; N]> {
         BitwiseOut { fix: self.fix.repeated(size_of::<[T; N]>()), type_: PhantomData }
     }
 
-    /// For records whose fields lie in the file as they do in memory, without padding.
+    /// Creates the token for records without padding that have the same layout in the file as in memory.
     pub(super) fn record(fields: FieldsWritten<'_>) -> Option<Self>
     where
         T: RecordType,
     {
         let (fix, filled) = fields.into_fix(size_of::<T>())?;
-        // By the contract of RecordType, the fields are all of T, and they fill it.
+        // By the contract of RecordType, these are all fields of T; without padding, they fill it.
         (filled == Some(size_of::<T>())).then_some(Self { fix, type_: PhantomData })
     }
 
@@ -228,31 +231,35 @@ impl<T> BitwiseOut<T> {
         &self.fix
     }
 
-    /// The memory of elements.
+    /// Returns the memory of elements as bytes.
     #[inline]
     pub(crate) fn bytes<'a>(&self, items: &'a [T]) -> &'a [u8] {
-        // SAFETY: T has no uninitialised bytes and no interior mutability (it is NoUninit, see `new`, or made of such).
+        // SAFETY: T has no uninitialized bytes and no interior mutability: it is NoUninit (see `new`) or made
+        // of such types.
         unsafe { slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) }
     }
 
-    /// Elements as units of their size, so that moving them is compiled once for each size and not for each type.
+    /// Views elements as byte arrays of their size.
+    ///
+    /// Code that moves them is then compiled once per size, not once per type.
     pub(crate) fn units<'a, const SIZE: usize>(
         &self,
         plane: &ArrayView2<'a, T>,
     ) -> ArrayView2<'a, [u8; SIZE]> {
         assert_eq!(size_of::<T>(), SIZE);
         let units = plane.raw_view().cast::<[u8; SIZE]>();
-        // SAFETY: the same elements at the same places, of the same size; as in `bytes`, each is SIZE initialised bytes,
-        // which need no alignment. They are borrowed for as long as the view that this one is made of.
+        // SAFETY: the same elements at the same addresses, of the same size. As in `bytes`, each is SIZE
+        // initialized bytes, which need no alignment. They are borrowed for as long as the view they come
+        // from.
         unsafe { units.deref_into_view() }
     }
 
-    /// Whether bytes have to be turned before they are written.
+    /// Returns whether bytes have to be swapped before they are written.
     pub(crate) fn swaps(&self) -> bool {
         self.fix.swaps()
     }
 
-    /// Turns the bytes of elements into the order of the file.
+    /// Converts the bytes of elements to the byte order of the file.
     pub(crate) fn turn(&self, bytes: &mut [u8]) {
         self.fix.swap(bytes);
     }

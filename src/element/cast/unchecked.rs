@@ -1,4 +1,4 @@
-//! Memory for elements on its way, and the parts of it that are loaded.
+//! Memory that is being filled with elements, and the parts of it that are loaded.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -10,11 +10,11 @@ use super::super::transform::ByteTransform;
 use super::Bitwise;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Zeroed memory for elements, which becomes a `Vec` when every byte has been loaded and has passed the check.
+/// Zeroed memory for elements, which becomes a `Vec` once every byte has been loaded and checked.
 pub(crate) struct UncheckedVec<T> {
     items: Vec<MaybeUninit<T>>,
     fix: ByteTransform,
-    /// How many bytes have passed.
+    /// The number of bytes that have passed. It is atomic, since parts are loaded concurrently.
     good: AtomicUsize,
 }
 
@@ -32,7 +32,7 @@ impl<T> UncheckedVec<T> {
         self.good.load(Ordering::Acquire) == self.byte_len()
     }
 
-    /// All of the memory, to be loaded. What was loaded before is forgotten.
+    /// Returns all of the memory, to be loaded. Anything loaded before is discarded.
     pub(crate) fn all(&mut self) -> Part<'_> {
         self.good = AtomicUsize::new(0);
         self.part_from(0)
@@ -40,45 +40,48 @@ impl<T> UncheckedVec<T> {
 
     fn part_from(&mut self, from: usize) -> Part<'_> {
         let length = self.byte_len();
-        // SAFETY: the memory was zeroed when it was allocated and has only ever been written as bytes, so that each of
-        // them is initialised; T is not touched as such before all have passed. It is borrowed for as long as self.
+        // SAFETY: the memory was zeroed on allocation and has only been written as bytes, so each byte is
+        // initialized; it is not accessed as T before all bytes have passed. The borrow is that of self.
         let bytes = unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<u8>(), length) };
         Part { rest: &mut bytes[from..], at: from, fix: &self.fix, good: Some(&self.good) }
     }
 
-    /// The same elements with room for `len`. The room has to be full. Returns what is to be loaded next.
+    /// Grows to `len` elements and returns the part to load next. All bytes must have been loaded.
     pub(crate) fn grow(&mut self, len: usize) -> Result<Part<'_>> {
-        assert!(self.is_full(), "only a full room grows");
+        assert!(self.is_full(), "only fully loaded memory can grow");
         let old_len = self.byte_len();
         if len > self.items.len() {
+            // Not `realloc`: the new bytes have to be zeroed.
             let mut items = zeroed::<T>(len)?;
             let source = self.items.as_ptr().cast::<u8>();
             let target = items.as_mut_ptr().cast::<u8>();
-            // SAFETY: both are allocations of at least old_len bytes, the old one all initialised, and they are apart.
+            // SAFETY: both allocations have at least old_len bytes, those of the old one are initialized, and
+            // they do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(source, target, old_len) };
             self.items = items;
         }
         Ok(self.part_from(old_len))
     }
 
-    /// The elements. The room has to be full.
+    /// Returns the elements. All bytes must have been loaded.
     pub(crate) fn finish(self) -> Vec<T> {
-        assert!(self.is_full(), "only a full room holds elements");
+        assert!(self.is_full(), "only fully loaded memory holds elements");
         let mut items = std::mem::ManuallyDrop::new(self.items);
-        // SAFETY: the pointer, length and capacity are those of a Vec of the same layout, which is forgotten. Every
-        // byte has passed, so that by the proof in Bitwise<T> they are elements.
+        // SAFETY: pointer, length and capacity come from a Vec of the same layout, which is not dropped.
+        // Every byte has passed, so by the proof in Bitwise<T> they are elements.
         unsafe { Vec::from_raw_parts(items.as_mut_ptr().cast::<T>(), items.len(), items.capacity()) }
     }
 }
 
-/// Fresh zeroed memory, which large allocations get from the system without anybody touching it.
-#[expect(clippy::uninit_vec, reason = "of items without size there is nothing to be initialised")]
+/// Allocates zeroed memory. For large allocations the system provides zeroed pages on first access.
+#[expect(clippy::uninit_vec, reason = "items of size 0 need no initialization")]
 fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
+    // A length in a file can be arbitrary: fail with an error, where `vec![]` would abort the process.
     let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
     if layout.size() == 0 {
         let mut items = Vec::new();
-        // SAFETY: either there are no items, or they have no size, so that any number of them has room. And a MaybeUninit
+        // SAFETY: there are either no items or items without size, so any number of them fits. A MaybeUninit
         // may hold anything.
         unsafe { items.set_len(len) };
         return Ok(items);
@@ -88,12 +91,12 @@ fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
     if memory.is_null() {
         return Err(no_memory(layout.size()));
     }
-    // SAFETY: the memory comes from the global allocator with the layout of `len` items, and a MaybeUninit may hold
-    // anything.
+    // SAFETY: the memory comes from the global allocator with the layout of `len` items, and a MaybeUninit
+    // may hold anything.
     Ok(unsafe { Vec::from_raw_parts(memory.cast(), len, len) })
 }
 
-/// A stretch of memory that is being loaded.
+/// A range of memory that is being loaded.
 pub(crate) struct Part<'a> {
     rest: &'a mut [u8],
     at: usize,
@@ -102,17 +105,19 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Memory that may hold any bytes at any time.
+    /// Creates a part from memory that may hold any bytes at any time.
     pub(super) fn over(rest: &'a mut [u8], fix: &'a ByteTransform) -> Self {
         Self { rest, at: 0, fix, good: None }
     }
 
-    /// The same memory up to a place, counted from the beginning of all. What is behind it stays as it is, zeros, and
-    /// counts as loaded: only types that any bytes are valid for allow that.
+    /// Shortens the part to end at `to`, counted from the start of all memory.
+    ///
+    /// The remaining bytes stay zero and count as loaded, which is only sound for types for which any bytes
+    /// are valid.
     pub(crate) fn limited(mut self, to: usize) -> Self {
         let length = to.saturating_sub(self.at);
         if length < self.rest.len() {
-            assert!(!self.fix.checks(), "only what needs no check may stay as it is");
+            assert!(!self.fix.checks(), "only types without a check may keep zeroed bytes");
             let left_out = self.rest.len() - length;
             self.rest = &mut std::mem::take(&mut self.rest)[..length];
             if let Some(good) = self.good {
@@ -122,9 +127,13 @@ impl<'a> Part<'a> {
         self
     }
 
-    /// The same memory in pieces that can be loaded at the same time: the first of about `first` bytes, the others of `piece`.
+    /// Splits the part into pieces that can be loaded concurrently.
+    ///
+    /// The first piece ends about `first` bytes from the start of the memory; the others have about `piece`
+    /// bytes.
     pub(crate) fn split(self, first: usize, piece: usize) -> Vec<Self> {
         let item = self.fix.item().max(1);
+        // Pieces consist of complete elements, because each is checked on its own.
         let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
         let Self { mut rest, mut at, fix, good } = self;
         let mut parts = Vec::new();
@@ -138,12 +147,12 @@ impl<'a> Part<'a> {
         parts
     }
 
-    /// Where the memory is, for advice to the system.
+    /// Returns the address and length of the memory, for advice to the operating system.
     pub(crate) fn memory(&self) -> (*const u8, usize) {
         (self.rest.as_ptr(), self.rest.len())
     }
 
-    /// Where the part goes on, in bytes from the beginning of the memory.
+    /// Returns the position of the next byte to load, in bytes from the start of the memory.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -152,12 +161,13 @@ impl<'a> Part<'a> {
         self.rest.is_empty()
     }
 
-    /// Loads the next bytes, about `most` of them: `read` has to fill its buffer or fail.
+    /// Loads the next bytes, about `most` of them. `read` must fill its buffer or fail.
     pub(crate) fn load(&mut self, most: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         let item = self.fix.item().max(1);
         let most = (most / item).max(1).saturating_mul(item).min(self.rest.len());
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(most);
         read(block)?;
+        // A block counts as loaded only after its check has passed: `finish` relies on that.
         self.fix.apply(block).map_err(|error| error.behind(self.at / item))?;
         self.rest = rest;
         self.at += most;

@@ -1,4 +1,4 @@
-//! Bytes that are viewed as elements where they lie.
+//! Views of bytes as elements, without copying.
 #![allow(unsafe_code)]
 
 use std::slice;
@@ -10,34 +10,36 @@ use super::super::transform::ByteTransform;
 use super::Bitwise;
 use crate::error::{ErrorKind, Result};
 
-/// The bytes of `len` elements in this machine's order, as elements: an error if they are misaligned or invalid.
+/// Views the bytes of `len` native-endian elements as elements; fails if they are misaligned or invalid.
 pub(crate) fn view<'a, T>(plain: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
     if len == 0 {
-        return Ok(&[]); // wherever the bytes are, that is aligned
+        return Ok(&[]); // an empty slice is aligned at any address
     }
     check_view(plain, bytes, len)?;
-    // SAFETY: length and alignment have been checked, and that the bytes are elements by the proof in Bitwise<T>.
+    // SAFETY: length and alignment have been checked; that the bytes are elements follows from the proof in
+    // Bitwise<T>.
     Ok(unsafe { slice::from_raw_parts(bytes.as_ptr().cast::<T>(), len) })
 }
 
-/// The bytes of `len` elements in this machine's order, as elements that can be changed.
+/// Views the bytes of `len` native-endian elements as elements that can be changed.
 pub(crate) fn view_mut<'a, T: ViewMutElement>(
     plain: &Bitwise<T>,
     bytes: &'a mut [u8],
     len: usize,
 ) -> Result<&'a mut [T]> {
     const { T::IS_FULL };
-    // That is for words at compile time; what counts is what the token knows.
-    assert!(plain.is_full, "padding would write uninitialised bytes into the buffer");
+    // IS_FULL is a property of the type, checked at compile time; soundness depends on the token, so check it
+    // too.
+    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer");
     if len == 0 {
         return Ok(&mut []);
     }
     check_view(plain, bytes, len)?;
-    // SAFETY: as in `view`; and T has no uninitialised bytes that could be written into the buffer.
+    // SAFETY: as in `view`; and T has no uninitialized bytes that could be written into the buffer.
     Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast::<T>(), len) })
 }
 
-/// Where elements lie that are spread through bytes, such as one field of records.
+/// The positions of elements that are spread through bytes, such as one field of records.
 pub(crate) struct StridedLayout<D> {
     pub(crate) offset: usize,
     pub(crate) dim: D,
@@ -46,31 +48,33 @@ pub(crate) struct StridedLayout<D> {
 }
 
 impl<D: Dimension> StridedLayout<D> {
-    /// The shape with strides that count elements, after a look at whether all lie within `len` bytes at `bytes`, aligned.
+    /// Returns the shape with strides in elements.
+    ///
+    /// Fails if an element is misaligned; panics if one is not within the `len` bytes.
     fn check<T>(&self, bytes: *const u8, len: usize) -> Result<StrideShape<D>> {
         let size = size_of::<T>();
         let mut strides = D::zeros(self.dim.ndim());
         for (into, &stride) in strides.slice_mut().iter_mut().zip(&self.strides) {
             if size == 0 {
-                *into = 0; // elements without bytes are where the first one is
+                *into = 0; // zero-sized elements are all at the position of the first
                 continue;
             }
+            // ndarray counts strides in elements, so a record size that is not a multiple of the field's
+            // cannot be viewed.
             if !stride.is_multiple_of(size) {
                 return Err(ErrorKind::Misaligned { wanted: size, off_by: (stride % size) as u64 }.into());
             }
             *into = stride / size;
         }
         check_alignment::<T>(bytes.wrapping_add(self.offset))?;
+        // Callers handle arrays without elements, so no length is 0.
         let steps =
             self.dim.slice().iter().zip(&self.strides).map(|(&length, &stride)| (length - 1) * stride);
-        assert!(
-            self.offset + steps.sum::<usize>() + size <= len,
-            "the caller gives the bytes of all elements"
-        );
+        assert!(self.offset + steps.sum::<usize>() + size <= len, "the bytes must contain all elements");
         Ok(self.dim.clone().strides(strides))
     }
 
-    /// An error if the bytes of an element are not valid.
+    /// Fails if the bytes of any element are invalid.
     fn check_each(&self, fix: &ByteTransform, bytes: &[u8]) -> Result<()> {
         if !fix.checks() {
             return Ok(());
@@ -84,46 +88,49 @@ impl<D: Dimension> StridedLayout<D> {
     }
 }
 
-/// Elements that are spread through bytes, in this machine's order: an error if they are misaligned or invalid.
+/// Views native-endian elements that are spread through bytes; fails if they are misaligned or invalid.
 pub(crate) fn view_spread<'a, T, D: Dimension>(
     plain: &Bitwise<T>,
     bytes: &'a [u8],
     spread: StridedLayout<D>,
 ) -> Result<ArrayView<'a, T, D>> {
-    assert!(!plain.swaps(), "the caller has seen to the byte order");
+    assert!(!plain.swaps(), "the byte order must be native");
     if spread.dim.size() == 0 {
-        return Ok(ArrayView::from_shape(spread.dim, &[]).expect("of no elements, all are there"));
+        return Ok(ArrayView::from_shape(spread.dim, &[]).expect("an empty shape needs no elements"));
     }
     let shape = spread.check::<T>(bytes.as_ptr(), bytes.len())?;
     spread.check_each(&plain.fix, bytes)?;
     let first = bytes[spread.offset..].as_ptr().cast::<T>();
-    // SAFETY: all elements lie within the borrowed bytes, aligned and valid, as has been checked; strides are positive.
+    // SAFETY: all elements are within the borrowed bytes, aligned and valid, as checked above; strides are
+    // not negative.
     Ok(unsafe { ArrayView::from_shape_ptr(shape, first) })
 }
 
-/// The same for elements that can be changed, which must not overlap.
+/// Views elements that are spread through bytes so that they can be changed. They must not overlap.
 pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
     plain: &Bitwise<T>,
     bytes: &'a mut [u8],
     spread: StridedLayout<D>,
 ) -> Result<ArrayViewMut<'a, T, D>> {
     const { T::IS_FULL };
-    assert!(plain.is_full, "padding would write uninitialised bytes into the buffer");
-    assert!(!plain.swaps(), "the caller has seen to the byte order");
+    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer");
+    assert!(!plain.swaps(), "the byte order must be native");
     if spread.dim.size() == 0 {
-        return Ok(ArrayViewMut::from_shape(spread.dim, &mut []).expect("of no elements, all are there"));
+        return Ok(ArrayViewMut::from_shape(spread.dim, &mut []).expect("an empty shape needs no elements"));
     }
+    // Elements do not overlap if, from the smallest stride up, each stride is at least the extent of the axes
+    // before it.
     let mut extents: Vec<_> =
         spread.dim.slice().iter().zip(&spread.strides).filter(|axis| *axis.0 > 1).collect();
     extents.sort_by_key(|(_, stride)| **stride);
     let is_apart = extents
         .iter()
         .try_fold(size_of::<T>(), |reach, (length, stride)| (**stride >= reach).then_some(*stride * *length));
-    assert!(is_apart.is_some(), "the caller gives elements that do not overlap");
+    assert!(is_apart.is_some(), "elements must not overlap");
     let shape = spread.check::<T>(bytes.as_ptr(), bytes.len())?;
     spread.check_each(&plain.fix, bytes)?;
     let first = bytes[spread.offset..].as_mut_ptr().cast::<T>();
-    // SAFETY: as in `view_spread`; no two elements overlap, and T has no uninitialised bytes.
+    // SAFETY: as in `view_spread`; no two elements overlap, and T has no uninitialized bytes.
     Ok(unsafe { ArrayViewMut::from_shape_ptr(shape, first) })
 }
 
@@ -131,10 +138,10 @@ fn check_view<T>(plain: &Bitwise<T>, bytes: &[u8], len: usize) -> Result<()> {
     assert_eq!(
         size_of::<T>().checked_mul(len),
         Some(bytes.len()),
-        "the caller gives just the elements' bytes"
+        "the length must be exactly that of the elements"
     );
     check_alignment::<T>(bytes.as_ptr())?;
-    assert!(!plain.swaps(), "the caller has seen to the byte order");
+    assert!(!plain.swaps(), "the byte order must be native");
     plain.fix.check_all(bytes)
 }
 

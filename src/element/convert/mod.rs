@@ -1,4 +1,4 @@
-//! Elements of one type out of those of another, by NumPy's rules of what is allowed.
+//! Converts elements of one dtype to another, by NumPy's casting rules.
 
 mod numbers;
 mod text;
@@ -14,21 +14,24 @@ use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
 
-/// Makes elements of one dtype of the bytes of those of another, which may be changed on the way. An error names the element.
+/// Converts bytes of one dtype (which it may modify) to bytes of another. An error names the element.
 pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
 
-/// Changes bytes where they are.
+/// Modifies bytes in place.
 pub(crate) type Turn = Box<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// What has to be done to elements of one dtype so that they are of another.
+/// What has to be done to convert elements of one dtype to another.
 pub(crate) enum Change {
     Nothing,
-    /// Bytes are turned round where they are.
+    /// Swap the byte order in place.
     Swap(Turn),
     Recode(Recode),
 }
 
-/// How elements of one dtype become those of another; an error if they do not, or if this casting does not allow it.
+/// Returns the conversion from one dtype to another.
+///
+/// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
+/// with [`ErrorKind::Objects`] if `found` contains Python objects.
 pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<Change> {
     if found == wanted {
         return Ok(Change::Nothing);
@@ -45,12 +48,13 @@ pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<
     Ok(Change::Recode(recode))
 }
 
-/// What makes elements of one scalar dtype of those of another; `None` if nothing does.
+/// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
 fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+    // The modules do not overlap: each returns `None` for pairs that it does not convert.
     numbers::recoder(from, to).or_else(|| times::recoder(from, to)).or_else(|| text::recoder(from, to))
 }
 
-/// An error if this casting does not allow a conversion that there is.
+/// Fails if the casting does not allow a conversion that exists.
 fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     if allows(casting, from, to) {
         return Ok(());
@@ -59,12 +63,12 @@ fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     Err(error.with_help(Help::Cast(weakest(from, to))))
 }
 
-/// Whether elements of a file could be read as this type by an option.
+/// Returns whether a casting option would allow elements of a file to be read as this type.
 pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
     recoder(found, wanted).is_some()
 }
 
-/// The gate for a file of another type than `T`.
+/// Returns the plan for reading a file of another dtype as `T`, if the casting allows it.
 pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<ReadPlan<T>> {
     let wanted = T::scalar(ByteOrder::NATIVE);
     match recoder(found, &wanted) {
@@ -84,7 +88,7 @@ impl<T: Fixed> Decode<T> for Converted {
     }
 }
 
-/// The gate for bools out of other numbers: everything but zero is true, as with NumPy.
+/// Returns the plan for reading numbers as bools: as in NumPy, anything but zero is true.
 pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<bool>> {
     let wanted = super::boolean::scalar();
     match recoder(found, &wanted) {
@@ -96,6 +100,7 @@ pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<b
 
 impl Decode<bool> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<bool>) -> Result<()> {
+        // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
         let mut bytes = vec![0u8; count];
         (self.0)(items, &mut bytes)?;
         out.extend(bytes.iter().map(|byte| *byte != 0));
@@ -103,12 +108,12 @@ impl Decode<bool> for Converted {
     }
 }
 
-/// `numpy.can_cast(from, to, casting)` for what there is a recoder for.
+/// Returns what `numpy.can_cast(from, to, casting)` returns, for conversions that exist.
 fn allows(casting: Casting, from: &Scalar, to: &Scalar) -> bool {
     casting >= weakest(from, to)
 }
 
-/// The strictest casting that allows a conversion.
+/// Returns the strictest casting that allows a conversion.
 fn weakest(from: &Scalar, to: &Scalar) -> Casting {
     let of = |is_safe: bool, is_same_kind: bool| match (is_safe, is_same_kind) {
         (true, _) => Casting::Safe,
@@ -117,6 +122,7 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
     };
     match (text::width(from), text::width(to)) {
         (Some(own), Some(width)) => {
+            // `S` cannot represent all of `U`, so this direction is `Unsafe`.
             let is_narrowed = from.kind() == Kind::Text && to.kind() == Kind::Bytes;
             return of(own <= width && !is_narrowed, !is_narrowed);
         }
@@ -126,10 +132,12 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
     }
     match (times::step_of(from.kind()), times::step_of(to.kind())) {
         (Some((one, is_date)), Some((other, _))) => {
+            // Dropping the unit, for a bare count, is `Unsafe`.
             let is_named = other.unit != TimeUnit::Generic || one.unit == TimeUnit::Generic;
             of(is_named && times::is_finer(one, other, is_date), is_named)
         }
-        // A number becomes a length of time, if it is an integer, and never a time.
+        // Only integers and bools convert to a duration below `Unsafe`, and no number to a point in time.
+        // `Uint` of 8 bytes exceeds the range of ticks.
         (None, Some((_, false))) => {
             let is_integer = matches!(from.kind(), Kind::Bool | Kind::Int | Kind::Uint);
             of(is_integer && (from.kind(), from.size()) != (Kind::Uint, 8), is_integer)
@@ -139,7 +147,7 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
     }
 }
 
-/// The order of the kinds: bool, unsigned, signed, float, complex.
+/// Ranks the kinds: bool, unsigned, signed, float, complex.
 fn rank(kind: Kind) -> u8 {
     match kind {
         Kind::Bool => 0,
@@ -166,8 +174,9 @@ fn is_safe(from: &Scalar, to: &Scalar) -> bool {
     }
 }
 
-/// The size of the float that NumPy finds large enough for an integer. (For 64 bits it is not; NumPy has no larger one
-/// on every machine.)
+/// Returns the size of the float that NumPy considers large enough for an integer.
+///
+/// 64-bit integers do not all fit into 64-bit floats, but NumPy has no larger float on every machine.
 fn float_for_integer(size: usize) -> usize {
     (2 * size).min(8)
 }
@@ -177,8 +186,9 @@ mod tests {
     use super::*;
     use crate::dtype::ByteOrder;
 
-    /// Printed by NumPy 2.4: for each type (rows) whether it can be cast to each other one (columns, in the order of
-    /// the rows), safely (`s`), within its kind (`k`) or not (`.`).
+    /// Whether each type (rows) can be cast to each other type (columns, in the order of the rows).
+    ///
+    /// The output of NumPy 2.4: safely (`s`), within its kind (`k`) or not (`.`).
     const CAN_CAST: [(&str, &str); 14] = include!("can_cast.in");
 
     #[test]

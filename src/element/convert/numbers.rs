@@ -1,4 +1,6 @@
-//! Numbers out of numbers: a loop for each pair of types, over whole blocks, so that the compiler makes vectors of it.
+//! Converts between numbers, with one loop per pair of types.
+//!
+//! The loops run over blocks of elements, so that the compiler vectorizes them.
 
 use bytemuck::Pod;
 use num_complex::Complex;
@@ -9,10 +11,10 @@ use crate::dtype::{Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Converts numbers of this machine's byte order. Both have just as many.
+/// Converts native-endian numbers. Both slices hold the same number of elements.
 type Loop = fn(&[u8], &mut [u8]);
 
-/// How many numbers are worked on at a time: what is read and written is in the cache.
+/// The number of elements converted at a time: both sides are at most 64 KiB, so they stay in the cache.
 const BLOCK: usize = 4096;
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
@@ -45,15 +47,15 @@ fn check_bools(items: &[u8]) -> Result<()> {
     }
 }
 
-/// A number that is converted from, as its bytes are.
+/// A number type that is converted from, in the representation that its bytes have.
 trait Origin: Pod {
     type Part: Copy + 'static;
 
-    /// The real and the imaginary part.
+    /// Returns the real and the imaginary part.
     fn parts(self) -> (Self::Part, Self::Part);
 }
 
-/// A number that others are converted to, as its bytes are.
+/// A number type that is converted to, in the representation that its bytes have.
 trait Target: Pod {
     type Part: Copy + 'static;
 
@@ -104,7 +106,7 @@ macro_rules! complexes {
 
 complexes!(f32, f64);
 
-/// The loop over numbers that lie as they are, and over those that do not begin at a multiple of their size.
+/// Converts each number. Slices that are not aligned for their type take a slower loop.
 fn each<S: Pod, T: Pod>(from: &[u8], to: &mut [u8], make: impl Fn(S) -> T) {
     match (bytemuck::try_cast_slice(from), bytemuck::try_cast_slice_mut(to)) {
         (Ok(from), Ok(to)) => from.iter().zip(to).for_each(|(from, to): (&S, &mut T)| *to = make(*from)),
@@ -124,7 +126,7 @@ fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &m
     });
 }
 
-/// Whether each number is another than zero; NaN is.
+/// Converts numbers to bools: anything but zero is true, including NaN.
 fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [u8]) {
     each::<S, u8>(from, to, |number| {
         let zero = S::Part::default();
@@ -133,10 +135,12 @@ fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [
     });
 }
 
-/// By way of the nearest `f32` of odd bits, of which no number is rounded twice.
+/// Converts numbers to halves by way of an `f32` rounded to odd, so that no number is rounded twice.
 #[cfg(feature = "half-2")]
 fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+    // `half` converts slices of its own types, so the numbers pass through buffers small enough for the
+    // stack.
     const PART: usize = 256;
     let mut odd = [0f32; PART];
     let mut made = [0u16; PART];
@@ -150,7 +154,7 @@ fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]
     }
 }
 
-/// Numbers out of halves, by way of `f32`, which has all of them.
+/// Converts halves to other numbers by way of `f32`, which represents every half exactly.
 #[cfg(feature = "half-2")]
 fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loop) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
@@ -165,21 +169,23 @@ fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loo
     }
 }
 
-/// The neighbour of a number in `f32` whose last bit is set, if it has two. Rounding that again gives what rounding the
-/// number at once would give; of the nearest neighbour, as `half` takes it, some numbers would be rounded twice.
+/// Rounds to odd: returns the neighbor in `f32` whose last bit is set, or the number itself if it is exact.
+///
+/// Rounding that neighbor to a half gives the same result as rounding the number directly. The nearest `f32`,
+/// which `half` would take, would round some numbers twice.
 #[cfg(feature = "half-2")]
 fn narrowed_to_odd(number: f64) -> f32 {
     let nearest = number as f32;
     let back = f64::from(nearest);
-    // One step towards the number, if the nearest is even, finite and another number: a larger magnitude is the next number
-    // of its bits, whatever the sign.
+    // If the nearest is even, finite and inexact, move one step towards the number. In bits, a step away from
+    // zero is the next integer, regardless of the sign.
     let is_even = nearest.to_bits() & 1 == 0;
     let is_other = nearest.is_finite() && back != number;
     let step = if back.abs() < number.abs() { 1 } else { u32::MAX };
     f32::from_bits(nearest.to_bits().wrapping_add(if is_even & is_other { step } else { 0 }))
 }
 
-/// Every pair of types that are converted.
+/// Returns the loop for a pair of types, or `None` if it is not converted.
 fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
     macro_rules! from_each {
         ($loop:ident $(, $target:ty)?) => {

@@ -1,4 +1,4 @@
-//! Text out of text and numbers, and numbers out of text, as NumPy spells and reads them.
+//! Converts between text and numbers, and between texts, in the spelling of NumPy.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::element::text::{put_code_points, text, utf8};
 use crate::element::trimmed;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many characters a text holds, if the dtype is text or strings of bytes.
+/// Returns the width in characters of a text or byte string dtype, or `None` for any other dtype.
 pub(super) fn width(scalar: &Scalar) -> Option<usize> {
     match scalar.kind() {
         Kind::Text => Some(scalar.size() / 4),
@@ -21,7 +21,7 @@ pub(super) fn width(scalar: &Scalar) -> Option<usize> {
     }
 }
 
-/// How many characters the longest number of a type takes, as NumPy has it. More are never needed, and fewer may do.
+/// Returns the width that NumPy reserves for numbers of a type. Every number fits; some need less.
 pub(super) fn longest(number: &Scalar) -> Option<usize> {
     Some(match (number.kind(), number.size()) {
         (Kind::Bool, _) => 5,
@@ -50,6 +50,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
         }
         (Some(_), None) => {
+            // `longest` is `None` for types that have no form as text.
             longest(to)?;
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
@@ -84,7 +85,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     }
 }
 
-/// Strings of bytes, which need not be text, in another width.
+/// Returns the conversion of byte strings, which need not be text, to another width.
 fn of_bytes(from: Scalar, to: Scalar) -> Recode {
     Box::new(move |items, made| {
         let width = to.size();
@@ -102,13 +103,14 @@ fn of_bytes(from: Scalar, to: Scalar) -> Recode {
             put_padded(string, into);
         }
         if from.size() == 0 {
+            // Without bytes to read, the loop above has no items: all strings are empty.
             made.fill(0);
         }
         Ok(())
     })
 }
 
-/// Makes something of so many bytes of each text.
+/// Returns a conversion that calls `make` for each text, to write `size` bytes.
 fn of_texts(
     from: Scalar,
     size: usize,
@@ -127,7 +129,7 @@ fn of_texts(
     })
 }
 
-/// A text as it is in the file.
+/// Reads a text from an item of a file, which is swapped in place if necessary.
 fn read_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> {
     if scalar.kind() == Kind::Bytes {
         return Ok(utf8(item)?.into());
@@ -146,6 +148,7 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
         return Err(ErrorKind::TextTooLong { length: length as u64, width: width as u64 }.into());
     }
     if scalar.kind() == Kind::Bytes {
+        // NumPy encodes text as ASCII when it casts from `U` to `S`.
         if let Some(char) = text.chars().find(|char| !char.is_ascii()) {
             let reason = format!("expected ASCII text for a string of bytes, found {char:?} in {text:?}");
             return Err(ErrorKind::NotConvertible { reason }.into());
@@ -157,7 +160,7 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// A number, of this machine's byte order, as `str` of NumPy's scalar.
+/// Formats a native-endian number as `str` of the NumPy scalar does.
 fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
     macro_rules! number {
         ($type:ty) => {
@@ -178,6 +181,7 @@ fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Uint, 2) => number!(u16).to_string(),
         (Kind::Uint, 4) => number!(u32).to_string(),
         (Kind::Uint, _) => number!(u64).to_string(),
+        // NumPy switches to an exponent at 1e3 for halves, at 1e6 for singles and at 1e16 for doubles.
         #[cfg(feature = "half-2")]
         (Kind::Float, 2) => {
             let half = number!(half::f16);
@@ -205,7 +209,7 @@ fn spelled_single(number: f32, end: &str) -> String {
     spelled_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
 }
 
-/// A float as Python's `repr` has it; a whole number ends in `end`.
+/// Formats a float as Python's `repr` does; an integral number ends in `end`.
 pub(crate) fn spelled_double(number: f64, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
@@ -213,7 +217,7 @@ pub(crate) fn spelled_double(number: f64, end: &str) -> String {
     spelled_float(half_to_even(shortest, even, is_same), number, 1e16, end)
 }
 
-/// The shortest digits, of two that are as close the even ones, as Python has it.
+/// Returns the shortest digits; of two candidates that are equally close, the even one, as in Python.
 fn half_to_even(
     shortest: String,
     even: impl FnOnce(usize) -> String,
@@ -224,7 +228,7 @@ fn half_to_even(
     if is_same(&even) { even } else { shortest }
 }
 
-/// A complex number as Python and NumPy spell it.
+/// Formats a complex number as Python and NumPy do.
 pub(crate) fn spelled_complex(number: Complex<f64>) -> String {
     let part = |part| spelled_double(part, "");
     with_parts(&part(number.re), &part(number.im), is_nothing(number.re))
@@ -235,15 +239,17 @@ fn with_parts(re: &str, im: &str, is_imaginary: bool) -> String {
     if is_imaginary { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
 }
 
-/// The fewest digits that mean the same half, in Rust's scientific form.
+/// Returns the fewest digits that identify a half, in Rust's scientific notation.
 #[cfg(feature = "half-2")]
 fn shortest_half(number: half::f16) -> String {
     let exact = f64::from(number);
-    // Below a power of two the neighbours are closer, so that the next digit may do where the nearest does not.
+    // Below a power of two the neighbors are closer, so the next number of these digits may fit where the
+    // nearest does not.
     let next = |digits: usize| {
         let step = 10f64.powi(exact.abs().log10().floor() as i32 - digits as i32) / 2.0;
         format!("{:.digits$e}", exact + step.copysign(exact))
     };
+    // Five significant digits are enough to identify any half.
     let candidates = (0..6).flat_map(|digits| [format!("{exact:.digits$e}"), next(digits)]);
     let mut fitting = candidates.filter(|text| {
         text.parse::<f64>().is_ok_and(|read| half::f16::from_f64(read).to_bits() == number.to_bits())
@@ -251,8 +257,10 @@ fn shortest_half(number: half::f16) -> String {
     fitting.next().unwrap_or_else(|| format!("{exact:e}"))
 }
 
-/// A float by its shortest digits: with an exponent from `large` on, and below a ten-thousandth. Else a whole number ends in
-/// `end`.
+/// Formats a float from its shortest digits.
+///
+/// It has an exponent if its magnitude is at least `large` or below 0.0001. Otherwise an integral number ends
+/// in `end`.
 fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> String {
     if number.is_nan() {
         return "nan".into();
@@ -280,7 +288,7 @@ fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> Stri
     }
 }
 
-/// Reads a number as Python does, into this machine's byte order.
+/// Parses a number as Python does, and writes it in native byte order.
 fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
     macro_rules! put {
         ($number:expr) => {
@@ -288,7 +296,7 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
         };
     }
     match (scalar.kind(), scalar.size()) {
-        (Kind::Bool, _) => into[0] = u8::from(!text.is_empty()), // a space is true
+        (Kind::Bool, _) => into[0] = u8::from(!text.is_empty()), // any text but the empty one is true
         (Kind::Int | Kind::Uint, size) => {
             let number: i128 = plain_digits(text.trim())?.parse().ok()?;
             match (scalar.kind(), size) {
@@ -319,7 +327,7 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Digits without Python's underscores, each of which is between two digits.
+/// Removes Python's underscores; returns `None` if one of them is not between two digits.
 fn plain_digits(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('_') {
         return Some(text.into());
@@ -335,7 +343,7 @@ fn read_float(text: &str) -> Option<f64> {
     plain_digits(text.trim())?.parse().ok()
 }
 
-/// `1+2j`, `(1+2j)`, `2j`, `j`, `1`.
+/// Parses a complex number: `1+2j`, `(1+2j)`, `2j`, `j` or `1`.
 fn read_complex(text: &str) -> Option<(f64, f64)> {
     let text = text.trim();
     let text = match text.strip_prefix('(') {
@@ -343,7 +351,7 @@ fn read_complex(text: &str) -> Option<(f64, f64)> {
         None => text,
     };
     let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((read_float(text)?, 0.0)) };
-    // The sign that parts the two: not the first character, and not that of an exponent.
+    // The sign between the parts is neither the first character nor that of an exponent.
     let bytes = rest.as_bytes();
     let is_sign = |at: &usize| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[at - 1], b'e' | b'E');
     let parting = (1..bytes.len()).rev().find(is_sign);
@@ -360,7 +368,7 @@ fn read_complex(text: &str) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    /// The texts are those of NumPy 2.4's `astype('U')`.
+    /// The texts are the output of NumPy 2.4's `astype('U')`.
     #[test]
     fn floats_are_spelled_as_numpy_does() {
         let doubles = [
@@ -420,7 +428,7 @@ mod tests {
         assert_eq!((complex(0.0, -0.0), complex(-0.0, 2.0)), ("-0j".into(), "(-0+2j)".into()));
     }
 
-    /// What Python 3.13 makes of them.
+    /// The results are those of Python 3.13.
     #[test]
     fn numbers_are_read_as_python_does() {
         for (text, number) in [

@@ -1,11 +1,11 @@
-//! Times and lengths of time in other units, and as numbers of ticks.
+//! Converts times and durations to other units, and to and from numbers of ticks.
 
 use super::{Recode, numbers, swap_units};
 use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::time::{NAT, days_to_months, months_to_days, nanos_per_tick};
 use crate::error::{Error, ErrorKind};
 
-/// The step of a time or a length of time, and whether it is a time.
+/// Returns the step of a datetime or timedelta, and whether it is a datetime.
 pub(super) fn step_of(kind: Kind) -> Option<(TimeStep, bool)> {
     match kind {
         Kind::Datetime(step) => Some((step, true)),
@@ -28,7 +28,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                     let ticks = i64::from_ne_bytes(*item);
                     let scaled = if ticks == NAT { Some(NAT) } else { scale.apply(ticks) };
                     let scaled = scaled.ok_or_else(|| {
-                        let reason = format!("{ticks}[{one}] is too far away for [{other}]");
+                        let reason = format!("{ticks}[{one}] is out of range for [{other}]");
                         Error::from(ErrorKind::NotConvertible { reason }).at_element(index)
                     })?;
                     *made = scaled.to_ne_bytes();
@@ -39,7 +39,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                 Ok(())
             }))
         }
-        // What is left are the ticks themselves.
+        // The remaining conversions are those of the number of ticks.
         (Some(_), None) => numbers::recoder(&ticks(from), to),
         (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => of_floats(from, to),
         (None, Some(_)) => numbers::recoder(from, &ticks(to)),
@@ -47,7 +47,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     }
 }
 
-/// Ticks of floats: what is no number, or out of range, is no time.
+/// Converts floats to ticks: NaN and numbers out of range become NaT.
 fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
     let doubles = numbers::recoder(from, &double)?;
@@ -56,6 +56,7 @@ fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
         doubles(items, made)?;
         for item in made.as_chunks_mut().0 {
             let number = f64::from_ne_bytes(*item);
+            // The range excludes -2⁶³, which is NaT.
             let is_in_range = number.abs() < 2f64.powi(63);
             *item = if is_in_range { number as i64 } else { NAT }.to_ne_bytes();
         }
@@ -71,20 +72,20 @@ fn ticks(scalar: &Scalar) -> Scalar {
     Scalar::new(Kind::Int, 8, order).expect("there are integers of 8 bytes") // see Kind::allows
 }
 
-/// How ticks of one step become those of another. What falls between two is the earlier one.
+/// The conversion from ticks of one step to ticks of another. Times between two ticks are rounded down.
 enum Scale {
     Same,
-    /// So many ticks for so many.
+    /// `many` ticks of the result for `of` ticks of the source.
     Fixed {
         many: i128,
         of: i128,
     },
-    /// Months (so many in a tick) of days that are so many ticks.
+    /// To months: `days` converts ticks to days; a tick of the result has `months` months.
     MonthsOf {
         months: i128,
         days: Box<Scale>,
     },
-    /// So many days in ticks of months.
+    /// From months: a tick of the source has `months` months; `days` converts days to ticks of the result.
     DaysOf {
         months: i128,
         days: Box<Scale>,
@@ -119,6 +120,8 @@ impl Scale {
     }
 
     fn fixed(many: i128, of: i128) -> Self {
+        // Divide by the greatest common divisor, so that `is_finer` sees exact multiples and products stay
+        // small.
         let (mut one, mut rest) = (many, of);
         while rest != 0 {
             (one, rest) = (rest, one % rest);
@@ -138,11 +141,12 @@ impl Scale {
                 i128::from(days.apply(i64::try_from(day).ok()?)?)
             }
         };
+        // i64::MIN is NaT, so a time must not be converted to it.
         i64::try_from(scaled).ok().filter(|ticks| *ticks != NAT)
     }
 }
 
-/// Whether every tick of one step is one of the other.
+/// Returns whether every tick of one step is also a tick of the other.
 pub(super) fn is_finer(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
     match Scale::between(one, other, is_date) {
         Some(Scale::Same) => one.unit == TimeUnit::Generic || one == other,
@@ -156,7 +160,7 @@ pub(super) fn is_finer(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// The numbers are NumPy's.
+    /// The numbers are the results of NumPy.
     #[test]
     fn ticks_are_scaled_as_numpy_does() {
         use TimeUnit::{Day, Hour, Millisecond, Month, Second, Week, Year};

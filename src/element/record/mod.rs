@@ -1,11 +1,12 @@
-//! Records: structs that derive `Record`, whose fields are elements themselves.
+//! Records: structs that derive `Record`, whose fields are elements.
 //!
-//! A record goes through the gate by its fields: each is looked up by name in the file's dtype and asks its own type.
-//! If all are plain and lie where they lie in memory, so is the record, and moves in bulk. Else it is coded: blocks of
-//! records are taken apart into columns, each column is read as an array of its type is, and the structs are put
-//! together from them; they are written field by field.
+//! The dispatch of a record goes through its fields: each is looked up by name in the file's dtype and asks
+//! its own type. If all fields are bitwise and have the same offsets in the file as in memory, so is the
+//! record, and it moves in bulk. Otherwise it is read per item: blocks of records are split into columns,
+//! each column is read like an array of its type, and the structs are assembled from them. Writing goes field
+//! by field.
 //!
-//! The derive says what a struct is ([`RecordType`]) and nothing else; what follows from it is said here.
+//! The derive only describes a struct ([`RecordType`]); everything that follows from the description is here.
 
 mod read;
 mod spec;
@@ -23,37 +24,38 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::options::{ReadOptions, WriteOptions};
 
-/// What can stand in a record: every element, and arrays `[T; N]` of what can. The methods are those of the elements'
-/// traits.
+/// A type that can be a field of a record: any element, including arrays `[T; N]` and other records.
+///
+/// The methods are those of the elements' traits.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a record",
-    label = "no type that a file can hold",
+    label = "not a type that a file can hold",
     note = "fields are numbers of a fixed size (not usize), bool, Complex, text, times, arrays `[T; N]` of fields, and \
             structs that derive Record"
 )]
 pub trait RecordField: Sized + Send + Sync + 'static {
-    /// What it takes in a file.
+    /// The size and alignment of a field in a file.
     const FILE_LAYOUT: FileLayout;
 
-    /// How fields of this dtype are read, or why not.
+    /// Returns the plan for reading fields of this dtype.
     ///
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the type cannot hold it.
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 
-    /// The dtype to write these fields as.
+    /// Returns the dtype to write these fields as.
     ///
     /// # Errors
     ///
-    /// A text does not fit.
+    /// [`ErrorKind::TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
-    /// How fields are written as this dtype.
+    /// Returns the plan for writing fields as this dtype.
     fn emit(dtype: &DType) -> WritePlan<Self>;
 }
 
-/// What can be copied out of a packed struct, where it may not be referred to.
+/// A type that can be copied out of a packed struct, whose fields cannot be borrowed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is a field of a packed struct and has to be `Copy`",
     label = "not `Copy`",
@@ -63,12 +65,12 @@ pub trait PackedField: Copy {}
 
 impl<T: Copy> PackedField for T {}
 
-/// A field that has been copied.
+/// Returns a field that has been copied.
 pub fn copied<T: PackedField>(field: T) -> T {
     field
 }
 
-#[diagnostic::do_not_recommend] // the message is that of the trait, once, and not of both bounds
+#[diagnostic::do_not_recommend] // show the trait's own message once, not one for each bound
 impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
     const FILE_LAYOUT: FileLayout = <T as WritableElement>::FILE_LAYOUT;
 

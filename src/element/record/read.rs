@@ -1,4 +1,4 @@
-//! Records out of bytes: in bulk if they lie in the file as in memory, else by columns.
+//! Reads records: in bulk if the file has the layout of memory, otherwise by columns.
 
 use std::vec;
 
@@ -11,15 +11,20 @@ use crate::dtype::{DType, Record};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// How records of this dtype are read, or why not.
+/// Returns the plan for reading records of this dtype.
 ///
 /// # Errors
 ///
-/// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
+/// A [mismatch](crate::Error::is_mismatch), such as:
+///
+/// - [`ErrorKind::DTypeMismatch`]: the elements are not records, or a field has another type.
+/// - [`ErrorKind::MissingField`]: the file lacks a field of the struct.
+/// - [`ErrorKind::ExtraField`]: the file has a field that the struct lacks, and the options do not ignore it.
 pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
     let record = match (found, options.the_composites()) {
         (DType::Record(record), _) => record,
+        // Some formats store records as raw bytes; then the size is all that can be compared.
         (_, Some(order)) if found.item_size() == R::SPEC.filed().size => {
             own = R::SPEC.dtype(&WriteOptions::new())?.with_byte_order(order);
             let DType::Record(record) = &own else { unreachable!("the dtype of a record") };
@@ -45,28 +50,28 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<Rea
     })
 }
 
-/// A file's record while a struct's fields are looked up in it.
+/// A file's record while a struct's fields are being looked up in it.
 pub struct FieldsRead<'a> {
     record: &'a Record,
     spec: &'static RecordSpec,
     options: &'a ReadOptions,
     next: usize,
-    /// Where the struct is in memory, within one that it is flattened in.
+    /// The offset of the struct in memory, within the struct that it is flattened into.
     base: usize,
-    /// Which of the file's fields have been found.
+    /// The fields of the file that have been found.
     taken: Vec<bool>,
-    /// What the fields so far need, if all are plain and lie where they lie in memory.
+    /// The transforms of the fields so far, if all are bitwise and have their offsets in memory.
     fixes: Option<Vec<FieldTransform>>,
-    /// How many bytes the fields so far take in memory, if there is no padding within them.
+    /// The number of bytes that the fields so far take in memory, if none of them has padding.
     filled: Option<usize>,
 }
 
 impl FieldsRead<'_> {
-    /// Looks up the struct's next field, which is at this offset in memory.
+    /// Looks up the struct's next field, which has this offset in memory.
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
+    /// A [mismatch](crate::Error::is_mismatch) if the file lacks the field or has it with another type.
     pub fn column<F: RecordField>(&mut self, offset: usize) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
         let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
@@ -74,11 +79,11 @@ impl FieldsRead<'_> {
         self.found(offset).and_then(|column| column.ok_or(missing))
     }
 
-    /// The same for a field that the file may lack: then its values are made.
+    /// Looks up a field that the file may lack; then `make` creates its values.
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
+    /// A [mismatch](crate::Error::is_mismatch) if the file's field has another type.
     pub fn column_or<F: RecordField>(&mut self, offset: usize, make: fn() -> F) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
         if let Some(column) = self.found(offset)? {
@@ -88,16 +93,16 @@ impl FieldsRead<'_> {
         Ok(Column { name, offset: 0, size: 0, origin: Origin::Made(make) })
     }
 
-    /// Some memory of the struct is not in the file.
+    /// Notes that some memory of the struct is not in the file, so that records cannot be moved in bulk.
     pub fn skip(&mut self) {
         self.fixes = None;
     }
 
-    /// Looks up the fields of a struct, which are fields of the record itself.
+    /// Looks up the fields of a flattened struct, which are fields of the record itself.
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the file's field is missing or of another type.
+    /// A [mismatch](crate::Error::is_mismatch) if the file lacks a field or has it with another type.
     pub fn flat<R: RecordType>(&mut self, offset: usize) -> Result<Column<R>> {
         self.next += 1;
         let mut fields = FieldsRead {
@@ -143,7 +148,7 @@ impl FieldsRead<'_> {
         Ok(Some(Column { name, offset, size, origin: Origin::Stored(how) }))
     }
 
-    /// An error if the file has fields that the struct has not.
+    /// Fails if the file has fields that the struct lacks, unless the options ignore them.
     fn check_rest(&self) -> Result<()> {
         let mut rest = self.record.fields().iter().zip(&self.taken).filter(|(_, is_taken)| !**is_taken);
         match rest.next() {
@@ -154,14 +159,16 @@ impl FieldsRead<'_> {
         }
     }
 
-    /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
+    /// Returns the transform for records of `size` bytes, or `None` if they cannot be moved in bulk.
+    ///
+    /// The second value is the number of bytes without padding, where it is known.
     pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, fixes), self.filled))
     }
 }
 
-/// One field of a file's records.
+/// A field of a file's records.
 pub struct Column<F> {
     name: &'static str,
     offset: usize,
@@ -169,18 +176,19 @@ pub struct Column<F> {
     origin: Origin<F>,
 }
 
-/// Where the values of a field come from.
+/// The source of a field's values.
 enum Origin<F> {
     Stored(ReadPlan<F>),
     Made(fn() -> F),
 }
 
 impl<F> Column<F> {
-    /// The field of each of `count` records of `record` bytes.
+    /// Reads the field from `count` records of `record` bytes each.
     ///
     /// # Errors
     ///
-    /// The bytes of a field are not valid.
+    /// The bytes of a field are invalid, such as [`ErrorKind::BadBool`]. The error names the field and the
+    /// element.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<vec::IntoIter<F>> {
         let how = match &self.origin {
@@ -198,12 +206,13 @@ impl<F> Column<F> {
             ReadPlan::Opaque(_) => unreachable!("`column` takes none"),
         };
         let fields = fields.map_err(|error| error.at_field(self.name))?;
-        assert_eq!(fields.len(), count, "a decoder gives as many elements as it was asked for");
+        assert_eq!(fields.len(), count, "a decoder returns the requested number of elements");
         Ok(fields.into_iter())
     }
 
-    /// Copies the field of each record.
+    /// Copies the field from each record.
     fn gather(&self, records: &[u8], record: usize, into: &mut [u8]) {
+        // With a constant size, the copy of a field compiles to one load and one store.
         match self.size {
             1 => gather::<1>(records, record, self.offset, into),
             2 => gather::<2>(records, record, self.offset, into),
@@ -220,7 +229,7 @@ impl<F> Column<F> {
     }
 }
 
-/// The same for sizes that fit a register.
+/// Copies a field whose size is known at compile time.
 fn gather<const N: usize>(records: &[u8], record: usize, offset: usize, into: &mut [u8]) {
     for (record, into) in records.chunks_exact(record).zip(into.as_chunks_mut::<N>().0) {
         if let Some(field) = record[offset..].first_chunk() {
@@ -229,7 +238,7 @@ fn gather<const N: usize>(records: &[u8], record: usize, offset: usize, into: &m
     }
 }
 
-/// Records of another layout than the struct's.
+/// Decodes records whose layout differs from that of the struct.
 struct Columns<R: RecordType> {
     columns: R::Columns,
     record: usize,

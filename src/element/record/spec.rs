@@ -1,4 +1,6 @@
-//! What a struct's file looks like, as far as the compiler can know it: so a wrong offset is an error of its.
+//! The layout of a struct in a file, known at compile time where possible.
+//!
+//! So a wrong offset is a compile error.
 
 use crate::dtype::{DType, Record, Title};
 use crate::error::{Error, ErrorKind, Result};
@@ -6,23 +8,23 @@ use crate::options::WriteOptions;
 
 use super::{RecordField, RecordType};
 
-/// What a type takes in a file.
+/// The size, alignment and properties of a type in a file.
 #[derive(Clone, Copy)]
 pub struct FileLayout {
     pub(super) size: usize,
     align: usize,
-    /// Whether a field of the type is told its width.
+    /// Whether a field of the type takes a width (the `len` of text).
     pub takes_len: bool,
-    /// Whether some values of the type do not fit.
+    /// Whether some values of the type may not fit.
     varies: bool,
-    /// Whether it has axes of its own.
+    /// Whether the type has axes of its own.
     is_array: bool,
-    /// Whether zeros are one of its values.
+    /// Whether all-zero bytes are a valid value.
     has_zero: bool,
 }
 
 impl FileLayout {
-    /// Of a type whose file looks like its memory.
+    /// Returns the layout of a type that has the same size in a file as in memory.
     pub const fn of<T>() -> Self {
         Self {
             size: size_of::<T>(),
@@ -34,12 +36,12 @@ impl FileLayout {
         }
     }
 
-    /// Of an enum.
+    /// Returns the layout of an enum.
     pub(crate) const fn of_enum<T>(has_zero: bool) -> Self {
         Self { has_zero, ..Self::of::<T>() }
     }
 
-    /// Of texts that are made of so many bytes for each unit of their width.
+    /// Returns the layout of text with `unit` bytes per unit of its width.
     pub(crate) const fn text(unit: usize) -> Self {
         Self { size: unit, align: unit, takes_len: true, varies: true, is_array: false, has_zero: true }
     }
@@ -48,7 +50,7 @@ impl FileLayout {
         Self { size: self.size.saturating_mul(count), ..self }
     }
 
-    /// Of an array of so many.
+    /// Returns the layout of an array of `count` elements.
     pub(in crate::element) const fn repeated(self, count: usize) -> Self {
         Self { is_array: true, ..self.times(count) }
     }
@@ -66,22 +68,22 @@ impl FileLayout {
     }
 }
 
-/// What the struct's attributes and types say of a field.
+/// The description of a field, from the struct's attributes and types.
 pub struct FieldSpec {
     pub(super) name: &'static str,
-    /// Other names that the field may have in a file that is read.
+    /// Other names that the field may have in a file when it is read.
     pub(super) aliases: &'static [&'static str],
     title: Option<&'static str>,
     pub(super) len: Option<usize>,
     offset: Option<usize>,
     filed: FileLayout,
     dtype: fn(&WriteOptions) -> Result<DType>,
-    /// The struct whose fields are those of the record itself.
+    /// The flattened struct, whose fields are fields of the record itself.
     flat: Option<&'static RecordSpec>,
 }
 
 impl FieldSpec {
-    /// Of a field of this type.
+    /// Describes a field of type `F`.
     pub const fn of<F: RecordField>(
         name: &'static str,
         aliases: &'static [&'static str],
@@ -97,14 +99,16 @@ impl FieldSpec {
         Self { name, aliases, title, len, offset, filed, dtype, flat: None }
     }
 
-    /// Of the fields of a struct, which are fields of the record itself.
+    /// Describes the fields of a flattened struct, which are fields of the record itself.
     pub const fn flat<R: RecordType>(offset: Option<usize>) -> Self {
         let dtype = |options: &WriteOptions| R::SPEC.dtype(options);
         let (filed, flat) = (R::SPEC.filed(), Some(R::SPEC));
         Self { name: "", aliases: &[], title: None, len: None, offset, filed, dtype, flat }
     }
 
-    /// Whether a name, title or alias is that of two fields: NumPy has them in one table.
+    /// Returns whether two fields share a name, title or alias.
+    ///
+    /// A title counts as a name because NumPy keeps both in one dictionary.
     const fn collides(&self, other: &Self) -> bool {
         match (self.flat, other.flat) {
             (Some(flat), _) => return flat.collides(other),
@@ -125,7 +129,7 @@ impl FieldSpec {
         false
     }
 
-    /// One of all that the field is called.
+    /// Returns one of the field's names: its name, its title and its aliases, in this order.
     const fn called(&self, index: usize) -> Option<&'static str> {
         let title = self.title.is_some() as usize;
         match index {
@@ -137,23 +141,23 @@ impl FieldSpec {
     }
 }
 
-/// What the struct's attributes and types say of it.
+/// The description of a struct, from its attributes and types.
 pub struct RecordSpec {
     pub(super) fields: &'static [FieldSpec],
-    /// Fields are aligned to this at most,
+    /// The upper limit for the alignment of fields.
     pack: usize,
-    /// and the whole to this at least.
+    /// The lower limit for the alignment of the record.
     align: usize,
     size: Option<usize>,
 }
 
 impl RecordSpec {
-    /// Of a struct with these fields.
+    /// Describes a struct with these fields.
     pub const fn new(fields: &'static [FieldSpec], pack: usize, align: usize, size: Option<usize>) -> Self {
         Self { fields, pack, align, size }
     }
 
-    /// Where a field begins, and where those before it end.
+    /// Returns where a field starts, and where the field before it ends.
     const fn bounds(&self, index: usize) -> (usize, usize) {
         let (mut start, mut end, mut at) = (0usize, 0, 0);
         while at <= index && at < self.fields.len() {
@@ -170,7 +174,7 @@ impl RecordSpec {
         (start, end)
     }
 
-    /// Where the last field ends.
+    /// Returns where the last field ends.
     const fn end(&self) -> usize {
         match self.fields.len() {
             0 => 0,
@@ -178,7 +182,7 @@ impl RecordSpec {
         }
     }
 
-    /// Whether a field begins before those before it have ended.
+    /// Returns whether a field starts before the field before it ends.
     pub const fn overlaps(&self, index: usize) -> bool {
         let (start, end) = self.bounds(index);
         start < end
@@ -205,7 +209,7 @@ impl RecordSpec {
         false
     }
 
-    /// Whether a field of the flattened struct with this number has a name of another field.
+    /// Returns whether the field with this number, or one flattened into it, shares a name with another.
     pub const fn shares_name(&self, index: usize) -> bool {
         let mut other = 0;
         while other < self.fields.len() {
@@ -217,7 +221,7 @@ impl RecordSpec {
         false
     }
 
-    /// Whether the size that was asked for is too small for the fields.
+    /// Returns whether the declared size is too small for the fields.
     pub const fn is_too_small(&self) -> bool {
         match self.size {
             Some(size) => size < self.end(),
@@ -232,7 +236,7 @@ impl RecordSpec {
         }
     }
 
-    /// What a struct takes in a file.
+    /// Returns the layout of the struct in a file.
     pub const fn filed(&self) -> FileLayout {
         let (mut varies, mut has_zero, mut index) = (false, true, 0);
         while index < self.fields.len() {
@@ -250,20 +254,19 @@ impl RecordSpec {
         }
     }
 
-    /// The dtype to write such structs as.
+    /// Returns the dtype to write such structs as.
     pub(super) fn dtype(&self, options: &WriteOptions) -> Result<DType> {
         let too_large = || ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() };
         let mut record = Record::default();
         for (index, field) in self.fields.iter().enumerate() {
             let (start, _) = self.bounds(index);
-            // Both are checked when the struct is compiled; what overflows is saturated and refused by `pad`.
+            // Overlaps and sizes are checked when the struct is compiled. Sums saturate, and `pad` rejects
+            // the result.
             record.pad(start.saturating_sub(record.size())).ok_or_else(too_large)?;
             let dtype =
                 (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
             if dtype.has_object() {
-                let reason =
-                    "a struct's field cannot be a Python object: it has no bytes of its own in a record"
-                        .into();
+                let reason = "a field of a struct cannot be a Python object".into();
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
             }
             if field.flat.is_some() {
@@ -287,7 +290,7 @@ impl RecordSpec {
     }
 }
 
-/// From the end, where the names of many fields differ.
+/// Compares two strings, from the end, where the names of many fields differ.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {

@@ -1,7 +1,7 @@
-//! Which records can be viewed: those whose fields can.
+//! Traits for viewing records, which requires that all their fields can be viewed.
 //!
-//! A bound on a field's type would be an error at the derive if it does not hold. Behind [`Of`], which has a lifetime that
-//! is bound in the `where` clause, it is one where somebody wants to view the record.
+//! A direct bound on a field's type would be an error at the derive if it did not hold. Wrapped in [`Of`],
+//! whose lifetime is bound in the `where` clause, it is an error only where the record is viewed.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ pub trait ViewField {}
 
 /// A type that can be changed in place within a record.
 pub trait ViewMutField: ViewField {
-    /// As of [`ViewMutElement`].
+    /// Compiles only if the type has no padding, as in [`ViewMutElement`].
     const IS_FULL: ();
 }
 
@@ -30,7 +30,7 @@ impl<F: ViewMutField> ViewMutField for Of<'_, F> {
     const IS_FULL: () = F::IS_FULL;
 }
 
-/// Whether fields of these sizes take all of a struct.
+/// Returns whether fields of these sizes fill a struct, without padding.
 pub const fn fills<T>(sizes: &[usize]) -> bool {
     let (mut sum, mut index) = (0, 0);
     while index < sizes.len() {

@@ -1,4 +1,4 @@
-//! Records into bytes: in bulk if they lie in memory as in the file, without padding; else field by field.
+//! Writes records: in bulk if memory has the layout of the file, without padding; otherwise field by field.
 
 use super::super::cast::{BitwiseOut, RecordType};
 use super::super::transform::{ByteTransform, FieldTransform};
@@ -8,15 +8,18 @@ use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
 
-/// The dtype to write these records as.
+/// Returns the dtype to write these records as.
 ///
 /// # Errors
 ///
-/// A text does not fit its field.
+/// - [`ErrorKind::TextTooLong`]: a text does not fit its field.
+/// - [`ErrorKind::Overflow`]: the record would take 2³¹ bytes or more.
+/// - [`ErrorKind::BadOption`]: a field is a Python object.
 pub fn dtype_for<R: RecordType>(
     items: &mut dyn Iterator<Item = &R>,
     options: &WriteOptions,
 ) -> Result<DType> {
+    // Only values of fields with a declared width can fail to fit, so other structs are not visited here.
     if R::SPEC.filed().varies() {
         for (index, item) in items.enumerate() {
             item.check(options).map_err(|error| error.at_element(index))?;
@@ -32,11 +35,11 @@ pub fn dtype_for<R: RecordType>(
     }
 }
 
-/// An error if a value does not fit the width of its field, of which this is the number.
+/// Checks that a value fits the width of the field with the number `index`.
 ///
 /// # Errors
 ///
-/// A text does not fit its field.
+/// [`ErrorKind::TextTooLong`] if a text does not fit its field.
 pub fn check_field<R: RecordType, F: RecordField>(
     index: usize,
     value: &F,
@@ -51,11 +54,12 @@ pub fn check_field<R: RecordType, F: RecordField>(
         .map_err(|error| error.at_field(spec.name))
 }
 
-/// How records are written as this dtype.
+/// Returns the plan for writing records as this dtype.
 pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     let DType::Record(record) = dtype else { unreachable!("`dtype_for` gives a record") };
     let mut fields = FieldsWritten { record, next: 0, base: 0, fixes: Some(Vec::new()), filled: Some(0) };
     let slots = R::slots(&mut fields);
+    // Bytes that no field covers are padding, which is written as zeros.
     let taken: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
     match BitwiseOut::record(fields) {
         Some(out) => WritePlan::Bitwise(out),
@@ -63,20 +67,20 @@ pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     }
 }
 
-/// A struct's dtype while its fields take their places in it.
+/// A struct's dtype while its fields are being assigned their positions in it.
 pub struct FieldsWritten<'a> {
     record: &'a Record,
     next: usize,
-    /// Where the struct is in memory, within one that it is flattened in.
+    /// The offset of the struct in memory, within the struct that it is flattened into.
     base: usize,
-    /// What the fields so far need, if all are plain and lie where they lie in memory.
+    /// The transforms of the fields so far, if all are bitwise and have their offsets in memory.
     fixes: Option<Vec<FieldTransform>>,
-    /// How many bytes the fields so far take.
+    /// The number of bytes that the fields so far take.
     filled: Option<usize>,
 }
 
 impl FieldsWritten<'_> {
-    /// The place of the struct's next field, which lies at this offset in memory.
+    /// Returns the position of the struct's next field, which has this offset in memory.
     pub fn slot<F: RecordField>(&mut self, offset: usize) -> Slot<F> {
         let field = &self.record.fields()[self.next];
         self.next += 1;
@@ -92,30 +96,32 @@ impl FieldsWritten<'_> {
         Slot { offset: field.offset(), size: field.dtype().item_size(), emit }
     }
 
-    /// Some memory of the struct is not in the file.
+    /// Notes that some memory of the struct is not in the file, so that records cannot be moved in bulk.
     pub fn skip(&mut self) {
         self.fixes = None;
     }
 
-    /// The places of the fields of a struct, which are fields of the record itself.
+    /// Returns the positions of the fields of a flattened struct, which are fields of the record itself.
     pub fn flat<R: RecordType>(&mut self, offset: usize) -> Slot<R> {
         let base = self.base + offset;
         let mut fields = FieldsWritten { base, fixes: self.fixes.take(), ..*self };
         let slots = R::slots(&mut fields);
         (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
-        // The padding is that of the whole.
+        // The outer record zeroes all padding, so this one must not.
         let emit = WritePlan::PerItem(Box::new(Slots::<R> { slots, has_padding: false }));
         Slot { offset: 0, size: self.record.size(), emit }
     }
 
-    /// What records of so many bytes need, if they are plain, and how many of the bytes are no padding.
+    /// Returns the transform for records of `size` bytes, or `None` if they cannot be moved in bulk.
+    ///
+    /// The second value is the number of bytes without padding, where it is known.
     pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, fixes), self.filled))
     }
 }
 
-/// The place of a field in a record.
+/// The position of a field in a record.
 pub struct Slot<F> {
     offset: usize,
     size: usize,
@@ -123,11 +129,11 @@ pub struct Slot<F> {
 }
 
 impl<F> Slot<F> {
-    /// Puts a value in its place.
+    /// Writes a value to its position in a record.
     ///
     /// # Errors
     ///
-    /// A text does not fit its field.
+    /// None from the library's own encoders. `dtype_for` must have rejected text that does not fit its field.
     #[inline(always)]
     pub fn put(&self, value: &F, record: &mut [u8]) -> Result<()> {
         let into = &mut record[self.offset..][..self.size];
@@ -143,7 +149,7 @@ impl<F> Slot<F> {
     }
 }
 
-/// Records that are put together one by one.
+/// Encodes records one by one.
 struct Slots<R: RecordType> {
     slots: R::Slots,
     has_padding: bool,
@@ -158,6 +164,7 @@ impl<R: RecordType> Encode<R> for Slots<R> {
         if self.has_padding {
             into.fill(0);
         }
+        // The generated `encode` splits `into` by the size of a record, which must not be 0.
         match size {
             0 => Ok(()),
             _ => R::encode(items, &self.slots, size, into),

@@ -1,4 +1,6 @@
-//! Conversions between NumPy's times and those of `chrono` 0.4. Nothing is rounded: what does not fit is an error.
+//! Conversions between NumPy's times and those of `chrono` 0.4.
+//!
+//! Nothing is rounded: a time that cannot be represented exactly is an error.
 
 use chrono_0_4::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
@@ -7,16 +9,28 @@ use super::units::Unit;
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the unit `Generic`,
+/// for a time out of `chrono`'s range, and for one that is not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Datetime64<U>> for DateTime<Utc> {
     type Error = Error;
 
     fn try_from(time: Datetime64<U>) -> Result<Self> {
         let (seconds, nanos) = split_nanos(to_nanos(time.ticks(), U::STEP, true)?);
         let found = seconds.and_then(|seconds| Self::from_timestamp(seconds, nanos));
-        found.ok_or_else(|| cannot(format!("{time:?} is too far away for chrono")))
+        found.ok_or_else(|| cannot(format!("{time:?} is out of range for chrono")))
     }
 }
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for a time out of range or between
+/// two ticks, and for the units `Year`, `Month` and `Generic`.
 impl<U: Unit> TryFrom<DateTime<Utc>> for Datetime64<U> {
     type Error = Error;
 
@@ -26,7 +40,11 @@ impl<U: Unit> TryFrom<DateTime<Utc>> for Datetime64<U> {
     }
 }
 
-/// NumPy's times have no zone, as this type.
+/// Converts a time exactly. Neither type has a time zone.
+///
+/// # Errors
+///
+/// Those of the conversion to `DateTime<Utc>`.
 impl<U: Unit> TryFrom<Datetime64<U>> for NaiveDateTime {
     type Error = Error;
 
@@ -35,6 +53,11 @@ impl<U: Unit> TryFrom<Datetime64<U>> for NaiveDateTime {
     }
 }
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// Those of the conversion from `DateTime<Utc>`.
 impl<U: Unit> TryFrom<NaiveDateTime> for Datetime64<U> {
     type Error = Error;
 
@@ -43,6 +66,13 @@ impl<U: Unit> TryFrom<NaiveDateTime> for Datetime64<U> {
     }
 }
 
+/// Converts a duration exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the units `Year`,
+/// `Month` and `Generic`, for a duration out of `chrono`'s range, and for one that is not a multiple of a
+/// nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for TimeDelta {
     type Error = Error;
 
@@ -53,6 +83,12 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for TimeDelta {
     }
 }
 
+/// Converts a duration exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for a duration out of range or
+/// between two ticks, and for the units `Year`, `Month` and `Generic`.
 impl<U: Unit> TryFrom<TimeDelta> for Timedelta64<U> {
     type Error = Error;
 

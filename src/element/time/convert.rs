@@ -1,5 +1,6 @@
-//! Conversions between NumPy's times and those of the standard library. What does not fit is an error, and so is a time
-//! that falls between two ticks of a coarser unit: nothing is rounded.
+//! Conversions between NumPy's times and those of the standard library.
+//!
+//! Nothing is rounded: a time out of range is an error, and so is one between two ticks of a coarser unit.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 const NANOS: i128 = 1_000_000_000;
 
-/// A tick as a fraction of nanoseconds; `None` for what has no fixed length (years, months, bare counts).
+/// Returns a tick as a fraction in nanoseconds.
+///
+/// Returns `None` if it has no fixed length: years, months and bare counts.
 pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
     let (many, parts) = match step.unit {
         TimeUnit::Week => (7 * 86_400 * NANOS, 1),
@@ -33,11 +36,11 @@ pub(super) fn cannot(reason: impl Into<String>) -> Error {
     ErrorKind::NotConvertible { reason: reason.into() }.into()
 }
 
-/// A number of ticks in nanoseconds.
+/// Converts a number of ticks to nanoseconds.
 pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Result<i128> {
-    let ticks = ticks.ok_or_else(|| cannot("NaT is no time"))?;
+    let ticks = ticks.ok_or_else(|| cannot("NaT is not a time"))?;
     if let Some((many, parts)) = nanos_per_tick(step) {
-        let too_far = || cannot(format!("{ticks}[{step}] is too far away"));
+        let too_far = || cannot(format!("{ticks}[{step}] is out of range"));
         let nanos = i128::from(ticks).checked_mul(many).ok_or_else(too_far)?;
         return match nanos % parts {
             0 => Ok(nanos / parts),
@@ -53,12 +56,13 @@ pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Res
         return Err(cannot(format!("a tick of [{step}] has no fixed length")));
     };
     let days = months_to_days(i128::from(ticks) * i128::from(step.count) * months);
-    days.checked_mul(86_400 * NANOS).ok_or_else(|| cannot(format!("{ticks}[{step}] is too far away")))
+    days.checked_mul(86_400 * NANOS).ok_or_else(|| cannot(format!("{ticks}[{step}] is out of range")))
 }
 
-/// The month in which a day is, both counted from January 1970.
+/// Converts a day to the month that contains it, both counted from January 1970.
 pub(in crate::element) fn days_to_months(days: i128) -> i128 {
-    // A month is longer than 30.4 days on average, and at the most 4 months are guessed wrong within 400 years.
+    // 400 years have 146,097 days and 4800 months, so the guess is off by a few months at most; the loops
+    // correct it.
     let mut months = days * 4800 / 146_097 - 1;
     while months_to_days(months + 1) <= days {
         months += 1;
@@ -69,43 +73,53 @@ pub(in crate::element) fn days_to_months(days: i128) -> i128 {
     months
 }
 
-/// The day on which a month begins, both counted from January 1970 (in the proleptic Gregorian calendar, as NumPy).
+/// Returns the first day of a month, both counted from January 1970.
+///
+/// As in NumPy, the calendar is the proleptic Gregorian one.
 pub(in crate::element) fn months_to_days(months: i128) -> i128 {
-    // Years begin in March here, so that the day of February that is or is not there is the last one.
+    // Years start in March here, so that the leap day is the last day of a year.
     let months = months + 10;
     let (year, month) = (1969 + months.div_euclid(12), months.rem_euclid(12));
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    // From March on, the months repeat 31, 30, 31, 30, 31 days: 153 days in five months.
     let days_before_month = (153 * month + 2) / 5;
+    // There are 719,468 days from March 1 of year 0 to January 1, 1970.
     365 * year + leap_days + days_before_month - 719_468
 }
 
-/// Nanoseconds in ticks.
+/// Converts nanoseconds to ticks.
 pub(super) fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
     let (many, parts) =
         nanos_per_tick(step).ok_or_else(|| cannot(format!("a tick of [{step}] has no fixed length")))?;
     let scaled =
-        nanos.checked_mul(parts).ok_or_else(|| cannot(format!("the time is too far away for [{step}]")))?;
+        nanos.checked_mul(parts).ok_or_else(|| cannot(format!("the time is out of range for [{step}]")))?;
     if scaled % many != 0 {
         return Err(cannot(format!("the time falls between two ticks of [{step}]")));
     }
     match i64::try_from(scaled / many) {
         Ok(ticks) if ticks != super::NAT => Ok(ticks),
-        _ => Err(cannot(format!("the time is too far away for [{step}]"))),
+        _ => Err(cannot(format!("the time is out of range for [{step}]"))),
     }
 }
 
-/// Whole seconds and the nanoseconds that are left, which are never negative; no seconds if 64 bits do not hold them.
+/// Splits nanoseconds into seconds, `None` if they exceed 64 bits, and nanoseconds, never negative.
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
 pub(super) fn split_nanos(nanos: i128) -> (Option<i64>, u32) {
     (i64::try_from(nanos.div_euclid(NANOS)).ok(), nanos.rem_euclid(NANOS) as u32)
 }
 
-/// The length of a duration; `None` if the standard library has none so long.
+/// Returns a duration of this length, or `None` if it is too long for the standard library.
 fn duration(nanos: u128) -> Option<Duration> {
     let seconds = u64::try_from(nanos / NANOS as u128).ok()?;
     Some(Duration::new(seconds, (nanos % NANOS as u128) as u32))
 }
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`] for NaT, for the unit `Generic`,
+/// and for a time that the system's clock cannot represent.
 impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
     type Error = Error;
 
@@ -117,8 +131,9 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
             false => Self::UNIX_EPOCH.checked_add(distance),
         });
         let found =
-            found.ok_or_else(|| cannot(format!("{time:?} is too far away for this system's clock")))?;
-        // The clock of Windows has steps of 100 nanoseconds, to which the standard library rounds.
+            found.ok_or_else(|| cannot(format!("{time:?} is out of range for this system's clock")))?;
+        // The clock of Windows has steps of 100 nanoseconds, to which the standard library rounds, so
+        // compare.
         match nanos_since_1970(found) == nanos {
             true => Ok(found),
             false => Err(cannot(format!("{time:?} is finer than this system's clock"))),
@@ -126,6 +141,12 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
     }
 }
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`] for a time out of range or between
+/// two ticks, and for the units `Year`, `Month` and `Generic`.
 impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
     type Error = Error;
 
@@ -141,6 +162,13 @@ fn nanos_since_1970(time: SystemTime) -> i128 {
     }
 }
 
+/// Converts a duration exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`] for NaT, for the units `Year`,
+/// `Month` and `Generic`, for a negative duration, and for one that is too long or not a multiple of a
+/// nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
     type Error = Error;
 
@@ -151,6 +179,12 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
     }
 }
 
+/// Converts a duration exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`] for a duration out of range or
+/// between two ticks, and for the units `Year`, `Month` and `Generic`.
 impl<U: Unit> TryFrom<Duration> for Timedelta64<U> {
     type Error = Error;
 

@@ -1,4 +1,6 @@
-//! Conversions between NumPy's times and those of `jiff` 0.2. Nothing is rounded: what does not fit is an error.
+//! Conversions between NumPy's times and those of `jiff` 0.2.
+//!
+//! Nothing is rounded: a time that cannot be represented exactly is an error.
 
 use jiff_0_2::{SignedDuration, Timestamp};
 
@@ -7,15 +9,27 @@ use super::units::Unit;
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the unit `Generic`,
+/// for a time out of `jiff`'s range, and for one that is not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Datetime64<U>> for Timestamp {
     type Error = Error;
 
     fn try_from(time: Datetime64<U>) -> Result<Self> {
         let nanos = to_nanos(time.ticks(), U::STEP, true)?;
-        Self::from_nanosecond(nanos).map_err(|_| cannot(format!("{time:?} is too far away for jiff")))
+        Self::from_nanosecond(nanos).map_err(|_| cannot(format!("{time:?} is out of range for jiff")))
     }
 }
 
+/// Converts a time exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for a time out of range or between
+/// two ticks, and for the units `Year`, `Month` and `Generic`.
 impl<U: Unit> TryFrom<Timestamp> for Datetime64<U> {
     type Error = Error;
 
@@ -24,6 +38,13 @@ impl<U: Unit> TryFrom<Timestamp> for Datetime64<U> {
     }
 }
 
+/// Converts a duration exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the units `Year`,
+/// `Month` and `Generic`, for a duration out of `jiff`'s range, and for one that is not a multiple of a
+/// nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for SignedDuration {
     type Error = Error;
 
@@ -34,6 +55,12 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for SignedDuration {
     }
 }
 
+/// Converts a duration exactly.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for a duration out of range or
+/// between two ticks, and for the units `Year`, `Month` and `Generic`.
 impl<U: Unit> TryFrom<SignedDuration> for Timedelta64<U> {
     type Error = Error;
 

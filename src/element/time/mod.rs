@@ -1,4 +1,4 @@
-//! Points and lengths of time: 64-bit counts of a unit that is in the type, so that it is never lost.
+//! Points in time and durations: 64-bit counts of a unit that is part of the type, so that it is never lost.
 
 #[cfg(feature = "chrono-0_4")]
 mod chrono;
@@ -17,10 +17,10 @@ use super::fixed::{Fixed, elements};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use units::Unit;
 
-/// "Not a time", in both types.
+/// The value of "not a time" in both types.
 pub(super) const NAT: i64 = i64::MIN;
 
-/// Makes one of the two types; they differ in what they mean, and not in how they are made.
+/// Defines one of the two types, which differ in meaning but not in representation.
 macro_rules! time_type {
     ($(#[$doc:meta])* $name:ident, $kind:ident) => {
         $(#[$doc])*
@@ -28,20 +28,20 @@ macro_rules! time_type {
         pub struct $name<U>(pub(super) i64, pub(super) PhantomData<U>);
 
         impl<U: Unit> $name<U> {
-            /// "Not a time": what is missing or unknown.
+            /// "Not a time": a missing or unknown value.
             pub const NAT: Self = Self(NAT, PhantomData);
 
-            /// So many ticks of the unit. (The smallest number of all means "not a time".)
+            /// Creates a value from a number of ticks of the unit. `i64::MIN` is "not a time".
             pub const fn new(ticks: i64) -> Self {
                 Self(ticks, PhantomData)
             }
 
-            /// How many ticks of the unit; `None` for "not a time".
+            /// Returns the number of ticks of the unit; `None` for "not a time".
             pub fn ticks(self) -> Option<i64> {
                 (self.0 != NAT).then_some(self.0)
             }
 
-            /// Whether this is "not a time".
+            /// Returns whether this is "not a time".
             pub fn is_nat(self) -> bool {
                 self.0 == NAT
             }
@@ -76,7 +76,7 @@ macro_rules! time_type {
             }
         }
 
-        /// "Not a time" comes first.
+        /// "Not a time" sorts first.
         impl<U> Ord for $name<U> {
             fn cmp(&self, other: &Self) -> std::cmp::Ordering {
                 self.0.cmp(&other.0)
@@ -89,7 +89,7 @@ macro_rules! time_type {
             }
         }
 
-        /// The ticks and the unit: `-5[25s]`, or `NaT`.
+        /// Formats the ticks and the unit: `-5[25s]`, or `NaT`.
         impl<U: Unit> fmt::Debug for $name<U> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.ticks() {
@@ -103,7 +103,7 @@ macro_rules! time_type {
             const UNIT: usize = 8;
 
             fn scalar(order: ByteOrder) -> Scalar {
-                // The units check their multiples when the program is compiled.
+                // A unit checks its multiple at compile time, so that `Scalar::new` accepts it.
                 Scalar::new(Kind::$kind(U::STEP), 8, order).expect("a time has 8 bytes")
             }
         }
@@ -115,7 +115,13 @@ macro_rules! time_type {
 }
 
 time_type! {
-    /// A point in time, counted in a unit since the beginning of 1970 (`<M8[ns]` is `Datetime64<units::Nanosecond>`).
+    /// A point in time, counted in units since the start of 1970.
+    ///
+    /// `Datetime64<units::Nanosecond>` is NumPy's `<M8[ns]`.
+    ///
+    /// It converts to and from `SystemTime`; with the feature `chrono-0_4`, `DateTime<Utc>` and
+    /// `NaiveDateTime` of `chrono`; with the feature `jiff-0_2`, `Timestamp` of `jiff`. Conversions are exact
+    /// or fail.
     ///
     /// ```
     /// use std::time::{Duration, SystemTime};
@@ -130,7 +136,12 @@ time_type! {
 }
 
 time_type! {
-    /// A length of time, counted in a unit (`<m8[25s]` is `Timedelta64<units::Times<25, units::Second>>`).
+    /// A duration, counted in units.
+    ///
+    /// `Timedelta64<units::Times<25, units::Second>>` is NumPy's `<m8[25s]`.
+    ///
+    /// It converts to and from `Duration`; with the feature `chrono-0_4`, `TimeDelta` of `chrono`; with the
+    /// feature `jiff-0_2`, `SignedDuration` of `jiff`. Conversions are exact or fail.
     ///
     /// ```
     /// use std::time::Duration;

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use crate::dtype::{TimeStep, TimeUnit};
 
-/// A unit of time as a type. There are those of this module, and no others.
+/// A unit of time as a type. This trait is sealed: the units are those of this module.
 pub trait Unit: Copy + Send + Sync + 'static + private::Sealed {
-    /// What one tick means.
+    /// The meaning of one tick.
     const STEP: TimeStep;
 }
 
@@ -31,35 +31,38 @@ macro_rules! units {
 units! {
     /// No unit: a bare count.
     Generic;
-    /// `Y`
+    /// Years (`Y`).
     Year;
-    /// `M`
+    /// Months (`M`).
     Month;
-    /// `W`
+    /// Weeks (`W`).
     Week;
-    /// `D`
+    /// Days (`D`).
     Day;
-    /// `h`
+    /// Hours (`h`).
     Hour;
-    /// `m`
+    /// Minutes (`m`).
     Minute;
-    /// `s`
+    /// Seconds (`s`).
     Second;
-    /// `ms`
+    /// Milliseconds (`ms`).
     Millisecond;
-    /// `us`
+    /// Microseconds (`us`).
     Microsecond;
-    /// `ns`
+    /// Nanoseconds (`ns`).
     Nanosecond;
-    /// `ps`
+    /// Picoseconds (`ps`).
     Picosecond;
-    /// `fs`
+    /// Femtoseconds (`fs`).
     Femtosecond;
-    /// `as`
+    /// Attoseconds (`as`).
     Attosecond;
 }
 
 /// A multiple of a unit: `Times<25, Second>` is `[25s]`.
+///
+/// The multiple, including that of `U`, must be from 1 to 2³¹ − 1, and the unit must not be [`Generic`];
+/// anything else is a compile error.
 #[derive(Clone, Copy, Debug)]
 pub struct Times<const N: u32, U>(PhantomData<U>);
 
@@ -67,6 +70,7 @@ impl<const N: u32, U> private::Sealed for Times<N, U> {}
 
 impl<const N: u32, U: Unit> Unit for Times<N, U> {
     const STEP: TimeStep = {
+        // Checked at compile time: NumPy stores the multiple as a positive 32-bit signed integer.
         let Some(count) = U::STEP.count.checked_mul(N) else {
             panic!("the multiple is larger than NumPy allows")
         };

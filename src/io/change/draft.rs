@@ -1,4 +1,6 @@
-//! Files on their way to a place: without a name if that is possible, so that a process that is killed leaves nothing.
+//! Temporary files that replace or create a file.
+//!
+//! They are unnamed where possible, so that a killed process leaves nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -7,28 +9,35 @@ use std::path::Path;
 
 use super::system::{self, Attempt, Folder, Mode, Region};
 
-/// So many names of drafts are looked at by every change in a folder: what a killed process has left is removed.
+/// Each change removes stale drafts from its folder. Only the first names are checked, to bound the cost.
 const SWEPT: usize = 8;
 
-/// A new file for a place in a folder. If it is dropped before it has taken that place, it is gone.
+/// A temporary file that is going to replace or create a file in a folder.
+///
+/// An unnamed draft disappears when it is closed. A named one must be removed with [`Draft::discard`] on
+/// failure.
 pub(super) struct Draft {
     pub(super) file: File,
-    /// Its name, if it has one.
+    /// Its file name, if it has one.
     name: Option<OsString>,
     is_private: bool,
 }
 
 impl Draft {
-    /// If there is an old file, which may be private, nobody else can open the new one before it has its permissions.
+    /// Creates a draft.
+    ///
+    /// With `is_private`, no other user can open it before it has the permissions of the old file.
     pub(super) fn new(folder: &Folder, is_private: bool) -> io::Result<Self> {
         (0..SWEPT).for_each(|number| sweep(folder, &name(number)));
         match folder.create_unnamed(is_private) {
             Ok(file) => {
+                // Locked before it can get a name: the lock marks a draft as in use, so that `sweep` does not
+                // remove it.
                 system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
                 Ok(Self { file, name: None, is_private })
             }
-            // The file system has no such files, or they could not be given a name. (Whatever else is wrong, a file with a
-            // name will show it.)
+            // The file system has no unnamed files, or cannot link them later. Any other error will occur
+            // again when a named file is created.
             Err(_) => Self::named(folder, is_private),
         }
     }
@@ -41,7 +50,7 @@ impl Draft {
                 created => created?,
             };
             let attempt = system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
-            // Who sweeps may have been faster between the two calls.
+            // Another process may have swept the file between its creation and its locking.
             if attempt != Attempt::Busy && folder.names(&name, &file)? {
                 return Ok(Self { file, name: Some(name), is_private });
             }
@@ -49,7 +58,7 @@ impl Draft {
         unreachable!("there is always another number")
     }
 
-    /// Gives the draft a name of its own beside its place. If the system refuses, its content moves to a file that has one.
+    /// Gives the draft a temporary name in its folder; where it cannot be linked, copies it to a named file.
     fn give_name(&mut self, folder: &Folder) -> io::Result<OsString> {
         if let Some(name) = &self.name {
             return Ok(name.clone());
@@ -86,18 +95,20 @@ impl Draft {
         self.file.sync_all()
     }
 
-    /// Gives the draft a name of its own, under which it can take the place of a file.
+    /// Gives the draft a temporary name, from which it can be renamed.
+    ///
+    /// This is done before the lock on the old file is taken, since it may have to copy and sync the content.
     pub(super) fn prepare(&mut self, folder: &Folder, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
             self.give_name(folder)?;
             if syncs {
-                self.sync()?; // its content may have moved
+                self.sync()?; // the content may have been copied
             }
         }
         Ok(())
     }
 
-    /// Puts the draft in the place of a file.
+    /// Renames the draft over an existing file.
     pub(super) fn replace(&mut self, folder: &Folder, target: &OsStr) -> io::Result<()> {
         let name = self.give_name(folder)?;
         folder.rename(&name, target)?;
@@ -105,7 +116,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts the draft in a place that must be free.
+    /// Gives the draft a name that must not exist yet.
     pub(super) fn take_place(&mut self, folder: &Folder, target: &OsStr, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
             match folder.link(&self.file, target) {
@@ -124,11 +135,11 @@ impl Draft {
         match folder.rename_to_new(&name, target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            // A file system without links: the place is taken first, so that nobody else can.
+            // A file system without links: an empty file reserves the name, and is then replaced.
             Err(_) => {
                 folder.create_new(target, false)?;
                 folder.rename(&name, target).inspect_err(|_| {
-                    let _ = folder.unlink(target); // the empty file that held the place
+                    let _ = folder.unlink(target); // the empty file that reserved the name
                 })?;
             }
         }
@@ -136,32 +147,35 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes the name of a draft that has not taken its place.
+    /// Removes the temporary name of a draft that has not taken its place.
     pub(super) fn discard(&self, folder: &Folder) {
         if let Some(name) = &self.name {
-            let _ = folder.unlink(name); // there is nobody left to tell
+            let _ = folder.unlink(name); // an error cannot be reported
         }
     }
 }
 
-/// The names that drafts have. They are short, so that they fit wherever the target's does, and of a number, so that who
-/// comes next finds what has been left.
+/// Returns the name of draft `number`.
+///
+/// Names are short, so that they fit wherever the target's name does, and numbered, so that a later change
+/// finds stale drafts.
 fn name(number: usize) -> OsString {
     format!(".ndarray-io-{number}.draft").into()
 }
 
-/// Removes a draft whose owner is gone, as its lock tells. Where there are no locks, nobody knows, and it stays.
+/// Removes a draft whose owner no longer exists: its lock is free. Without lock support, drafts are kept.
 fn sweep(folder: &Folder, name: &OsStr) {
     let Ok(file) = folder.open_file(name) else { return };
     if Folder::is_own(&file).unwrap_or(false)
         && matches!(system::try_lock(&file, Region::Draft, Mode::Exclusive), Ok(Attempt::Taken))
         && folder.names(name, &file).unwrap_or(false)
+    // The name may have been reused between opening and locking, so it is compared with the open file.
     {
         let _ = folder.unlink(name);
     }
 }
 
-/// The folder of a path, and the name in it.
+/// Splits a path into its folder, opened, and the file name.
 pub(super) fn split(path: &Path) -> io::Result<(Folder, OsString)> {
     let Some(name) = path.file_name() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));

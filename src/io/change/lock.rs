@@ -1,14 +1,15 @@
-//! Who may change a file at the same time as whom.
+//! Which operations may change a file concurrently.
 //!
-//! | who | holds | as long as |
+//! | operation | holds | how long |
 //! |---|---|---|
-//! | an appender, an update, a conversion of a file onto itself, a writer in place | `Change`, exclusive | it is open |
-//! | a mutable map or slab | `Map`, shared | it is open |
-//! | a replacement of a file that nobody has read | `Replace`, exclusive, while no one holds `Map` | its renaming |
-//! | a reader | nothing | |
+//! | an append, an update, a conversion of a file onto itself, a write in place | `Change`, exclusive | while open |
+//! | a mutable map or slab | `Map`, shared | while open |
+//! | a replacement of a file that has not been read | `Replace`, exclusive, while no one holds `Map` | its rename |
+//! | an update of a header | `Header`, exclusive | one write |
+//! | a reader whose first read of a header did not match the file | `Header`, shared | one read |
 //!
-//! Whoever has locked a file checks that the path still leads to it: the file may have been replaced before the lock was
-//! taken. The locks are advisory, and where a file system has none, work goes on without.
+//! After locking a file, a caller checks that the path still leads to it: the file may have been replaced
+//! before the lock was taken. Locks are advisory; where a file system has none, work continues without them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,23 +22,23 @@ use super::system::{self, Attempt, Mode, Region};
 use crate::error::{ErrorKind, Result};
 use crate::transfer::os;
 
-/// How long a call waits for another one's section that takes microseconds, unless the other process is stopped in it.
+/// The maximum wait for a critical section. It takes microseconds, unless its process is suspended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a file is locked for.
+/// The purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To change it as a whole, with nobody else.
+    /// To change the entire file, exclusively.
     Change,
-    /// To change some of its elements through a map.
+    /// To change elements through a map.
     #[cfg_attr(not(feature = "mmap"), allow(dead_code))]
     Map,
 }
 
 /// An open file that is locked until this is dropped.
 ///
-/// A lock goes with the last handle of the open file, but a process that another thread has just started has one, too, until it
-/// executes its program. So the lock is given back by a call of its own.
+/// The system releases a lock with the last handle of the open file. A child process that another thread has
+/// just started also has a handle, until it executes its program, so the lock is released explicitly.
 #[derive(Debug)]
 pub(crate) struct Locked {
     file: Arc<File>,
@@ -45,7 +46,9 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Locks an open file. Another one's replacement is waited for, since it takes no time; anything else only for `wait`.
+    /// Locks an open file.
+    ///
+    /// It waits for a replacement in progress, which takes microseconds, and at most `wait` for other locks.
     pub(crate) fn new(file: File, purpose: Purpose, wait: Duration) -> Result<Self> {
         lock(&file, purpose, wait)?;
         let region = match purpose {
@@ -55,13 +58,14 @@ impl Locked {
         Ok(Self { file: Arc::new(file), region })
     }
 
-    /// The file with its lock, to be shared with who uses it.
+    /// Returns the file, to be shared with its users.
     pub(crate) fn shared(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
 
-    /// Another handle of the same open file, which the lock does not depend on, and the lock. A system that has only one handle for
-    /// each open file (WASI) has no locks either: there it is the file itself.
+    /// Returns a second handle of the open file, on which the lock does not depend, and the lock.
+    ///
+    /// On WASI a file cannot have a second handle, and there are no locks: the file itself is returned.
     pub(crate) fn split(self) -> io::Result<(File, Option<Self>)> {
         loop {
             match self.file.try_clone() {
@@ -77,7 +81,7 @@ impl Locked {
         }
     }
 
-    /// Leaves the lock to a map that was made of the same open file.
+    /// Hands the lock over to a map of the same open file, so that dropping this does not release it.
     pub(super) fn leave_to_map(mut self) {
         self.region = Region::Replace;
     }
@@ -97,8 +101,9 @@ impl Drop for Locked {
     }
 }
 
-/// Tries something until it succeeds or the time is over, in steps that grow from 50 µs to 10 ms.
+/// Retries `attempt` until it succeeds or the time is over. The pause doubles from 50 µs to 10 ms.
 fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+    // Most locks are held for microseconds, so the first pause is short; the cap keeps long waits cheap.
     let mut pause = Duration::from_micros(50);
     let start = Instant::now();
     loop {
@@ -119,11 +124,13 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
         Purpose::Change => (Region::Change, Mode::Exclusive),
         Purpose::Map => (Region::Map, Mode::Shared),
     };
-    // The map of a file that this writer has just made in place: Linux turns its lock into the shared one, Windows would wait for it.
+    // A map of a file that was just created in place: Linux converts the lock to a shared one, Windows would
+    // block.
     if cfg!(windows) && purpose == Purpose::Map {
         system::unlock(file, Region::Change);
     }
     let start = Instant::now();
+    // Only a lock on `Map` is held for long. `Busy` without one is a replacement in progress.
     let in_the_way = || system::is_locked(file, Region::Map, mode);
     let taken = until(wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
         Attempt::Taken | Attempt::Unsupported => Ok(Some(())),
@@ -132,14 +139,15 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
     })?;
     taken.ok_or(ErrorKind::Locked)?;
     if purpose == Purpose::Map {
-        // A replacement that has found no map before this lock was taken is let through; the path is looked at after it.
+        // A replacement that checked for maps before this lock was taken is allowed to complete; the caller
+        // then checks the path.
         let is_free = || Ok((!system::is_locked(file, Region::Replace, Mode::Exclusive)).then_some(()));
         until(PATIENCE, is_free)?.ok_or(ErrorKind::Locked)?;
     }
     Ok(())
 }
 
-/// An error if a lock could not be had now and is not waited for: so nothing is written in vain.
+/// Returns an error if a lock is not available now and will not be waited for, before anything is written.
 pub(super) fn refuse_early(file: &File, wait: Duration) -> Result<()> {
     match wait.is_zero() && system::is_locked(file, Region::Map, Mode::Exclusive) {
         true => Err(ErrorKind::Locked.into()),
@@ -147,7 +155,7 @@ pub(super) fn refuse_early(file: &File, wait: Duration) -> Result<()> {
     }
 }
 
-/// The lock of a file in whose place another is put.
+/// The lock on a file that is being replaced.
 pub(super) struct Replacing<'a>(&'a File);
 
 impl Drop for Replacing<'_> {
@@ -156,16 +164,18 @@ impl Drop for Replacing<'_> {
     }
 }
 
-/// Locks a file for the moment in which another takes its place.
+/// Locks a file while it is replaced.
 pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacing<'_>> {
     let start = Instant::now();
     let in_the_way = || system::is_locked(file, Region::Map, Mode::Exclusive);
+    // `Replace` is locked before `Map` is checked, and a map does the reverse, so that one of them sees the
+    // other.
     let taken = until(wait.max(PATIENCE), || {
         let attempt = system::try_lock(file, Region::Replace, Mode::Exclusive)?;
         match attempt {
             Attempt::Unsupported => return Ok(Some(())),
             Attempt::Taken if !in_the_way() => return Ok(Some(())),
-            Attempt::Taken => system::unlock(file, Region::Replace), // a map came first
+            Attempt::Taken => system::unlock(file, Region::Replace), // a map was first
             Attempt::Busy if !in_the_way() => return Ok(None),       // another replacement
             Attempt::Busy => {}
         }
@@ -175,7 +185,7 @@ pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacin
     Ok(Replacing(file))
 }
 
-/// Opens an existing file for reading and writing, and locks it. The path leads to it then, whoever was at it before.
+/// Opens an existing file for reading and writing, and locks it. The path leads to the locked file on return.
 pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<Locked> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -188,16 +198,17 @@ pub(super) fn open_locked_with(
     wait: Duration,
     options: &mut OpenOptions,
 ) -> Result<Locked> {
-    /// How often a file may be replaced between its opening and its locking.
+    /// The maximum number of retries after the file is replaced between opening and locking.
     const MOST: usize = 100;
     #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // a pipe must not make it wait
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // opening a pipe must not block
     for _ in 0..MOST {
         let file = options.open(path)?;
         if os::len_of_regular(&file).is_none() {
-            let reason = "it is not a regular file, and only such a file can be changed in place".into();
+            let reason = "it is not a regular file: only regular files can be changed in place".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
+        // The path is checked after locking; the reverse would miss a replacement in between.
         let file = Locked::new(file, purpose, wait)?;
         if leads_to(path, &file)? {
             return Ok(file);
@@ -206,18 +217,19 @@ pub(super) fn open_locked_with(
     Err(ErrorKind::Locked.into())
 }
 
-/// Whether a path leads to an open file, links followed.
+/// Returns whether a path leads to an open file, following links.
 pub(crate) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
     system::is_same(system::id_at(path), file)
 }
 
-/// Whether an appender or an update has the file.
+/// Returns whether an append or an update is in progress.
 pub(crate) fn is_being_changed(file: &File) -> bool {
     system::is_locked(file, Region::Map, Mode::Shared)
 }
 
-/// Does something with the header of a file while nobody else writes it (`Shared`) or reads it again (`Exclusive`). Who has
-/// waited for too long goes on without the lock: a writer must not depend on its readers.
+/// Runs `work` under the lock of a file's header: `Shared` to read it again, `Exclusive` to write it.
+///
+/// If the lock is not free in time, it continues without: a writer must not depend on its readers.
 pub(crate) fn with_header_lock<T>(file: &File, mode: Mode, work: impl FnOnce() -> T) -> T {
     let attempt = || Ok((system::try_lock(file, Region::Header, mode)? != Attempt::Busy).then_some(()));
     let is_taken = matches!(until(PATIENCE, attempt), Ok(Some(())));

@@ -1,13 +1,14 @@
-//! The one place that changes files: everything that writes to a path goes through it, the program included.
+//! All changes to files: everything that writes to a path uses this module, the program included.
 //!
-//! - [`replace`] puts a complete new file in the place of an old one, or of none. [`replace_locked`] does the same for who
-//!   has read the old file under a lock. [`create_new`] makes a file that must not exist.
-//! - [`open_in_place`] and [`open_locked`] open a file that is changed where it is.
-//! - `lock` says who may change a file at the same time as whom, `draft` owns the files that have no place yet, `target` where
-//!   a path leads and what belongs to a file, `system` the calls.
+//! - [`replace`] writes a complete new file and puts it in the place of an existing one, if any.
+//!   [`replace_locked`] does the same for a caller who has read the old file under a lock. [`create_new`]
+//!   creates a file that must not exist.
+//! - [`open_in_place`] and [`open_locked`] open a file that is changed in place.
+//! - `lock` has the locking rules, `draft` the temporary files, `target` the resolution of paths and a file's
+//!   metadata, `system` the system calls.
 //!
-//! `docs/changes.md` says what a reader, a crash, a loss of power and a second writer see. A test fails if another module
-//! renames, links, truncates, locks or syncs a file.
+//! `docs/changes.md` describes what readers, crashes, power failures and concurrent writers see. A test fails
+//! if another module renames, links, truncates, locks or syncs a file.
 
 mod draft;
 mod lock;
@@ -33,8 +34,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
 use crate::transfer::{Sink, os};
 
-/// Makes the file at `path` what `write` writes into an empty file. See [`write_npy`](crate::write_npy) for what that means
-/// and for the exceptions.
+/// Replaces the file at `path` with what `write` writes to an empty one.
+///
+/// See [`write_npy`](crate::write_npy) for the guarantees and their exceptions.
 pub(crate) fn replace(
     path: &Path,
     options: &WriteOptions,
@@ -44,8 +46,10 @@ pub(crate) fn replace(
     place(path, options, None, &mut |_, file| write.take().map_or(Ok(()), |write| write(file)))
 }
 
-/// The same for a caller who has had the old file locked since before it was read. `write` gets it and the new one. Handles of the old
-/// one that `write` owns are closed when it returns: some systems do not put another file in the place of one that is open.
+/// Replaces a file that the caller has locked since before reading it.
+///
+/// `write` gets the old and the new file. Handles of the old file that `write` owns are closed when it
+/// returns, because some systems do not replace a file that is open.
 pub(crate) fn replace_locked(
     path: &Path,
     old: Locked,
@@ -55,24 +59,27 @@ pub(crate) fn replace_locked(
     let mut write = Some(write);
     place(path, options, Some(old), &mut |old, file| match (old, write.take()) {
         (Some(old), Some(write)) => write(old, file),
-        // In place there is no old file beside the new one: whoever asks for that must not end with an empty file.
+        // In place there is no old file next to the new one, and the caller must not end up with an empty
+        // file.
         _ => Err(not_itself()),
     })
 }
 
-/// The same for a caller who wants to know what is in the old file: `look` reads it under the lock that is held until the new one
-/// is in place, or says what it means that it cannot be opened. `write` gets what it has found, nothing if there is no old file;
-/// it is called again if another process makes a file meanwhile.
+/// Replaces a file after inspecting the old one.
+///
+/// `look` reads the old file under a lock that is held until the new file is in place; if the old file cannot
+/// be opened, it gets the error. `write` gets what `look` returned, or nothing if there is no old file. It is
+/// called again if another process creates the file in between.
 pub(crate) fn replace_after_look(
     path: &Path,
     options: &WriteOptions,
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
     mut write: impl FnMut(&File, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    /// How often another process may make or remove the file in between.
+    /// The maximum number of retries after another process creates or removes the file in between.
     const MOST: usize = 100;
     if options.get_in_place() {
-        // The old content is still in the file, which is locked by now.
+        // The old content is still in the file, which is locked at this point.
         return place(path, options, None, &mut |_, mut file| {
             if os::len_of_regular(file).is_none() {
                 return write(file, &[]);
@@ -100,21 +107,23 @@ pub(crate) fn replace_after_look(
             }
             Place::File(_) if fs::symlink_metadata(path).is_err() => {
                 match create_new(path, options, |file| write(file, &[])) {
-                    Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // now there is one to look at
+                    Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now: inspect it
                     created => return created,
                 }
             }
-            // A pipe, a descriptor, a link without a target: nothing follows an array there.
+            // A pipe, a descriptor or a dangling link: no trailing bytes can follow an array there.
             _ => return place(path, options, None, &mut |_, file| write(file, &[])),
         }
     }
     Err(ErrorKind::Locked.into())
 }
 
-/// Writes a new file; gets the old one if that is locked.
+/// Writes a new file; the first argument is the old file, if the caller has locked it.
 type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
 
-/// Compiled once, and not for each type of array. `write` is called once.
+/// Replaces a file. `write` is called once.
+///
+/// It takes a trait object so that it is compiled once, not for each type of array.
 fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write: WriteNew<'_>) -> Result<()> {
     let target = match target::follow_links(path)? {
         Place::File(target) => target,
@@ -133,7 +142,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
         if locked.is_some() {
             return Err(not_itself());
         }
-        // A pipe, a terminal: it cannot be truncated or replaced.
+        // A pipe or a terminal cannot be truncated or replaced.
         let file = OpenOptions::new().write(true).open(&target)?;
         write(None, &file)?;
         return sync_file(&file, options);
@@ -144,21 +153,22 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
     let (folder, name) = draft::split(&target)?;
     let mut old = if old.is_some() { open_old(&folder, &name)? } else { None };
     if let (Some(old), None) = (&old, &locked) {
-        lock::refuse_early(old, options.get_wait_for_lock())?; // before much is written
+        lock::refuse_early(old, options.get_wait_for_lock())?; // before anything is written
     }
     let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
-        (Some(_), io::ErrorKind::PermissionDenied) => {
-            cannot("the folder that it is in cannot be written".into())
-        }
+        (Some(_), io::ErrorKind::PermissionDenied) => cannot("its folder cannot be written".into()),
         _ => Error::from(error),
     })?;
     let mut put = || -> Result<()> {
-        /// How often another process may make, replace or remove the file in between.
+        /// The maximum number of retries after another process creates, replaces or removes the file.
         const MOST: usize = 100;
+        // Before `write`: if metadata would be lost, the call fails before any content is written.
         if let Some(old) = &old {
             target::inherit(old, &draft.file)?;
         }
         write(locked.as_deref(), &draft.file)?;
+        // Synced before the file gets its name: after a loss of power, the name must not lead to partial
+        // content.
         if options.get_sync() {
             draft.sync()?;
         }
@@ -166,7 +176,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
             let Some(file) = &old else {
                 match draft.take_place(&folder, &name, options.get_sync()) {
                     Ok(()) => return Ok(()),
-                    // Another process has just made it.
+                    // Another process has just created it.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         old = open_old(&folder, &name)?;
                         continue;
@@ -174,20 +184,20 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
                     Err(error) => return Err(error.into()),
                 }
             };
-            // The lock is held for the renaming alone: what takes longer comes before it.
+            // The lock is held only for the rename; slower steps come before it.
             draft.prepare(&folder, options.get_sync())?;
             let lock = match &locked {
                 None => Some(lock::lock_for_replacing(file, options.get_wait_for_lock())?),
                 Some(_) => None,
             };
             if folder.names(&name, locked.as_deref().unwrap_or(file))? {
-                target::inherit(file, &draft.file)?; // it may have been changed since
+                target::inherit(file, &draft.file)?; // the metadata may have changed
                 match draft.replace(&folder, &name) {
                     Err(error) if cfg!(windows) && is_refused(&error) => {}
                     replaced => return replaced.map_err(refused),
                 }
-                // Some file systems of Windows put no file in the place of one that is open: the handles go first, and with them
-                // the lock. Which file it was is looked up once more.
+                // Some Windows file systems do not replace a file that is open. The handles are closed first,
+                // which releases the lock, so the file at the path is identified once more.
                 let id = system::id_of(file)?;
                 drop(lock);
                 (old, locked) = (None, None);
@@ -201,7 +211,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
                 };
             }
             if locked.is_some() {
-                break; // another process has replaced what was read, without a lock
+                break; // another process replaced the input without a lock
             }
             drop(lock);
             old = open_old(&folder, &name)?;
@@ -209,23 +219,26 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
         Err(ErrorKind::Locked.into())
     };
     put().inspect_err(|_| draft.discard(&folder))?;
-    drop((old, locked)); // and with them the lock: syncing the folder takes long
+    drop((old, locked)); // releases the lock: syncing the folder is slow
     sync_folder(&folder, options)
 }
 
-/// What has been read to make its own successor must have a name that the successor can take.
+/// Returns the error for a file that is to replace itself but cannot be named by its path.
 fn not_itself() -> Error {
     let reason =
-        "a file that is read to be replaced needs a path of its own, and not that of a descriptor".into();
+        "a file that is read before it is replaced must be named by its path, not by a descriptor".into();
     ErrorKind::BadOption { reason }.into()
 }
 
-/// The old file, to be locked. Renaming needs no permission to write the file itself; but who took that permission away meant
-/// it. Links have been followed: one that has come since is an error.
+/// Opens the old file, to be locked.
+///
+/// A rename needs no write permission for the file itself, but a read-only file is taken to be protected on
+/// purpose, so this opens it for writing. Links have already been resolved: one that was created since is an
+/// error.
 fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
     match folder.open_file(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A file that may be written and not read is locked and compared all the same.
+        // A file with write but no read permission is locked and compared in the same way.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(Some(folder.open_to_write(name)?))
         }
@@ -233,7 +246,7 @@ fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
     }
 }
 
-/// Makes a file that must not exist yet. It appears when it is complete.
+/// Creates a file that must not exist yet. It appears only when it is complete.
 pub(crate) fn create_new(
     path: &Path,
     options: &WriteOptions,
@@ -247,6 +260,7 @@ pub(crate) fn create_new(
     let put = || -> Result<()> {
         write(&draft.file)?;
         if options.get_sync() {
+            // Synced before the file gets its name, as in `place`.
             draft.sync()?;
         }
         draft.take_place(&folder, &name, options.get_sync()).map_err(|error| match error.kind() {
@@ -258,24 +272,29 @@ pub(crate) fn create_new(
     sync_folder(&folder, options)
 }
 
-/// The folder for what is gone in the end. (WASI has none of its own; `/tmp` is what programs there are given, if anything.)
+/// Returns the folder for temporary files.
+///
+/// WASI defines none; programs there are usually given `/tmp`, if any.
 pub(crate) fn temporary_folder() -> PathBuf {
     if cfg!(target_os = "wasi") { "/tmp".into() } else { std::env::temp_dir() }
 }
 
-/// A file for what is in between, which is gone when it is closed.
+/// Creates a temporary file that disappears when it is closed.
 pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
     let (folder, _) = draft::split(&folder.join("unnamed"))?;
     let draft = Draft::new(&folder, true)?;
-    draft.discard(&folder); // its name, if it had to have one
+    draft.discard(&folder); // removes its name, if it has one
     Ok(draft.file)
 }
 
-/// Writes over an old file, and truncates it only after what has been written: a call that fails before it writes changes
-/// nothing. The file is opened for reading, too, since it may be mapped.
+/// Overwrites a file in place, and truncates it only after the new content.
+///
+/// A call that fails before it writes anything leaves the file unchanged. The file is also opened for
+/// reading, because it may be mapped later.
 fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNew<'_>) -> Result<()> {
     let file = open_in_place(target, options)?;
     if let Err(error) = write(None, &file) {
+        // A file that this call created is removed if it is still empty.
         if is_new && os::len_of_regular(&file) == Some(0) {
             let _ = fs::remove_file(target);
         }
@@ -291,28 +310,29 @@ fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNe
     Ok(())
 }
 
-/// Opens a file to be written where it is, or a new one, and locks it. Its content is as it was.
+/// Opens or creates a file to be written in place, and locks it. Existing content is kept.
 pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locked> {
     let mut open = OpenOptions::new();
     open.read(true).write(true).create(true).truncate(false);
     lock::open_locked_with(path, Purpose::Change, options.get_wait_for_lock(), &mut open)
 }
 
-/// The file at `path`, locked against all other changes, if it is one of those that are going to be read to make its successor.
-/// With `in_place` there is no successor, so that this is an error.
+/// Returns the file at `path`, locked against other changes, if it is one of the inputs.
+///
+/// With `in_place` this is an error, because the output would overwrite its own input.
 pub(crate) fn lock_if_input<P: AsRef<Path>>(
     path: &Path,
     inputs: &[P],
     options: &WriteOptions,
 ) -> Result<Option<Locked>> {
-    // No file yet, or one that will tell.
+    // The file does not exist, or opening it will report the error.
     let Ok(target) = fs::metadata(path) else { return Ok(None) };
     let is_input = target.is_file() && {
         let id = system::id_at(path)?;
         let is_same = |input: &Path| match (&id, system::id_at(input)) {
             (Some(id), Ok(Some(input))) => *id == input,
             (_, Err(_)) => false,
-            // Where no file can be told from another, the names have to do.
+            // Where files have no identity, their canonical paths are compared.
             _ => fs::canonicalize(path).ok() == fs::canonicalize(input).ok(),
         };
         inputs.iter().any(|input| is_same(input.as_ref()))
@@ -320,15 +340,14 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     match (is_input, options.get_in_place()) {
         (false, _) => Ok(None),
         (true, true) => {
-            let reason =
-                "the output is one of the inputs, which would be overwritten before they have been read";
+            let reason = "the output is one of the inputs, and would be overwritten before it is read";
             Err(ErrorKind::BadOption { reason: reason.into() }.into())
         }
         (true, false) => open_locked(path, Purpose::Change, options.get_wait_for_lock()).map(Some),
     }
 }
 
-/// Syncs what was written to, if that is asked for and means anything: a pipe has nothing to sync.
+/// Syncs a file if the options request it. A pipe has nothing to sync.
 fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
     if options.get_sync() && os::len_of_regular(file).is_some() {
         file.sync_all()?;
@@ -336,7 +355,7 @@ fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
     Ok(())
 }
 
-/// Makes a new name survive a loss of power, where a folder can be synced.
+/// Makes a new name survive a loss of power, if the options request it.
 fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
     if !options.get_sync() {
         return Ok(());
@@ -347,7 +366,7 @@ fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
     })
 }
 
-/// Syncs the folder of a file that was created in it.
+/// Syncs the folder in which a file was created, if the options request it.
 pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> {
     if !options.get_sync() {
         return Ok(());
@@ -358,7 +377,9 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
     }
 }
 
-/// What `sync` can do for a writer: a `File`, or one in a `BufWriter`, is synced; of anything else nobody knows.
+/// Returns an error if `sync` is set for a writer that cannot be synced.
+///
+/// A `File` can be synced, or one in a `BufWriter`.
 pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
     if options.get_sync() && os::as_any_file(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
@@ -367,7 +388,7 @@ pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<(
     Ok(())
 }
 
-/// Flushes and syncs a writer that [`check_syncs`] has let pass: its content and length, but not its times.
+/// Flushes and syncs a writer that passed [`check_syncs`]: its content and length, but not its timestamps.
 pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> Result<()> {
     if !options.get_sync() {
         return Ok(());
@@ -380,17 +401,17 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
     }
 }
 
-/// Syncs what was written to parts of a file.
+/// Syncs a file of which parts were written.
 pub(crate) fn sync_parts(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Makes an open file this long.
+/// Sets the length of an open file.
 pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
     file.set_len(len)
 }
 
-/// How long a lock is waited for that another process may hold for hours.
+/// The wait for a lock that another process may hold for hours: none.
 #[cfg(feature = "mmap")]
 pub(crate) const AT_ONCE: Duration = Duration::ZERO;
 
@@ -398,10 +419,10 @@ fn cannot(reason: String) -> Error {
     ErrorKind::CannotReplace { reason }.into()
 }
 
-/// The target is a mount of its own, or (on Windows) somebody has it open or mapped.
+/// Converts the error of a rename: the target may be a mount point or, on Windows, open or mapped elsewhere.
 fn refused(error: io::Error) -> Error {
     match is_refused(&error) {
-        true => cannot(format!("the system does not let another one take its place: {error}")),
+        true => cannot(format!("the system does not allow it to be replaced: {error}")),
         false => error.into(),
     }
 }

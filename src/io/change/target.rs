@@ -1,4 +1,4 @@
-//! Where a path leads, and what belongs to the file there besides its content.
+//! Resolves paths, and copies a file's metadata.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -9,25 +9,25 @@ use crate::error::Result;
 #[cfg(unix)]
 use crate::transfer::os;
 
-/// Where a path leads in the end.
+/// The target of a path.
 pub(super) enum Place {
-    /// A file by its name, be it one that does not exist yet.
+    /// A file by name, which may not exist yet.
     File(PathBuf),
-    /// What a descriptor of this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written as the
-    /// descriptor would be, at its position. On Windows, a device.
+    /// A file that this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written at the
+    /// descriptor's current position. On Windows, a device.
     Open(File),
 }
 
 pub(super) fn follow_links(path: &Path) -> Result<Place> {
-    const MOST: usize = 40; // as Linux has it
-    // Looking at a named pipe of Windows uses it up.
+    const MOST: usize = 40; // the limit of Linux
+    // On Windows, opening a named pipe just to inspect it would use it up, so devices are recognized first.
     if cfg!(windows)
         && let Some(device) = open_descriptor(path)?
     {
         return Ok(Place::Open(device));
     }
-    // The system follows all links itself first, so that one that it refuses to follow (as another user's in a folder for
-    // all, where fs.protected_symlinks is set) is refused here too.
+    // The system resolves all links first, so that a link that it refuses to follow is refused here too (such
+    // as another user's link in a world-writable folder, with fs.protected_symlinks).
     if let Err(error) = fs::metadata(path)
         && error.kind() == io::ErrorKind::PermissionDenied
         && fs::symlink_metadata(path).is_ok_and(|link| link.is_symlink())
@@ -41,15 +41,16 @@ pub(super) fn follow_links(path: &Path) -> Result<Place> {
         }
         match fs::read_link(&target) {
             Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            Err(_) => return Ok(Place::File(target)), // not a link, or nothing there: who opens it will see
+            Err(_) => return Ok(Place::File(target)), // not a link, or nothing exists; opening it will report the error
         }
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links lead on from one another")
-        .into())
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links").into())
 }
 
-/// The file behind the name of a descriptor. Its link, if it is one, leads to no name that could be opened (`pipe:[7]`),
-/// or to one that another file may have by now.
+/// Duplicates the descriptor that a path names.
+///
+/// Its link, if any, does not lead to a name that can be opened (`pipe:[7]`), or leads to one that may belong
+/// to another file by now.
 #[cfg(unix)]
 fn open_descriptor(path: &Path) -> Result<Option<File>> {
     let own = std::process::id();
@@ -63,7 +64,7 @@ fn open_descriptor(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// The device that a path names: `NUL`, `CON`, a named pipe.
+/// Opens the device that a path names: `NUL`, `CON`, a named pipe.
 #[cfg(windows)]
 fn open_descriptor(path: &Path) -> Result<Option<File>> {
     Ok(system::device(path)?)
@@ -74,19 +75,20 @@ fn open_descriptor(_: &Path) -> Result<Option<File>> {
     Ok(None)
 }
 
-/// Gives a new file all that belongs to the old one, or says what would be lost.
+/// Copies all metadata of the old file to the new one, or returns an error that says what would be lost.
 pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
     let metadata = old.metadata()?;
     check_links(old)?;
     keep_owner(new, &metadata)?;
     system::copy_attributes(old, new).map_err(|error| {
-        cannot(format!("what belongs to it besides its content (an access list, a label, a stream) would be lost: {error}"))
+        cannot(format!("its metadata (an access list, a label, a stream) would be lost: {error}"))
     })?;
+    // The permissions come last: changing the owner may clear bits of them, and an access list changes them.
     keep_permissions(new, &metadata)
         .map_err(|error| cannot(format!("its permissions would be lost: {error}")))
 }
 
-/// The same from one draft to another.
+/// Copies all metadata from one draft to another.
 pub(super) fn keep_all(from: &File, to: &File) -> io::Result<()> {
     let metadata = from.metadata()?;
     own(to, &metadata)?;
@@ -101,7 +103,7 @@ fn check_links(old: &File) -> Result<()> {
     }
 }
 
-/// Gives a new file the owner of an old one, or fails if that is not allowed.
+/// Gives a new file the owner of an old one, or fails if that is not permitted.
 #[cfg(unix)]
 fn own(new: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};

@@ -1,4 +1,4 @@
-//! Going on with a file that is there.
+//! Appending to an existing file.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,8 +16,9 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
-/// What becomes of bytes behind an array to which something is appended: rows that were written before a crash, and not
-/// counted any more.
+/// What to do with bytes that follow an array to which rows are appended.
+///
+/// Such bytes are rows that were written before a crash or an error, and that the header does not count.
 ///
 /// ```
 /// use ndarray_io::file::UncommittedRows;
@@ -26,45 +27,60 @@ use crate::transfer::{self, Source};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UncommittedRows {
-    /// They are an error, which says how many they are.
+    /// Fails with [`ErrorKind::UncommittedRows`], which has their number. This is the default.
     #[default]
     Refuse,
-    /// The whole rows among them become rows of the array; the rest is removed.
+    /// Adds the complete rows to the array and removes the rest.
     Recover,
-    /// They are removed.
+    /// Removes them.
     Discard,
 }
 
 impl<A: WritableElement> NpyWriter<A, File> {
-    /// Opens a file, NumPy's or ours, and goes on where it ends: along the first axis, or in Fortran order along the last.
+    /// Opens an existing NPY file and continues at its end.
     ///
-    /// The file is locked until the writer is dropped: whatever else of this library would change it fails with
-    /// [`ErrorKind::Locked`]. The lock is advisory, and no reader is stopped. Nothing is changed before rows are pushed, but what `surplus` says. If the header has no room for a greater length, as that of files
-    /// made before NumPy 1.23 or so, it is an error that names [`grow_header`].
+    /// The first axis grows, or the last in Fortran order. The file may have been written by NumPy. It is
+    /// locked until the writer is dropped: other changes through this library fail with
+    /// [`ErrorKind::Locked`]. The lock is advisory and does not stop readers. The file is not changed until
+    /// rows are written. If the header cannot hold a greater length, as in files made before NumPy 1.23 or
+    /// so, use [`grow_header`].
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
-    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if its elements are of another type;
-    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) if its header cannot take a larger length;
-    /// [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes or Python objects, or the path is not a regular file.
+    /// - [`ErrorKind::Io`] if the system fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`ErrorKind::Locked`] while another writer has locked the file.
+    /// - [`ErrorKind::DTypeMismatch`] if the elements have another dtype.
+    /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
+    ///   inner axes are different.
+    /// - [`ErrorKind::NoRoom`] if the header cannot hold a greater length.
+    /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows.
+    /// - [`ErrorKind::BadOption`] if the array has no axes or holds Python objects, or the path is not a
+    ///   regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
     }
 
-    /// The same with options: of them, `sync` and `threads` have an effect, since the file says the rest.
+    /// Opens an existing NPY file and continues at its end, with options.
+    ///
+    /// `surplus` says what to do with rows that an interrupted append has left. [`UncommittedRows::Recover`]
+    /// and [`UncommittedRows::Discard`] change the file immediately. Of the options, `sync`, `threads` and
+    /// `wait_for_lock` have an effect; the file determines the rest.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is
-    /// malformed or truncated; [`Locked`](crate::error::ErrorKind::Locked) while another writer has the file;
-    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if its elements are of another type;
-    /// [`NoRoom`](crate::error::ErrorKind::NoRoom) if its header cannot take a larger length;
-    /// [`TornHeader`](crate::error::ErrorKind::TornHeader) if it cannot safely with `sync`;
-    /// [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if an interrupted append has left rows, which are to be refused;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes or Python objects, or the path is not a regular file.
+    /// - [`ErrorKind::Io`] if the system fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`ErrorKind::Locked`] while another writer has locked the file.
+    /// - [`ErrorKind::DTypeMismatch`] if the elements have another dtype.
+    /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
+    ///   inner axes are different.
+    /// - [`ErrorKind::NoRoom`] if the header cannot hold a greater length.
+    /// - [`ErrorKind::TornHeader`] if `sync` is set and the length in the header crosses a disk sector.
+    /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows and `surplus` is
+    ///   [`UncommittedRows::Refuse`].
+    /// - [`ErrorKind::BadOption`] if the array has no axes or holds Python objects, or the path is not a
+    ///   regular file.
     ///
     /// # Examples
     ///
@@ -75,7 +91,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
     /// ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
-    /// // A process appends, and dies before it has finished.
+    /// // A process appends, and dies before it finishes.
     /// std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path)?, &[3, 4])?;
     /// assert!(NpyWriter::<u8, _>::append(&path).is_err());
     /// NpyWriter::<u8, _>::append_with(&path, UncommittedRows::Recover, &WriteOptions::new())?.finish()?;
@@ -94,32 +110,47 @@ impl<A: WritableElement> NpyWriter<A, File> {
             let mut writer = Self::go_on(file, surplus, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if surplus == UncommittedRows::Recover {
-                writer.checkpoint()?; // so that a later error does not lose them again
+                writer.checkpoint()?; // so that a later error does not lose them
             }
             Ok(writer)
         };
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Writes a file that grows by rows of this shape. An old file of the name is overwritten where it is, because rows that
-    /// are to be read before the writer is finished have to be in the file; it is locked until the writer is dropped.
+    /// Creates a file, or overwrites an existing one, that grows by rows of this shape.
+    ///
+    /// An existing file is overwritten in place, because readers must see the rows before the writer is
+    /// finished. It is locked until the writer is dropped.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
-    /// the file; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
+    /// - [`ErrorKind::Io`] if the system fails.
+    /// - [`ErrorKind::Locked`] while another writer has locked the file.
+    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the size of a row overflows.
+    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
+    ///   regular file.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
         Self::create_with(path, row, &WriteOptions::new())
     }
 
-    /// The same with options, as [`NpyWriter::new_with`] has them.
+    /// Creates a file, or overwrites an existing one, that grows by rows of this shape, with options.
+    ///
+    /// The options are those of [`NpyWriter::new_with`], and `wait_for_lock`. With `sync`, the folder is
+    /// synced too.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`Locked`](crate::error::ErrorKind::Locked) while another writer has
-    /// the file; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version;
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width or the elements are Python objects.
+    /// - [`ErrorKind::Io`] if the system fails.
+    /// - [`ErrorKind::Locked`] while another writer has locked the file.
+    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the size of a row overflows.
+    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
+    ///   regular file.
     ///
     /// # Examples
     ///
@@ -137,7 +168,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let create = || {
-            // What is wrong with the type or the options is found out before there is a file.
+            // A dry run in memory: an invalid type or option must not create or truncate the file.
             NpyWriter::<A, _>::new_with(std::io::Cursor::new(Vec::new()), row, &options.clone().sync(false))?;
             let (file, locked) = change::open_in_place(path, options)?.split()?;
             let mut writer = Self::new_with(file, row, options)?;
@@ -148,18 +179,19 @@ impl<A: WritableElement> NpyWriter<A, File> {
         create().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Gives up the rows since the last checkpoint: the file is what it was then. For a writer that an error has stopped, as
-    /// on a full disk.
+    /// Removes the rows written since the last checkpoint and returns the file.
+    ///
+    /// Use it after an error has stopped the writer, such as a full disk.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`BadOption`](crate::error::ErrorKind::BadOption) if the shape was
-    /// given in the beginning; [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if a checkpoint has found that something else
-    /// has changed the file.
+    /// - [`ErrorKind::Io`] if the system fails.
+    /// - [`ErrorKind::BadOption`] if the array was created with a fixed shape.
+    /// - [`ErrorKind::ArrayChanged`] if a checkpoint has found that another process changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn roll_back(mut self) -> Result<File> {
         let End::Open { start, head, .. } = self.end else {
-            let reason = "an array whose shape was given has no checkpoints".into();
+            let reason = "an array of fixed shape has no checkpoints".into();
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         };
         if self.is_foreign {
@@ -167,13 +199,14 @@ impl<A: WritableElement> NpyWriter<A, File> {
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         self.collected.clear();
+        // So that dropping the writer does not write the buffer after all.
         self.is_broken = true;
         let cut = || -> Result<()> {
             let (elements, empty_rows) = self.counted;
             let text = self.header_of(elements, empty_rows)?;
             let end = start + head as u64 + elements * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
-            // The header first: it must not count what has been cut off.
+            // The header first: it must never count rows that have been removed.
             rewrite(&mut file, start, &text)?;
             change::sync_writer(&mut file, &self.options)?;
             change::set_len(file, end)?;
@@ -181,7 +214,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
             change::sync_writer(&mut file, &self.options)
         };
         cut().map_err(|error| self.at_path(error))?;
-        Ok(self.writer.0.take().expect("the writer is there until it is given back"))
+        Ok(self.writer.0.take().expect("the writer is present until it is returned"))
     }
 
     fn go_on(mut file: File, surplus: UncommittedRows, options: &WriteOptions) -> Result<Self> {
@@ -191,7 +224,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         options_for::<A>(dtype, options)?;
         let row = match (header.order(), header.shape()) {
             (_, []) => {
-                let reason = "an array without axes does not grow".into();
+                let reason = "an array without axes cannot grow".into();
                 return Err(ErrorKind::BadOption { reason }.into());
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
@@ -209,6 +242,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             UncommittedRows::Recover => rows,
             UncommittedRows::Discard => 0,
         };
+        // `kept` rows become part of the array; the file is truncated after them, so that new rows follow
+        // directly.
         let end = head as u64 + need + kept * row_bytes;
         if more > 0 {
             change::set_len(&file, end)?;
@@ -222,13 +257,13 @@ impl<A: WritableElement> NpyWriter<A, File> {
     }
 }
 
-/// The header of a file, how long it is, and how many bytes follow it: at least those that it promises.
+/// Returns a file's header, its length, and the number of bytes that follow it (not fewer than it declares).
 fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     let options = ReadOptions::new();
     let mut source = Source::of(&mut file);
     let (found, head) = payload::read_header::<crate::io::Npy>(&mut source, options.get_limits())?;
     if found.header.payload_len().is_none() {
-        let reason = "Python objects are one pickle, to which nothing can be appended".into();
+        let reason = "Python objects are stored as one pickle, which cannot be appended to".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
     transfer::check_length(&source, &found.header, &options)?;
@@ -240,8 +275,10 @@ fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     }
 }
 
-/// An error if the header has no room for every length that there may be, or if a loss of power could tear the new one and
-/// the file is to be safe from that. Says whether its shape is kept within a sector.
+/// Checks that a header has enough space for any length.
+///
+/// With `is_synced`, also checks that a loss of power cannot corrupt it. Returns whether the shape is kept
+/// within a sector.
 fn check_room(
     file: &mut File,
     (header, version): (&Header, npy::Version),
@@ -259,12 +296,14 @@ fn check_room(
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
     let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::NoRoom { header: head as u64 })?;
+    // 20 digits hold any 64-bit length.
     let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
     if trailing_spaces(&now) + digits(rows) < 20 {
         return Err(ErrorKind::NoRoom { header: head as u64 }.into());
     }
-    // Another length of as many digits, and one more: what there may be in the end cannot be asked for, since no array of
-    // that length fits into memory.
+    // The bytes that a later update may change: those that differ now, and the digits of the shape with space
+    // for 20. The largest length cannot be formatted directly, because no array of that length fits into
+    // memory.
     let differs = |at: &usize| old[*at] != now[*at];
     let mut changed =
         (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
@@ -275,24 +314,28 @@ fn check_room(
     }
 }
 
-/// How much of a header is filling.
+/// Returns the number of padding spaces at the end of a header.
 fn trailing_spaces(head: &[u8]) -> usize {
     head.iter().rev().skip(1).take_while(|byte| **byte == b' ').count()
 }
 
-/// Where the shape is in a header of ours.
+/// Returns the position of the shape in a header written by this library.
 fn digits_at(head: &[u8]) -> usize {
     head.iter().rposition(|byte| *byte == b'(').unwrap_or(0)
 }
 
-/// Rewrites a file so that its header has room for a greater length, as NumPy's have now: for files that
-/// [`NpyWriter::append`] refuses. The elements are copied as they are, and the file is replaced whole or not at all.
+/// Rewrites a file so that its header can hold a greater length, as current NumPy headers can.
+///
+/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::NoRoom`] or
+/// [`ErrorKind::TornHeader`]. The elements are copied unchanged, which takes time and disk space in
+/// proportion to the file. The file is replaced atomically.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
+/// - [`ErrorKind::Io`] if the system fails.
+/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
+/// - [`ErrorKind::BadOption`] if the array holds Python objects, or the path is not a regular file.
 ///
 /// # Examples
 ///
@@ -308,13 +351,16 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
     grow_header_with(path, &WriteOptions::new())
 }
 
-/// The same with options: of them, `sync` and `wait_for_lock` have an effect.
+/// Rewrites a file so that its header can hold a greater length, with options.
+///
+/// Of the options, `sync` and `wait_for_lock` have an effect. See [`grow_header`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; a [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) of Python objects.
+/// - [`ErrorKind::Io`] if the system fails.
+/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
+/// - [`ErrorKind::BadOption`] if the array holds Python objects, or the path is not a regular file.
 ///
 /// # Examples
 ///
@@ -331,6 +377,7 @@ pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Resu
     let path = path.as_ref();
     let options = WriteOptions::new().sync(options.get_sync()).wait_for_lock(options.get_wait_for_lock());
     let rewrite = || {
+        // Locked before it is read, so that no row appended in between is lost.
         let old = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
         let (found, head, have) = look(&old)?;
         change::replace_locked(path, old, &options, |mut old, mut file| {

@@ -1,4 +1,4 @@
-//! The header of an array that is written piece by piece: its dtype, its shape, and writing it again.
+//! The header of an array that is written incrementally: its dtype, its shape, and how it is rewritten.
 
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,27 +12,29 @@ use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{Sink, os};
 
-/// The dtype of elements that are not there yet.
+/// Returns the dtype for elements that have not arrived yet.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
     if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
-        let reason = "text that is written piece by piece needs a width".into();
+        let reason = "text that is written incrementally needs a width".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
     }
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     match dtype.has_object() {
         false => Ok(dtype),
         true => {
-            let reason = "Python objects are one pickle, which cannot be written piece by piece".into();
+            let reason =
+                "Python objects are stored as one pickle, which cannot be written incrementally".into();
             Err(ErrorKind::BadOption { reason }.into())
         }
     }
 }
 
-/// The options with the width that a file's text has.
+/// Returns the options with the text width of a file's dtype.
 pub(super) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
     let base = if let DType::Subarray(subarray) = dtype { subarray.base() } else { dtype };
     match base.as_scalar() {
         Some(scalar) if A::FILE_LAYOUT.takes_len => {
+            // The width counts code points of 4 bytes each in NumPy's text, and bytes otherwise.
             let unit = if scalar.kind() == Kind::Text { 4 } else { 1 };
             options.for_field(Some(scalar.size() / unit))
         }
@@ -40,7 +42,7 @@ pub(super) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions
     }
 }
 
-/// The shape of so many rows.
+/// Returns the shape of an array of `rows` rows.
 pub(super) fn grown(row: &Shape, order: Order, rows: usize) -> Shape {
     let mut dims = row.dims().to_vec();
     let at = if order == Order::C { 0 } else { dims.len() };
@@ -48,25 +50,27 @@ pub(super) fn grown(row: &Shape, order: Order, rows: usize) -> Shape {
     dims.into()
 }
 
-/// The length of the axis that grows.
+/// Returns the length of the axis that grows.
 pub(super) fn growing_axis(order: Order, shape: &Shape) -> usize {
     let axis = if order == Order::C { shape.dims().first() } else { shape.dims().last() };
     axis.copied().unwrap_or(0)
 }
 
-/// Writes a header again: of a file at its place, in one write.
+/// Rewrites a header; in a file, by position and with a single write.
 pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
     if let Some(file) = os::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
         return Ok(change::with_header_lock(file, change::Mode::Exclusive, write)?);
     }
-    // The handle for the lock is another of the same open file, so that the writer can be used meanwhile.
+    // The lock is taken through a second handle of the same open file, because the writer is borrowed for
+    // writing.
     let file = os::as_any_file(writer).and_then(|file| file.try_clone().ok());
     let mut write = || -> Result<()> {
         let end = writer.stream_position()?;
         writer.seek(SeekFrom::Start(start))?;
         Sink::of(writer).write(head)?;
         writer.seek(SeekFrom::Start(end))?;
+        // Flushed before the header lock is released, so that a reader never sees a partially written header.
         Sink::of(writer).flush()
     };
     match &file {
@@ -75,7 +79,9 @@ pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) 
     }
 }
 
-/// The header of a file as elements of a type see it, of which parts are written where they are.
+/// Returns a file's header as seen by elements of a type, for writing parts in place.
+///
+/// See [`Header::grouped`].
 pub(crate) fn grouped_for<A: WritableElement>(
     header: &Header,
     ndim: Option<usize>,
@@ -88,13 +94,13 @@ pub(crate) fn grouped_for<A: WritableElement>(
     };
     let Grouped { header, is_scattered } = header.grouped(inner, ndim, innermost_first)?;
     if is_scattered {
-        let reason = "elements that are arrays themselves are apart in a file in Fortran order".into();
+        let reason = "elements that are arrays are not contiguous in a file in Fortran order".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
     Ok(header)
 }
 
-/// The options with which elements of a type are those of a file; an error if no options make them so.
+/// Returns the options with which a Rust type produces exactly a file's dtype, or an error if there are none.
 pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> Result<WriteOptions> {
     let of = |order| width_of::<A>(dtype, &options.clone().byte_order(order));
     let made = |options: &WriteOptions| A::dtype_for(&mut std::iter::empty(), options);

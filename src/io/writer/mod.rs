@@ -1,4 +1,4 @@
-//! [`NpyWriter`]: arrays that are written piece by piece.
+//! [`NpyWriter`]: writes arrays incrementally.
 
 mod append;
 mod header;
@@ -25,16 +25,23 @@ use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Items, Sink, os};
 
-/// How many bytes of small pieces are collected before they are written.
+/// Small pieces are buffered up to this many bytes, so that a small push costs no more than a copy.
 const COLLECTED: usize = 1 << 20;
 
-/// Writes an array piece by piece: of a shape that is known, to anything that writes; or growing row by row, to what can
-/// seek, so that the header can be fixed in the end. Existing files are appended to by [`NpyWriter::append`].
+/// A writer of NPY arrays that are written incrementally.
 ///
-/// What grows is the first axis, or in Fortran order the last. The files are byte for byte what NumPy saves for the whole
-/// array. (An array in Fortran order that is contiguous both ways, because it has one row, is marked as being in Fortran
-/// order, where NumPy would mark C order. A header of more than 450 bytes or so, that of a record of many fields, may have spaces
-/// in front of its shape, so that its length is in one sector of the disk.)
+/// There are two modes. [`shaped`](NpyWriter::shaped) writes an array of known shape to any [`Write`].
+/// [`create`](NpyWriter::create) and [`new`](NpyWriter::new) write an array that grows by rows; this needs a
+/// writer that can seek, because the header is updated. [`append`](NpyWriter::append) continues an existing
+/// file.
+///
+/// The first axis grows, or the last in Fortran order. The files are byte for byte those that NumPy saves for
+/// the entire array, with two exceptions. A Fortran-order array of one row, which is contiguous in both
+/// orders, is marked as Fortran order, where NumPy marks C order. In a header of more than about 450 bytes (a
+/// record of many fields), spaces may precede the shape, so that the array's length does not cross a disk
+/// sector.
+///
+/// Small pushes are buffered until 1 MiB has been collected. The progress callback is not invoked.
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array2};
@@ -53,92 +60,100 @@ const COLLECTED: usize = 1 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Rows count when [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called: the data are written before the header
-/// that counts them, and the header in one write, so that whoever reads the file meanwhile, or after a crash, sees the old
-/// length or the new one. A writer that is dropped leaves its last rows after the array, where
-/// [`UncommittedRows::Recover`] finds them.
+/// Rows are part of the array once [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called. The
+/// data is written before the header that counts it, and the header in a single write, so that concurrent
+/// readers, and readers after a crash, see either the old length or the new one. A writer that is dropped
+/// leaves the rows since the last checkpoint after the array, where [`UncommittedRows::Recover`] finds them.
 pub struct NpyWriter<A, W> {
     writer: Slot<W>,
-    /// The file's path, if the writer has opened it.
+    /// The file's path, if this writer opened it.
     path: Option<PathBuf>,
-    /// Its lock.
+    /// The file's lock, if this writer took one.
     locked: Option<Locked>,
-    /// Writes bytes when the writer is dropped.
+    /// Writes bytes on drop, where no bound says that `W` is a `Write`.
     write: fn(&mut W, &[u8]) -> Result<()>,
     options: WriteOptions,
     dtype: DType,
     order: Order,
     version: Version,
-    /// The shape of one row, and how many elements it has.
+    /// The shape of one row, and its number of elements.
     row: Shape,
     row_len: u64,
     emit: WritePlan<A>,
     collected: Vec<u8>,
-    /// How many elements there are, and of rows without elements how many rows.
+    /// The number of elements; and the number of rows, if a row has no elements.
     elements: u64,
     empty_rows: usize,
     end: End<W>,
-    /// How many of each the header on the disk counts, as far as is known.
+    /// Both numbers as counted by the last header that was written.
     counted: (u64, usize),
-    /// An error has left the writer somewhere within an element.
+    /// An error has left the writer at an unknown position within the array.
     is_broken: bool,
-    /// Something else has changed the file.
+    /// Another process has changed the file.
     is_foreign: bool,
 }
 
-/// The writer, until `finish` gives it back.
+/// The underlying writer, until `finish` returns it.
 struct Slot<W>(Option<W>);
 
 impl<W> std::ops::Deref for Slot<W> {
     type Target = W;
 
     fn deref(&self) -> &W {
-        self.0.as_ref().expect("the writer is there until it is given back")
+        self.0.as_ref().expect("the writer is present until it is returned")
     }
 }
 
 impl<W> std::ops::DerefMut for Slot<W> {
     fn deref_mut(&mut self) -> &mut W {
-        self.0.as_mut().expect("the writer is there until it is given back")
+        self.0.as_mut().expect("the writer is present until it is returned")
     }
 }
 
 impl<A, W> Drop for NpyWriter<A, W> {
-    /// What has been collected is written, so that no row is lost that `push` has taken; it is not counted. After an error,
-    /// nobody knows what is in the file, and nothing is written.
+    /// Writes the buffered rows without counting them in the header.
+    ///
+    /// So no row that `push` accepted is lost. After an error the content of the file is unknown, and nothing
+    /// is written.
     fn drop(&mut self) {
         let Self { writer: Slot(writer), write, collected, is_broken, .. } = self;
         if let Some(writer) = writer
             && !*is_broken
             && !collected.is_empty()
         {
-            let _ = write(writer, collected); // there is nobody left to tell
+            let _ = write(writer, collected); // drop cannot report an error
         }
     }
 }
 
 /// When the array is complete.
 enum End<W> {
-    /// With so many elements.
+    /// With this number of elements.
     At(u64),
-    /// When it is said to be: the header begins at this place, is so long, and is written anew by this function.
+    /// When `finish` is called. The header starts at `start`, has `head` bytes, and is updated by `rewrite`.
     Open {
         start: u64,
         head: usize,
-        /// The shape is kept within a sector, as every header that this writer has begun.
+        /// Whether the shape is kept within one sector, as in every header that this library creates.
         is_in_one_sector: bool,
         rewrite: fn(&mut W, u64, &[u8]) -> Result<()>,
     },
 }
 
 impl<A: WritableElement, W: Write> NpyWriter<A, W> {
-    /// Writes an array of this shape, whose elements come in its order. The writer need not seek.
+    /// Writes an array of a known shape, whose elements arrive in its memory order.
+    ///
+    /// The writer does not need to seek. The header is written immediately.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
-    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
-    /// objects or the options contradict the writer.
+    /// - [`ErrorKind::Io`] if writing fails.
+    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the size of the array overflows.
+    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
+    ///   a writer that is not a file.
     ///
     /// # Examples
     ///
@@ -158,13 +173,19 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         Self::shaped_with(writer, shape, &WriteOptions::new())
     }
 
-    /// The same with options. Text needs a width: [`WriteOptions::text_width`].
+    /// Writes an array of a known shape, with options.
+    ///
+    /// Text needs a width: [`WriteOptions::text_width`].
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
-    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
-    /// objects or the options contradict the writer.
+    /// - [`ErrorKind::Io`] if writing fails.
+    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the size of the array overflows.
+    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
+    ///   a writer that is not a file.
     pub fn shaped_with<Sh: ShapeBuilder>(mut writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
         let (order, shape) = parts_of(shape.into_shape_with_order());
         let order = options.get_order().unwrap_or(order);
@@ -218,14 +239,19 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self
     }
 
-    /// Appends one row, or several: an array of the shape of a row, or with one axis more, along which it grows.
+    /// Appends one or several rows.
+    ///
+    /// `rows` has the shape of one row, or one more axis, along which the array grows. Rows are buffered;
+    /// call [`checkpoint`](NpyWriter::checkpoint) to make them visible to readers.
     ///
     /// # Errors
     ///
-    /// [`RowMismatch`](crate::error::ErrorKind::RowMismatch) if the rows have another shape,
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the shape declares fewer or, at the end, more;
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// after an earlier error, or within a row of single elements; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`ErrorKind::RowMismatch`] if the rows have another shape.
+    /// - [`ErrorKind::WrongCount`] if the array would have more elements than its declared shape.
+    /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
+    /// - [`ErrorKind::BadOption`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
+    ///   incomplete.
+    /// - [`ErrorKind::Io`] if writing fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
         self.check_state()?;
         let (dims, row) = (rows.shape(), self.row.dims());
@@ -243,19 +269,19 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         };
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
-                "single elements have begun a row, which has to be complete before whole rows follow".into();
+                "a row begun with single elements must be completed before entire rows are pushed".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
         if self.row_len == 0 {
             self.empty_rows = self.empty_rows.saturating_add(count);
         }
-        // Of one axis at most, both orders are the same.
+        // With at most one axis, both orders are the same.
         if rows.ndim() < 2
             && let Some(items) = rows.as_slice()
         {
             return self.put(Items::Contiguous(items), items.len());
         }
-        // In Fortran order, the elements follow one another as those of the reversed axes in C order.
+        // The elements in Fortran order are those of the reversed axes in C order.
         let view = if self.order == Order::Fortran { rows.t() } else { rows.view() };
         match view.to_slice() {
             Some(items) => self.put(Items::Contiguous(items), items.len()),
@@ -268,14 +294,17 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 
     /// Appends elements, in the order of the file.
     ///
+    /// The iterator is consumed in blocks of up to 4096 elements.
+    ///
     /// # Errors
     ///
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the elements are more than the shape declares,
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// after an earlier error; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`ErrorKind::WrongCount`] if the array would have more elements than its declared shape.
+    /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
+    /// - [`ErrorKind::BadOption`] after an earlier error.
+    /// - [`ErrorKind::Io`] if writing fails.
     pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
         self.check_state()?;
-        /// How many are taken at a time.
+        /// The number of elements taken from the iterator at a time.
         const MOST: usize = 4096;
         let mut items = items.into_iter();
         let mut block = Vec::with_capacity(items.size_hint().0.clamp(1, MOST));
@@ -289,25 +318,28 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         }
     }
 
-    /// Appends rows and finishes.
+    /// Appends one or several rows and finishes the array.
     ///
     /// # Errors
     ///
-    /// [`RowMismatch`](crate::error::ErrorKind::RowMismatch) if the rows have another shape,
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if the shape declares fewer or, at the end, more;
-    /// [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// after an earlier error, or within a row of single elements; [`Io`](crate::error::ErrorKind::Io) if the system fails.
+    /// - [`ErrorKind::RowMismatch`] if the rows have another shape.
+    /// - [`ErrorKind::WrongCount`] if the array has more or fewer elements than its declared shape.
+    /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
+    /// - [`ErrorKind::BadOption`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
+    ///   incomplete.
+    /// - [`ErrorKind::Io`] if writing fails.
+    /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
     pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
         self.push(rows)?;
         self.finish()
     }
 
-    /// How many elements there are by now.
+    /// Returns the number of elements, including those that are not yet counted by the header.
     pub fn len(&self) -> u64 {
         self.elements
     }
 
-    /// Whether there are none.
+    /// Returns whether the array has no elements yet.
     pub fn is_empty(&self) -> bool {
         self.elements == 0
     }
@@ -336,15 +368,17 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 .into());
             }
         }
+        // Checked before anything is buffered, so that a text that is too long leaves the writer usable.
         if A::FILE_LAYOUT.varies() {
             let options = width_of::<A>(&self.dtype, &self.options);
             A::dtype_for(&mut items.iter(), &options)
                 .map_err(|error| error.behind(usize::try_from(self.elements).unwrap_or(usize::MAX)))?;
         }
+        // Broken until everything has been written: an early return leaves part of an element in the file.
         self.is_broken = true;
         let Self { writer, collected, emit, dtype, options, .. } = self;
         match (&*emit, items) {
-            // Small rows should cost no more than being copied.
+            // Small contiguous rows are only copied into the buffer.
             (WritePlan::Bitwise(out), Items::Contiguous(items))
                 if !out.swaps() && size_of_val(items) < COLLECTED =>
             {
@@ -354,6 +388,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 let header = Header::new(dtype.clone(), Order::C, [count].into())?;
                 let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED as u64);
                 if !is_small {
+                    // A large piece bypasses the buffer, so what is already buffered has to be written first.
                     Sink::of(&mut **writer).write(collected)?;
                     collected.clear();
                 }
@@ -379,21 +414,23 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         match self.is_broken {
             false => Ok(()),
             true => {
-                let reason = "an earlier error has left the writer somewhere within the array".into();
+                let reason = "an earlier error has left the writer within the array".into();
                 Err(ErrorKind::BadOption { reason }.into())
             }
         }
     }
 
-    /// Makes all rows count that have been pushed. What is read from now on, even if this process dies, has them. (Of an
-    /// array whose shape was known from the beginning, it only writes what has been collected.)
+    /// Updates the header so that it counts all complete rows pushed so far.
     ///
-    /// With [`WriteOptions::sync`] the rows are on the disk before the header that counts them, and it is, too.
+    /// Readers see these rows from now on, even if this process dies. For an array of known shape, this only
+    /// writes the buffered elements. With [`WriteOptions::sync`], the rows are synced before the header that
+    /// counts them is written, and then the header is synced; it returns when both survive a loss of power.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error; [`Io`](crate::error::ErrorKind::Io) if the system
-    /// fails; [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther) if something else has changed the file.
+    /// - [`ErrorKind::BadOption`] after an earlier error.
+    /// - [`ErrorKind::Io`] if writing or syncing fails.
+    /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.count_rows().map_err(|error| self.at_path(error))
     }
@@ -403,6 +440,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.is_broken = true;
         self.write_collected()?;
         Sink::of(&mut *self.writer).flush()?;
+        // The rows are synced before the header: it must never count rows that a loss of power could take
+        // away.
         change::sync_writer(&mut *self.writer, &self.options)?;
         if let End::Open { start, head, rewrite, .. } = self.end {
             let text = self.header_of(self.elements, self.empty_rows)?;
@@ -415,7 +454,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         Ok(())
     }
 
-    /// The header that counts the whole rows of so many elements, in the bytes that there are for it.
+    /// Returns the header that counts the complete rows among `elements`, in the length of the old header.
     fn header_of(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
         let End::Open { head, is_in_one_sector, .. } = self.end else { return Ok(Vec::new()) };
         let rows = elements.checked_div(self.row_len).map_or(Ok(empty_rows), usize::try_from);
@@ -426,7 +465,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         Ok(text.ok_or(ErrorKind::NoRoom { header: head as u64 })?)
     }
 
-    /// An error if the file is not as long as this writer has made it: then the header would count what another one wrote.
+    /// Returns an error if the file does not have the length that this writer gave it.
+    ///
+    /// Otherwise the header would count bytes that another process wrote.
     fn check_length(&mut self, payload: u64) -> Result<()> {
         let bytes = self.elements * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
@@ -439,14 +480,17 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         }
     }
 
-    /// Completes the array: an error if elements are missing, be it of the shape that was promised or of the last row.
-    /// Returns the writer, which stands behind the array.
+    /// Completes the array and returns the writer, positioned directly after it.
+    ///
+    /// If a growing array ends with an incomplete row, the complete rows are counted before the error is
+    /// returned.
     ///
     /// # Errors
     ///
-    /// [`WrongCount`](crate::error::ErrorKind::WrongCount) if elements are missing; [`BadOption`](crate::error::ErrorKind::BadOption)
-    /// after an earlier error; [`Io`](crate::error::ErrorKind::Io) if the system fails;
-    /// [`ChangedByOther`](crate::error::ErrorKind::ChangedByOther) if something else has changed the file.
+    /// - [`ErrorKind::WrongCount`] if elements of the declared shape or of the last row are missing.
+    /// - [`ErrorKind::BadOption`] after an earlier error.
+    /// - [`ErrorKind::Io`] if writing or syncing fails.
+    /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn finish(mut self) -> Result<W> {
         let wanted = match self.end {
@@ -455,39 +499,50 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 self.elements - self.elements.checked_rem(self.row.len().unwrap_or(0)).unwrap_or(0)
             }
         };
-        self.checkpoint()?; // the whole rows, at any rate
+        self.checkpoint()?; // the complete rows are counted in any case
         if self.elements != wanted {
             return Err(self.at_path(ErrorKind::WrongCount { found: self.elements, wanted }.into()));
         }
-        Ok(self.writer.0.take().expect("the writer is there until it is given back"))
+        Ok(self.writer.0.take().expect("the writer is present until it is returned"))
     }
 }
 
 impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
-    /// Writes an array that grows by rows of this shape.
+    /// Writes an array that grows by rows of this shape, starting at the writer's position.
     ///
-    /// A file is truncated where the writer begins. Nothing keeps another process from writing to it at the same time, and a
-    /// reader that wants the whole file finds rows after the array that are not counted yet: [`NpyWriter::create`] locks it. A header is only written if the file is as long as this writer has made it; else it is
-    /// an [`ErrorKind::ChangedByOther`], and the file stays as it is. A file that was opened with `append(true)` is refused.
-    /// Its folder is not synced, whatever [`WriteOptions::sync`] says: who has created the file has to do that.
+    /// A file is truncated at that position. It is not locked: other processes can write to it concurrently,
+    /// and a reader that requires the array to be the last thing in the file fails on rows that the header
+    /// does not count yet. [`NpyWriter::create`] locks the file. The header is updated only if the file has
+    /// the length that this writer gave it; otherwise the call fails with [`ErrorKind::ChangedByOther`] and
+    /// the header is unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up to
+    /// the caller, who created the file.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
-    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
-    /// objects or the options contradict the writer.
+    /// - [`ErrorKind::Io`] if writing or seeking fails.
+    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the size of a row overflows.
+    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, the file was opened
+    ///   with `append(true)`, or `sync` is set for a writer that is not a file.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
         Self::new_with(writer, row, &WriteOptions::new())
     }
 
-    /// The same with options. With [`Order::Fortran`] the last axis grows. Text needs a width:
-    /// [`WriteOptions::text_width`].
+    /// Writes an array that grows by rows of this shape, with options.
+    ///
+    /// With [`Order::Fortran`] the last axis grows. Text needs a width: [`WriteOptions::text_width`].
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header
-    /// does not fit the version; [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python
-    /// objects or the options contradict the writer.
+    /// - [`ErrorKind::Io`] if writing or seeking fails.
+    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
+    /// - [`ErrorKind::Overflow`] if the size of a row overflows.
+    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, the file was opened
+    ///   with `append(true)`, or `sync` is set for a writer that is not a file.
     ///
     /// # Examples
     ///
@@ -504,7 +559,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// ```
     pub fn new_with(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let row = Shape::from(row);
-        // Of one axis there is but one order.
+        // With one axis, both orders are the same.
         let order = if row.ndim() == 0 { Order::C } else { options.get_order().unwrap_or_default() };
         let header = Header::new(dtype_for::<A>(options)?, order, grown(&row, order, 0))?;
         let head = npy::format_growing(&header, options.get_version())?;
@@ -514,12 +569,11 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
             && let Some(length) = os::len_of_regular(file)
         {
             if os::only_appends(file) {
-                let reason =
-                    "the file was opened to be appended to only, so that its header could not be updated";
+                let reason = "the file was opened for appending only, so its header cannot be updated";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
             if length > start {
-                change::set_len(file, start)?; // nothing of what was there stays after the array
+                change::set_len(file, start)?; // so that no old content remains after the array
             }
         }
         let version = if head[6] == 1 {
@@ -530,7 +584,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
             Version::V3
         };
         Sink::of(&mut writer).write(&head)?;
-        // Else a loss of power could bring back what was truncated, with new rows in it.
+        // Otherwise a loss of power could restore truncated bytes, and new rows would be written into them.
         change::sync_writer(&mut writer, options)?;
         let end = End::Open { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
         Ok(Self::of(writer, header, row, version, end, options))

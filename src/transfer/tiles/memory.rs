@@ -1,4 +1,4 @@
-//! What is moved within memory: by parts of the target, each written by one thread.
+//! Moves elements within memory: the target is divided into parts, each of which is written by one thread.
 
 use super::run::Work;
 use crate::error::Result;
@@ -6,17 +6,19 @@ use crate::transfer::aligned;
 use crate::transfer::gather::pick;
 use crate::transfer::share::share_out;
 
-/// About how many bytes are made at a time: they and what they are made of are in the cache.
+/// The approximate size of a part. Its source and target both fit into the cache.
 const PART: usize = 64 << 10;
 
-/// Fills a part by its number. The words are memory that a thread uses again.
+/// Fills a part, given by its number. The words are a buffer that each thread reuses.
 type Fill<'a> = dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync + 'a;
 
-/// Fills parts of so many bytes of `into`, by up to so many threads.
+/// Fills parts of `part` bytes of `into`, on up to `threads` threads.
 fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill: &Fill<'_>) -> Result<()> {
-    /// To start a thread for less takes longer than to do it.
+    /// Starting a thread for fewer bytes takes longer than filling them.
     const LEAST: usize = 1 << 20;
-    /// A thread takes so many bytes at a time: two of them in one large page would wait for one another while it is cleared.
+    /// How many bytes a thread takes at a time.
+    ///
+    /// If two threads shared a large page, one would wait while the system zeroes it for the other.
     const PAGES: usize = 4 << 20;
     let threads = if into.len() < 2 * LEAST { 1 } else { threads() };
     let part = part.max(1);
@@ -29,8 +31,9 @@ fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill
     share_out(parts, threads, &Vec::new, &work, &mut || Ok(()))
 }
 
-/// Puts elements of so many bytes one behind the other that are apart: how many there are along each axis, and how many bytes
-/// apart, the slowest axis first.
+/// Copies strided elements of `item` bytes contiguously into `into`.
+///
+/// `axes` are pairs of length and stride in bytes, the slowest first.
 pub(crate) fn pick_all(
     bytes: &[u8],
     start: usize,
@@ -39,7 +42,7 @@ pub(crate) fn pick_all(
     into: &mut [u8],
     threads: impl FnOnce() -> usize,
 ) {
-    // What lies together is one element.
+    // Contiguous axes become part of the element.
     let (mut axes, mut item) = (axes, item);
     while let Some((&(len, stride), outer)) = axes.split_last() {
         if stride != item && len != 1 {
@@ -47,7 +50,7 @@ pub(crate) fn pick_all(
         }
         (axes, item) = (outer, item * len);
     }
-    // What is behind the first axis that is worth cutting stays together.
+    // Divides the fastest axis that allows parts of `PART` bytes; everything within it stays together.
     let mut whole = item.max(1);
     let mut cut = axes.len();
     while cut > 0 && whole < PART {
@@ -59,7 +62,7 @@ pub(crate) fn pick_all(
     let (outer, length) = (&axes[..cut], axes.get(cut).map_or(1, |(len, _)| *len));
     let pieces = length.div_ceil(step).max(1);
     let fill = |_: &mut Vec<u128>, number: usize, part: &mut [u8]| {
-        // Parts are of one size, so that only the last along the cut axis is shorter: each outer index has its own then.
+        // Parts have one size, except for the last along the divided axis for each outer index.
         let (mut left, piece) = (number / pieces, number % pieces);
         let mut place = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
         for (len, stride) in outer.iter().rev() {
@@ -73,8 +76,8 @@ pub(crate) fn pick_all(
         pick(bytes, place, &inner, item, part);
         Ok(())
     };
-    // Of several pieces for each outer index, all but the last have one size; where that does not come out even, a piece is
-    // all of the axis.
+    // `each_part` needs parts of equal size, except for the last. If pieces do not divide the axis evenly, a
+    // part is all pieces of one outer index.
     let is_even = length % step == 0 || outer.iter().all(|(len, _)| *len == 1);
     if pieces == 1 || is_even {
         let _ = each_part(into, within * step.min(length), threads, &fill);
@@ -88,7 +91,7 @@ pub(crate) fn pick_all(
     }
 }
 
-/// Makes elements of `made_item` bytes of those of `item` bytes, one of each.
+/// Converts elements of `item` bytes to elements of `made_item` bytes, one to one.
 pub(crate) fn recode_all(
     items: &[u8],
     item: usize,

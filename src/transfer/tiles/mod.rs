@@ -1,5 +1,7 @@
-//! Arrays on their way from one place to another, tile by tile: into another order, byte order or dtype, out of a larger array or
-//! into one. [`Plan`] says which tiles, [`run`] moves them.
+//! Moves arrays of any size tile by tile.
+//!
+//! A move can change the order, byte order or dtype, and can go into or out of a larger array.
+//! [`Plan`] divides an array into tiles, and [`run`] moves them.
 
 mod memory;
 mod plan;

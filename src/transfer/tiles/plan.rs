@@ -1,7 +1,8 @@
-//! Which box of an array is moved at a time: cut along any axes, so that both sides are passed in runs as long as the memory
-//! allows.
+//! Divides an array into tiles, along any axes.
+//!
+//! Both sides are accessed in runs that are as long as memory permits.
 
-/// An axis of what is moved, with the distance in bytes between neighbours on either side.
+/// An axis of the array, with its stride in bytes in the source and in the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     pub(crate) len: usize,
@@ -9,28 +10,30 @@ pub(crate) struct Axis {
     pub(crate) to: u64,
 }
 
-/// Where the first element is, in bytes, and how many bytes each has.
+/// The offset of the first element and the size of each element, both in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) start: u64,
     pub(crate) item: usize,
 }
 
-/// Where the tiles may be written.
+/// Where tiles can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// At any position.
+    /// At any offset.
     Anywhere,
-    /// One after another: each tile is a stretch of the target. What is read for it may be short runs from all over the source.
+    /// Sequentially: each tile is a contiguous range of the target.
+    ///
+    /// Its source may be scattered over short runs.
     InOrder,
 }
 
-/// An array cut into boxes that are moved one by one. Each element is in exactly one of them.
+/// The division of an array into tiles, which are moved one by one. Each element is in exactly one of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The axes, the slowest of the target first. Those that are one on both sides have been joined.
+    /// The axes, the slowest of the target first. Those that are contiguous on both sides have been merged.
     axes: Vec<Axis>,
-    /// How many indices of each axis a tile has; the last along an axis may have fewer.
+    /// How many indices of each axis a tile has; the last tile along an axis may have fewer.
     steps: Vec<usize>,
     from: Side,
     to: Side,
@@ -39,21 +42,21 @@ pub(crate) struct Plan {
 /// A box of the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
-    /// Where it begins on either side, in bytes.
+    /// The offset of its first element on each side, in bytes.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// How many indices of each of the plan's axes it has.
+    /// Its length along each of the plan's axes.
     pub(crate) lens: Vec<usize>,
 }
 
 impl Tile {
-    /// How many elements it has.
+    /// Returns how many elements it has.
     pub(crate) fn len(&self) -> usize {
         self.lens.iter().product()
     }
 }
 
-/// The sides of a tile, for what is done on both of them.
+/// A side of a move, for code that applies to both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     From,
@@ -70,7 +73,7 @@ impl Which {
 }
 
 impl Plan {
-    /// Cuts the array so that a tile takes at most `memory` bytes on both sides together, or has one element.
+    /// Divides an array into tiles of at most `memory` bytes on both sides together, or of one element.
     pub(crate) fn new(axes: Vec<Axis>, from: Side, to: Side, memory: usize, writes: Writes) -> Self {
         let axes = joined(axes);
         let mut plan = Self { steps: vec![1; axes.len()], axes, from, to };
@@ -78,11 +81,11 @@ impl Plan {
         plan
     }
 
-    /// Makes the tile larger, always along the side that is passed in shorter runs.
+    /// Enlarges the tile, always on the side that is accessed in shorter runs.
     fn grow(&mut self, most: usize, writes: Writes) {
-        /// Runs need not be longer: a call costs little then, and both sides stay in the cache.
+        /// Longer runs bring no gain: calls cost little by comparison, and both sides stay in the cache.
         const LONG: u64 = 256 << 10;
-        /// Where runs cannot become longer, a tile has so many bytes all the same.
+        /// The size of a tile whose runs cannot become longer.
         const MANY: u64 = 1 << 20;
         if self.axes.iter().any(|axis| axis.len == 0) {
             return;
@@ -92,6 +95,7 @@ impl Plan {
             let bytes = self.steps.iter().product::<usize>() as u64 * self.from.item.max(self.to.item) as u64;
             let is_short = |run: &(u64, Option<usize>)| run.1.is_some() && run.0 < LONG;
             let axis = match writes {
+                // A tile must stay contiguous in the target: only the target's next axis can grow.
                 Writes::InOrder if to.0 < LONG || is_short(&from) => to.1,
                 Writes::InOrder => None,
                 Writes::Anywhere if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
@@ -107,24 +111,25 @@ impl Plan {
                 .filter(|(other, _)| *other != axis)
                 .map(|(_, step)| step)
                 .product();
+            // Doubled, so that both sides take turns.
             let step = (2 * self.steps[axis]).min(self.axes[axis].len).min(most / others);
             if step <= self.steps[axis] {
-                break; // the memory is used
+                break; // the memory limit is reached
             }
             self.steps[axis] = step;
         }
-        // Tiles of about the same size, rather than a small one at the end.
+        // Tiles of about equal size, rather than a small one at the end.
         for (step, axis) in self.steps.iter_mut().zip(&self.axes) {
             *step = axis.len.div_ceil(axis.len.div_ceil(*step));
         }
     }
 
-    /// How many bytes of a tile are together on a side, and the axis that would make them more.
+    /// Returns the length of a tile's runs on a side in bytes, and the axis that can extend them.
     fn run(&self, which: Which) -> (u64, Option<usize>) {
         let mut run = if which == Which::From { self.from.item } else { self.to.item } as u64;
         for axis in self.sorted(which).into_iter().rev() {
             if which.stride(&self.axes[axis]) != run {
-                return (run, None); // what comes next is further away
+                return (run, None); // the next axis is not contiguous
             }
             run *= self.steps[axis] as u64;
             if self.steps[axis] < self.axes[axis].len {
@@ -134,12 +139,12 @@ impl Plan {
         (run, None)
     }
 
-    /// The axis along which to go on where no run can become longer: the fastest of the target that is not whole.
+    /// Returns the axis to grow along if no run can: the fastest divided one of the target.
     fn nearest(&self) -> Option<usize> {
         self.sorted(Which::To).into_iter().rev().find(|axis| self.steps[*axis] < self.axes[*axis].len)
     }
 
-    /// The axes by their strides on a side, the slowest first.
+    /// Returns the axes by their strides on a side, the slowest first.
     fn sorted(&self, which: Which) -> Vec<usize> {
         let mut axes: Vec<usize> = (0..self.axes.len()).collect();
         axes.sort_by_key(|axis| std::cmp::Reverse(which.stride(&self.axes[*axis])));
@@ -158,12 +163,14 @@ impl Plan {
         self.to
     }
 
-    /// The plan's axes in the order of the source, the slowest first. They are in that of the target.
+    /// Returns the plan's axes in the order of the source, the slowest first.
+    ///
+    /// The plan itself has them in the order of the target.
     pub(crate) fn order_of_source(&self) -> Vec<usize> {
         self.sorted(Which::From)
     }
 
-    /// How many tiles there are.
+    /// Returns how many tiles there are.
     pub(crate) fn count(&self) -> usize {
         self.counts().try_fold(1, usize::checked_mul).unwrap_or(usize::MAX)
     }
@@ -172,14 +179,14 @@ impl Plan {
         self.axes.iter().zip(&self.steps).map(|(axis, step)| axis.len.div_ceil(*step))
     }
 
-    /// How many bytes the largest tile has, on both sides.
+    /// Returns the size of the largest tile on each side, in bytes.
     #[cfg(test)]
     pub(crate) fn tile_bytes(&self) -> (usize, usize) {
         let len: usize = self.steps.iter().product();
         (len * self.from.item, len * self.to.item)
     }
 
-    /// A tile by its number, in the order of the target.
+    /// Returns a tile by its number, in the order of the target.
     pub(crate) fn tile(&self, number: usize) -> Tile {
         let mut left = number;
         let mut tile = Tile { from: self.from.start, to: self.to.start, lens: vec![0; self.axes.len()] };
@@ -194,7 +201,7 @@ impl Plan {
         tile
     }
 
-    /// Where an element of a tile is in the source, by its number in the tile, whose axes are in this order.
+    /// Returns the offset in the source of an element, given by its number in a tile with this order of axes.
     pub(crate) fn place(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
         let (mut left, mut place) = (number, tile.from);
         for &axis in order.iter().rev() {
@@ -205,7 +212,9 @@ impl Plan {
     }
 }
 
-/// The axes in the order of the target, without those of one index, and with those joined that are one on both sides.
+/// Sorts axes by their order in the target, and merges those contiguous on both sides.
+///
+/// Axes of length 1 are dropped.
 fn joined(mut axes: Vec<Axis>) -> Vec<Axis> {
     axes.retain(|axis| axis.len != 1);
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.to));
@@ -228,7 +237,7 @@ fn joined(mut axes: Vec<Axis>) -> Vec<Axis> {
 mod tests {
     use super::{Axis, Plan, Side, Writes};
 
-    /// Numbers that only look random.
+    /// Pseudorandom numbers.
     struct Numbers(u64);
 
     impl Numbers {
@@ -238,7 +247,7 @@ mod tests {
         }
     }
 
-    /// An array whose axes are in these orders on the two sides, with room between them on one or both.
+    /// Returns an array whose axes are in random orders on both sides, with gaps between them on one or both.
     fn any_axes(numbers: &mut Numbers, from_item: usize, to_item: usize) -> Vec<Axis> {
         let ndim = numbers.below(5);
         let mut axes: Vec<Axis> = (0..ndim)
@@ -261,7 +270,7 @@ mod tests {
         axes
     }
 
-    /// A million plans in the long form.
+    /// Tests a million plans if the environment variable is set.
     #[test]
     fn a_plan_has_each_element_once_within_its_memory() {
         let plans = if std::env::var_os("NDARRAY_IO_PLANS").is_some() { 1_000_000 } else { 20_000 };
@@ -323,7 +332,7 @@ mod tests {
         }
     }
 
-    /// Of a large matrix that is turned, the runs on both sides are about as long.
+    /// For the transposition of a large matrix, runs are about equally long on both sides.
     #[test]
     fn a_turned_matrix_is_passed_in_long_runs() {
         let side = Side { start: 0, item: 8 };

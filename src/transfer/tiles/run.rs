@@ -1,4 +1,4 @@
-//! The one loop that moves tiles.
+//! The loop that moves tiles.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,31 +11,33 @@ use crate::transfer::gather::{pick, turn};
 use crate::transfer::share::share_out;
 use crate::transfer::{Anywhere, ByteRuns, Sink, aligned, os, pipeline, truncated};
 
-/// Makes elements of the bytes of others.
+/// Converts elements: reads them from the first slice, and writes others to the second.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
 
-/// What is done to elements on their way, a tile at a time. Both get all bytes of the tile's elements.
+/// The processing of elements while they are moved, a tile at a time.
 #[derive(Clone, Copy)]
 pub(crate) enum Work<'a> {
     Nothing,
-    /// Changes them where they are.
+    /// Changes them in place.
     InPlace(&'a (dyn Fn(&mut [u8]) + Sync)),
-    /// Makes others of them, perhaps of another size. The first bytes may be changed. An error names an element of these.
+    /// Converts them to others, which may differ in size.
+    ///
+    /// The first slice may be modified. Errors refer to elements by their number in it.
     Into(&'a Recode<'a>),
 }
 
-/// A source, its way through a plan, and what is done to its elements.
+/// A source, the plan to move it, and the processing of its elements.
 pub(crate) struct Move<'a> {
     pub(crate) source: Anywhere<'a>,
     pub(crate) plan: Plan,
     pub(crate) work: Work<'a>,
-    /// What the source is.
+    /// The header of the source.
     pub(crate) header: &'a Header,
-    /// Says where an error of reading comes from.
+    /// Adds the name of the source to an error of reading it.
     pub(crate) named: &'a (dyn Fn(Error) -> Error + Sync),
 }
 
-/// Memory for a tile before and after a step.
+/// Two buffers for a tile, before and after a processing step.
 #[derive(Default)]
 struct Room {
     now: Vec<u128>,
@@ -43,7 +45,7 @@ struct Room {
 }
 
 impl Move<'_> {
-    /// Reads a tile and makes of it what is to be written, in the order of the target.
+    /// Reads and processes a tile, and returns the bytes to be written, in the order of the target.
     fn make<'r>(&self, tile: &Tile, room: &'r mut Room) -> Result<&'r [u8]> {
         self.make_tile(tile, room).map_err(self.named)
     }
@@ -62,7 +64,7 @@ impl Move<'_> {
                 }
                 let axes = tile.lens.iter().zip(plan.axes()).map(|(len, axis)| (*len, axis.from as usize));
                 pick(source, tile.from as usize, &axes.collect::<Vec<_>>(), from, bytes);
-                order.sort_unstable(); // it is as the target wants it
+                order.sort_unstable(); // `pick` writes in the target's order
             }
             source => {
                 if source.fill_picked(&picked, bytes, 0)? < bytes.len() {
@@ -70,7 +72,7 @@ impl Move<'_> {
                 }
             }
         }
-        // Turning moves the smaller of the two.
+        // The tile is permuted on the side with the smaller elements.
         if from <= to {
             self.turn(tile, &mut order, from, room)?;
         }
@@ -88,7 +90,7 @@ impl Move<'_> {
         Ok(&bytemuck::cast_slice(&room.now)[..count * to])
     }
 
-    /// Brings a tile into the order of the target, if it is in another one.
+    /// Permutes a tile into the order of the target, unless it is in that order.
     fn turn(&self, tile: &Tile, order: &mut [usize], item: usize, room: &mut Room) -> Result<()> {
         let is_longer = |axis: &&usize| tile.lens[**axis] > 1;
         if order.iter().filter(is_longer).is_sorted() {
@@ -105,14 +107,14 @@ impl Move<'_> {
         Ok(())
     }
 
-    /// An error of one of a tile's elements, which are in the order of these axes, as one of the source's.
+    /// Converts an error of a tile's element, with the axes in this order, into one of the source's element.
     fn located(&self, error: Error, tile: &Tile, order: &[usize]) -> Error {
         let Some(number) = error.element() else { return error };
         let place = self.plan.place(tile, order, number);
         error.at_element((place / self.plan.from().item.max(1) as u64) as usize)
     }
 
-    /// Writes a tile to its place in the file.
+    /// Writes a tile to its location in the file.
     fn put(&self, tile: &Tile, bytes: &[u8], file: &File, start: u64) -> Result<()> {
         let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
         let places = ByteRuns::of_bytes(tile.to, runs, self.plan.to().item);
@@ -126,8 +128,9 @@ impl Move<'_> {
     }
 }
 
-/// Moves an array into a file, where the target begins at `start`, by up to so many threads. `tell` hears how many bytes have
-/// been written since it was told last.
+/// Moves an array to offset `start` of a file, on up to `threads` threads.
+///
+/// `tell` gets the number of bytes that have been written since its last call.
 pub(crate) fn move_all(
     work: &Move<'_>,
     (file, start): (&File, u64),
@@ -145,20 +148,21 @@ pub(crate) fn move_all(
         Ok(())
     };
     let mut tell_all = || match written.swap(0, Ordering::Relaxed) {
-        0 => Ok(()), // all has been told
+        0 => Ok(()), // nothing new to report
         bytes => tell(bytes),
     };
     share_out(0..count, threads, &Room::default, &run, &mut tell_all)?;
     tell_all()
 }
 
-/// Moves an array into what can only be written one byte after another. The plan is for that.
+/// Moves an array into a sequential sink, given a plan with [`Writes::InOrder`](super::Writes::InOrder).
 pub(crate) fn move_in_order(
     work: &Move<'_>,
     sink: &mut Sink<'_>,
     threads: usize,
     tell: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
+    // Buffers are reused, since the threads of the pipeline have no state of their own.
     let rooms = Mutex::new(Vec::<Room>::new());
     let lock = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |number: usize, block: &mut Vec<u8>| {

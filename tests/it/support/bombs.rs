@@ -1,7 +1,7 @@
-//! Small pickles that would cost far more than their length if parts that are shared, or names that are looked up, were gone through
-//! again and again. Each is the file of an array of objects.
+//! Small pickles that would cost much more than their length if shared parts or looked-up names were visited
+//! each time. Each function returns the file of an array of objects.
 
-/// Opcodes, one after another.
+/// A sequence of opcodes.
 #[derive(Default)]
 pub(crate) struct Opcodes(pub(crate) Vec<u8>);
 
@@ -15,7 +15,7 @@ impl Opcodes {
         self.raw(&[0x8C, u8::try_from(text.len()).unwrap()]).raw(text.as_bytes())
     }
 
-    /// A text of a mebibyte.
+    /// Adds a text of one mebibyte.
     fn long(self, opcode: u8) -> Self {
         self.raw(&[opcode]).raw(&(1u32 << 20).to_le_bytes()).raw(&vec![b'a'; 1 << 20])
     }
@@ -40,7 +40,7 @@ impl Opcodes {
         (0..count).fold(self, step)
     }
 
-    /// The file of an array of so many of them.
+    /// Returns the file of an array of `count` objects, which the opcodes make.
     pub(crate) fn file(self, count: usize) -> Vec<u8> {
         let pickle = Self::default()
             .raw(b"\x80\x04")
@@ -62,13 +62,13 @@ impl Opcodes {
     }
 }
 
-/// Tuples within tuples, each of which is complete when the next begins.
+/// Nested tuples, each of which is complete before the next one starts.
 pub(crate) fn chain(count: usize) -> Vec<u8> {
     let first = Opcodes::default().raw(b")").put(0);
     first.repeat(count - 1, |all, number| all.get(number).raw(b"\x85").put(number + 1)).file(count)
 }
 
-/// One text under many numbers of the memo.
+/// One text under many memo numbers.
 pub(crate) fn one_text(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").long(b'X').raw(&vec![0x94; times]).raw(b"0");
     all.repeat(times, Opcodes::get).raw(b"l").file(1)
@@ -80,14 +80,14 @@ pub(crate) fn names(times: usize) -> Vec<u8> {
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"\x93")).raw(b"l").file(1)
 }
 
-/// A long text encoded many times.
+/// A long text that is encoded many times.
 pub(crate) fn encoded(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("_codecs", "encode").put(0).raw(b"0").long(b'X');
     let all = all.text("latin1").raw(b"\x86").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
 }
 
-/// Long bytes in many arrays.
+/// Long bytes that many arrays share.
 pub(crate) fn buffers(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy._core.numeric", "_frombuffer").put(0).raw(b"0(");
     let all = all.long(b'B').global("numpy", "dtype").text("u1").raw(b"\x85R").number(1 << 20).raw(b"\x85");
@@ -95,7 +95,7 @@ pub(crate) fn buffers(times: usize) -> Vec<u8> {
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
 }
 
-/// Two equal graphs, of which each has two parts of one on the levels where the other has one part twice.
+/// Two equal graphs: on each level, one refers to two lists where the other refers to one list twice.
 pub(crate) fn graphs(levels: usize) -> Vec<u8> {
     let mut next = 0;
     let mut graph = |mut all: Opcodes, doubled: bool| {
@@ -132,7 +132,7 @@ pub(crate) fn graphs(levels: usize) -> Vec<u8> {
     root(root(all, &one), &two).file(2)
 }
 
-/// A record of two fields that are records of two fields that are, and so on: a scalar of that.
+/// A scalar of a record with two fields that are again records with two fields, and so on.
 pub(crate) fn records(levels: usize) -> Vec<u8> {
     let all = Opcodes::default().global("numpy", "dtype").text("V0").raw(b"\x85R").put(0).raw(b"0");
     let all = all.repeat(levels, |all, level| {
@@ -143,7 +143,7 @@ pub(crate) fn records(levels: usize) -> Vec<u8> {
     all.global("numpy._core.multiarray", "scalar").get(levels).raw(b"C\x00\x86R").file(1)
 }
 
-/// The same by dicts of names, formats and offsets.
+/// The same, with dicts of names, formats and offsets.
 pub(crate) fn formats(levels: usize) -> Vec<u8> {
     let all = Opcodes::default().text("V0").put(0).raw(b"0");
     let all = all.repeat(levels, |all, level| {
@@ -155,7 +155,7 @@ pub(crate) fn formats(levels: usize) -> Vec<u8> {
     all.get(levels).raw(b"\x85RC\x00\x86R").file(1)
 }
 
-/// A dtype of pairs within pairs.
+/// A dtype of nested pairs.
 pub(crate) fn pairs(count: usize) -> Vec<u8> {
     let all = Opcodes::default().text("u1").put(0);
     let all = all.repeat(count - 1, |all, number| all.get(number).raw(b"K\x01\x86").put(number + 1));
@@ -163,7 +163,7 @@ pub(crate) fn pairs(count: usize) -> Vec<u8> {
     all.get(count - 1).raw(b"\x85RC\x01a\x86R").file(count + 1)
 }
 
-/// Many empty arrays of one record of many fields, as `numpy.save` writes them.
+/// Many empty arrays of one record type with many fields, as `numpy.save` writes them.
 pub(crate) fn arrays(fields: usize, arrays: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy", "dtype").text("u1").raw(b"\x85R").put(0).raw(b"0");
     let name = |number: usize| format!("f{number}");

@@ -1,7 +1,7 @@
-//! Files whose headers are made by hand.
+//! Files with hand-made headers.
 
-/// Long values of `descr`, each of which would keep a parser that is not linear busy for ever, with what NumPy and
-/// HOSTILE.md have us answer: the class of the error, or "ok".
+/// Long values of `descr`, on each of which a parser that is not linear would take forever, with the expected
+/// result: the class of the error, or "ok".
 pub(crate) fn long_descrs() -> Vec<(String, &'static str)> {
     let many = |item: &str, length: usize| item.repeat(length / item.len());
     let fields: String = (0..40_000).map(|field| format!("('f{field}', '<f4'),")).collect();
@@ -21,7 +21,7 @@ pub(crate) fn long_descrs() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// A file of version 2.0 with this header and payload.
+/// Returns a file of version 2.0 with this header and payload.
 pub(crate) fn file(header: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY".to_vec();
     let padding = 63 - (header.len() + 12) % 64;

@@ -1,4 +1,4 @@
-//! The form in which NumPy's side says what a file holds: see `testdata/make.py`.
+//! The manifest, in which NumPy's side describes the contents of files: see `testdata/make.py`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use num_complex::Complex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// One file and what is expected of it.
+/// A file and the expected results.
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) path: PathBuf,
     pub(crate) bytes: Vec<u8>,
     pub(crate) expect: String,
-    /// The classes of errors that are right; `ok` may be among them.
+    /// The accepted classes of errors; `ok` may be among them.
     pub(crate) allowed: Vec<String>,
     pub(crate) line: Value,
     pub(crate) arrays: Vec<Facts>,
 }
 
-/// What is known of one array.
+/// The known facts of one array.
 pub(crate) struct Facts {
     pub(crate) json: Value,
     pub(crate) start: usize,
@@ -44,12 +44,12 @@ impl Facts {
     }
 }
 
-/// The cases of one array after another in a file.
+/// Returns the cases of NPY files, each of which may hold several arrays.
 pub(crate) fn cases(folder: &Path) -> Vec<Case> {
     cases_of(folder, "npy")
 }
 
-/// The cases of a kind: `npy` or `npz`.
+/// Returns the cases of a kind: `npy` or `npz`.
 pub(crate) fn cases_of(folder: &Path, kind: &str) -> Vec<Case> {
     let manifest = std::fs::read_to_string(folder.join("manifest.jsonl")).expect("a manifest");
     manifest
@@ -64,8 +64,8 @@ pub(crate) fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
 }
 
-/// Asserts that `file` has the bytes that `np.save` writes for the array that `testdata/make.py` calls `name`. The test data
-/// are little-endian; on other machines the test's options have to say so.
+/// Asserts that `file` has the bytes that `np.save` writes for the array that `testdata/make.py` calls
+/// `name`. The test data are little-endian; on other machines the options of the test must match.
 pub(crate) fn assert_is_numpys(file: &[u8], name: &str) {
     let sums = std::fs::read_to_string(testdata().join("expected.json")).unwrap();
     let sums: Value = serde_json::from_str(&sums).unwrap();
@@ -100,7 +100,7 @@ fn case(folder: &Path, line: Value) -> Case {
     Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line }
 }
 
-/// The oracle's name for an error.
+/// Returns the manifest's name for an error.
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::BadMagic { .. } => "bad_magic",
@@ -124,7 +124,7 @@ pub(crate) fn class(error: &Error) -> &'static str {
     }
 }
 
-/// A dtype in the manifest's form.
+/// Returns a dtype in the manifest's form.
 pub(crate) fn neutral(dtype: &DType) -> Value {
     match dtype {
         DType::Scalar(scalar) => neutral_scalar(scalar),
@@ -164,7 +164,7 @@ fn neutral_scalar(scalar: &Scalar) -> Value {
 /// An element whose value and bytes can be compared with the manifest's.
 pub(crate) trait TestElement: Clone {
     fn json(self) -> Value;
-    /// The bytes as they stand in the file, but for NULs at the end of what is shorter than its item.
+    /// Returns the bytes in the file, without NULs at the end of elements that are shorter than their item.
     fn bytes(self, order: ByteOrder) -> Vec<u8>;
 }
 
@@ -328,7 +328,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Calls a generic function with the Rust type of a dtype; `None` if there is none.
+/// Calls a generic function with the Rust type of a dtype; returns `None` if no type matches.
 macro_rules! with_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {{
         use ndarray_io::dtype::Kind;

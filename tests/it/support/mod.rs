@@ -1,4 +1,4 @@
-//! What the test binaries share: NumPy's manifest, the ways to read, and hand-made headers.
+//! Code shared by the test binaries: NumPy's manifest, the ways to read, and hand-made headers.
 #![allow(dead_code)] // each binary uses its own part
 
 #[cfg(feature = "object")]
@@ -16,12 +16,13 @@ use ndarray::ArrayD;
 #[allow(unused_imports)]
 pub(crate) use temp::Temp;
 
-/// The folder that the variable `name` names. Tests that call this are ignored unless asked for by name.
+/// Returns the folder that the variable `name` names. Tests that call this are ignored unless requested by
+/// name.
 pub(crate) fn folder_from(name: &str) -> std::path::PathBuf {
     std::env::var_os(name).unwrap_or_else(|| panic!("{name} names no folder")).into()
 }
 
-/// The items of a payload in C order.
+/// Returns the items of a payload in C order.
 pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortran: bool) -> Vec<u8> {
     if !is_fortran || item == 0 || payload.is_empty() {
         return payload.to_vec();
@@ -32,7 +33,7 @@ pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortra
     places.iter().flat_map(|place| payload[place * item..][..item].iter().copied()).collect()
 }
 
-/// A dtype's text whose `<` stand for this machine's byte order.
+/// Replaces `<` in a dtype's text by this machine's byte order.
 pub(crate) fn native(text: &str) -> String {
     if cfg!(target_endian = "little") { text.to_owned() } else { text.replace('<', ">") }
 }

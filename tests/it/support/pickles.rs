@@ -1,5 +1,5 @@
-//! Pickles at random that mean something: parts that many share, deep chains, wide records, numbers of the memo that are taken twice
-//! and far away, objects that are parts of themselves, NumPy's own objects of dtypes that share their fields.
+//! Random pickles that are mostly valid: shared parts, deep chains, wide records, reused and distant memo
+//! numbers, objects that contain themselves, and NumPy objects whose dtypes share fields.
 
 use super::bombs::Opcodes;
 use super::random::Random;
@@ -7,16 +7,16 @@ use super::random::Random;
 struct Generator {
     out: Opcodes,
     random: Random,
-    /// Whether there are things that make the whole pickle an error, nearly always: a list as a key, an array of another length.
+    /// Whether to add parts that nearly always make the pickle an error, such as a list as a key.
     is_wild: bool,
-    /// The numbers of the memo: of any object, of lists of them, of dtypes.
+    /// The memo numbers of all objects, of lists, and of dtypes.
     any: Vec<usize>,
     lists: Vec<usize>,
     dtypes: Vec<usize>,
     next: usize,
 }
 
-/// A pickle of about so many bytes.
+/// Returns a pickle of at least `len` bytes.
 pub(crate) fn pickle(seed: u64, len: usize) -> Vec<u8> {
     let mut generator = Generator {
         out: Opcodes::default().raw(b"\x80\x04("),
@@ -44,7 +44,7 @@ impl Generator {
         self.out = more(std::mem::take(&mut self.out));
     }
 
-    /// Remembers what is last on the stack: under the next number, one that is taken, or one that is far away.
+    /// Stores the top of the stack under the next memo number, a used one, or a distant one.
     fn put(&mut self) -> usize {
         let number = match self.random.below(10) {
             0 => self.random.below(self.next + 1),
@@ -59,7 +59,7 @@ impl Generator {
         number
     }
 
-    /// Something that has been made before, or is being made.
+    /// Refers to an object that was made before or is still being made.
     fn shared(&mut self) {
         match self.any.len() {
             0 => self.raw(b"N"),
@@ -139,7 +139,7 @@ impl Generator {
             }
             13 => self.chain(),
             14 => {
-                // Many of the same.
+                // Many references to earlier objects.
                 self.raw(b"(");
                 for _ in 0..self.random.below(200) {
                     self.shared();
@@ -188,7 +188,7 @@ impl Generator {
         }
     }
 
-    /// A few values above a mark, and what becomes of them.
+    /// Adds a mark, a few values, and the opcodes that use them.
     fn some(&mut self, depth: usize, end: &[u8]) {
         self.raw(b"(");
         for _ in 0..self.random.below(5) {
@@ -212,7 +212,7 @@ impl Generator {
         let deep = if self.is_wild { 1100 } else { 990 };
         let count = [1, 2, 5, 50, deep][self.random.below(5)];
         if count > 5 {
-            // On a new one, so that they do not pile up.
+            // Starts from a new object, so that long chains do not add up.
             self.raw(b"0)");
         }
         self.raw(&vec![0x85; count]);
@@ -250,7 +250,7 @@ impl Generator {
         self.with(|all| all.text("numpy").text("dtype").raw(b"\x93"));
         match self.random.below(4) {
             0 if !self.dtypes.is_empty() => {
-                // A record whose fields are dtypes that were made before.
+                // A record whose fields have earlier dtypes.
                 let fields = [2, 10, 300][self.random.below(3)];
                 self.with(|all| all.text("V8").raw(b"\x85R(K\x03").text("|").raw(b"N("));
                 for number in 0..fields {
@@ -278,7 +278,7 @@ impl Generator {
         self.put();
         let count = [0, 1, 8, 100][self.random.below(4)];
         if !self.is_wild {
-            // Bytes of whatever dtype, if there are none; or objects that many have.
+            // An array without elements, of any dtype.
             self.raw(b"(K\x01K\x00\x85");
             self.some_dtype();
             return self.raw(b"\x89C\x00tb");

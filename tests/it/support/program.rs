@@ -1,9 +1,10 @@
-//! How programs are started.
+//! Starting programs.
 
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// A program for this target, which an emulator may have to run: `NDARRAY_IO_RUNNER` says which, with its arguments.
+/// A command that runs a program for this target, through the emulator that `NDARRAY_IO_RUNNER` names, if
+/// any.
 pub(crate) fn program(path: impl AsRef<OsStr>) -> Command {
     let runner = std::env::var("NDARRAY_IO_RUNNER").unwrap_or_default();
     let mut words = runner.split_whitespace();

@@ -1,6 +1,6 @@
-//! Numbers for tests that try many things.
+//! Random numbers for tests.
 
-/// Numbers at random, the same for the same seed.
+/// A pseudorandom number generator, which gives the same numbers for the same seed.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The ways in. Every case runs over every one of them; a new way is a line of `ALL` and one arm of `read`.
+//! The ways to read. Every case runs over each of them; a new one is a line of `ALL` and an arm of `read`.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -61,7 +61,7 @@ pub(crate) const ALL: &[Route] = &[
 ];
 
 impl Route {
-    /// Whether the route shows the bytes as they lie, which they have to allow.
+    /// Whether the route views the bytes without decoding, which their layout must allow.
     pub(crate) fn views(self) -> bool {
         #[cfg(feature = "mmap")]
         if matches!(self, Self::Map | Self::MapMut | Self::MapCow) {
@@ -70,13 +70,13 @@ impl Route {
         matches!(self, Self::View | Self::ViewMut)
     }
 
-    /// Whether the array has to be the last thing, so that bytes behind it are an error.
+    /// Whether the array must be at the end, so that trailing bytes are an error.
     pub(crate) fn is_strict(self) -> bool {
         matches!(self, Self::Path | Self::View | Self::ViewMut)
     }
 }
 
-/// Reads a file of one array over a route; `None` if the route cannot take it.
+/// Reads a file of one array by a route; returns `None` if the route does not apply.
 pub(crate) fn read<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
 where
     A: ViewMutElement + Clone + Default,
@@ -100,7 +100,7 @@ where
     })
 }
 
-/// The same for types that cannot be viewed. The shape is there for the routes that read into an array.
+/// The same for types that cannot be viewed. The shape is needed by the routes that read into an array.
 pub(crate) fn read_owned<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
 where
     A: ReadableElement + Clone + Default,
@@ -108,7 +108,7 @@ where
     let file = || temporary(bytes, 0);
     Some(match route {
         Route::Whole => ArrayD::read_npy(bytes),
-        Route::OneByte if bytes.len() > 100_000 => return None, // it takes its time
+        Route::OneByte if bytes.len() > 100_000 => return None, // too slow
         Route::OneByte => ArrayD::read_npy(Chunks::new(bytes, |_| 1)),
         Route::Chunks => ArrayD::read_npy(Chunks::new(bytes, |call| 1 + call * 7919 % 50_021)),
         Route::Interrupted => {
@@ -131,7 +131,7 @@ where
     })
 }
 
-/// What a route has to know of a file before it reads it.
+/// What a route must know about a file before reading it.
 #[derive(Clone, Copy)]
 pub(crate) struct Header<'a> {
     pub(crate) shape: &'a [usize],
@@ -169,14 +169,14 @@ fn file_at_an_offset<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
 
 #[cfg(feature = "mmap")]
 fn map<A: ViewMutElement + Clone>(path: &std::path::Path) -> Result<ArrayD<A>> {
-    // SAFETY: the file is this test's own.
+    // SAFETY: the file belongs to this test.
     let map = unsafe { ndarray_io::NpyMmap::<A, IxDyn>::open(path)? };
     Ok(map.view().to_owned())
 }
 
 #[cfg(feature = "mmap")]
 fn map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool) -> Result<ArrayD<A>> {
-    // SAFETY: the file is this test's own.
+    // SAFETY: the file belongs to this test.
     let open = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(path) };
     // SAFETY: as above.
     let cow = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open_cow(path) };
@@ -189,7 +189,7 @@ fn into<A: ReadableElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<A
     Ok(array)
 }
 
-/// Reads into every second element along each axis, from the end.
+/// Reads into every second element along each axis, in reverse order.
 fn into_strided<A: ReadableElement + Clone + Default>(bytes: &[u8], shape: &[usize]) -> Result<ArrayD<A>> {
     let wide: Vec<usize> =
         shape.iter().map(|length| if shape.len() > 8 { *length } else { 2 * length }).collect();
@@ -203,7 +203,7 @@ fn into_strided<A: ReadableElement + Clone + Default>(bytes: &[u8], shape: &[usi
     Ok(view.to_owned())
 }
 
-/// A file with so many bytes of something else before the content.
+/// Returns a file with `before` other bytes before the content.
 pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile {
     use io::Write;
     let mut file = crate::support::temp::file().unwrap();
@@ -212,8 +212,8 @@ pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile 
     file
 }
 
-/// A reader that gives `size(call)` bytes at each call; 0 is an interruption. One type for all callers: a closure's own type
-/// would make the compiler build the whole library anew for each of them.
+/// A reader that returns `size(call)` bytes at each call; 0 is an interruption. It is one type for all
+/// callers: with a closure's own type, the compiler would instantiate the library for each of them.
 pub(crate) struct Chunks<'a> {
     bytes: &'a [u8],
     size: fn(usize) -> usize,

@@ -1,8 +1,8 @@
-//! Files and folders for tests, which are gone after them.
+//! Temporary files and folders for tests.
 
 use std::path::PathBuf;
 
-/// (WASI has no such folder of its own: whoever runs a program there gives it this one.)
+/// Returns the folder for temporary files. WASI has none of its own, so its runner must provide `/tmp`.
 fn place() -> PathBuf {
     if cfg!(target_os = "wasi") { "/tmp".into() } else { std::env::temp_dir() }
 }
@@ -19,7 +19,7 @@ pub(crate) fn unnamed() -> std::io::Result<std::fs::File> {
     tempfile::tempfile_in(place())
 }
 
-/// An empty file. Nobody has it open: some systems do not put another file in the place of one that is.
+/// An empty file that is closed: some systems cannot replace an open file.
 pub(crate) struct Temp(tempfile::TempPath);
 
 impl Temp {

@@ -1,5 +1,7 @@
-//! `ndio convert`: from one file to another, of any size in bounded memory. Whatever comes becomes an NPY file beside the output
-//! (or is one), and whatever is wanted is made of that: so each format is one step to and one from NPY.
+//! `ndio convert`: converts files of any size in bounded memory.
+//!
+//! Any input first becomes a temporary NPY file beside the output, unless it is one already. The output is
+//! made from that, so each format needs only a conversion to and from NPY.
 
 mod options;
 
@@ -28,7 +30,7 @@ use options::{CompressionName, Kind, kind_of_name};
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let Some(remote) = remote(&arguments.output)? else { return to_file(arguments, out) };
-    // An object is made as a file first, since it becomes visible only as a whole.
+    // Make the object as a file first: it becomes visible only when the upload is complete.
     let folder = tempfile::tempdir()?;
     let name = remote.name();
     let to = arguments.to.or_else(|| kind_of_name(Path::new(&name)));
@@ -37,7 +39,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     }
     let mut options = UploadOptions::new();
     if to == Some(Kind::Npz) && !arguments.replace {
-        // What is there must not be lost, nor what another writer puts there meanwhile.
+        // The upload is conditional: members of an existing archive, or of one uploaded by another writer,
+        // must not be lost.
         options = match remote.first_bytes() {
             Ok((first, version)) => {
                 if first.starts_with(b"PK") {
@@ -70,10 +73,11 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
         Format::Ra => Kind::Ra,
         Format::Stack => Kind::Stack,
     };
-    // The name that the user knows: that of a pipe may tell what comes through it.
+    // Use the name that the user gave, even if the data came through a pipe.
     let from = match (arguments.from, kind_of_name(Path::new(&*shown(&arguments.input)))) {
         (Some(kind), _) => kind,
-        // An array in a file of another name is an array still.
+        // The content decides before an extension such as .csv: an array under another name is still an
+        // array.
         _ if arguments.input.is_dir() => of(format_of(&arguments.input)?),
         (None, Some(kind @ (Kind::Csv | Kind::Raw))) => by_content(&arguments.input)?.map_or(kind, of),
         _ => of(format_of(&arguments.input)?),
@@ -83,7 +87,7 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
         None if is_standard(&arguments.output) => Kind::Npy,
         None => {
             let name = arguments.output.display();
-            return Err(format!("{name}: its name does not say which format it is to have; --to does").into());
+            return Err(format!("{name}: the format cannot be derived from the name; --to sets it").into());
         }
     };
     if arguments.chunk.is_some() && to != Kind::Stack {
@@ -104,14 +108,14 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
             format!("{path}: it has one array: --array and --member are for NPY files and archives").into()
         );
     }
-    // In one step, where a table becomes what is wanted without one between.
+    // CSV to NPY needs no intermediate file.
     if (from, to) == (Kind::Csv, Kind::Npy) && !is_standard(&arguments.output) && !arguments.changes_layout()
     {
         csv::read(open(&arguments.input)?, arguments.form(), arguments.dtype()?, &arguments.output)?;
         return Ok(0);
     }
     let inputs = match (from, to) {
-        (Kind::Stack, Kind::Npy) => vec![Input::Given(arguments.input.clone())], // in one step as well
+        (Kind::Stack, Kind::Npy) => vec![Input::Given(arguments.input.clone())], // no intermediate file needed
         _ => Input::of(arguments, from, &near)?,
     };
     let mut arrays = Vec::new();
@@ -128,13 +132,13 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
         }
         (Kind::Csv | Kind::Raw | Kind::Ra | Kind::Stack, several) if several.len() > 1 => {
             let (path, count) = (shown(&arguments.input), several.len());
-            Err(format!("{path}: it has {count} arrays, and the output can have one; --array says which, counted from 0").into())
+            Err(format!("{path}: it has {count} arrays, but the output can have one; --array selects one, counted from 0").into())
         }
         _ => finish(arguments, &arrays, from, to, &near, out),
     }
 }
 
-/// Makes the output of NPY files.
+/// Writes the output from NPY files.
 fn finish(
     arguments: &Arguments,
     arrays: &[Input],
@@ -143,7 +147,7 @@ fn finish(
     near: &Path,
     out: &mut dyn Write,
 ) -> Result<u8, Failure> {
-    // The other formats are written to a file, and from there to standard output.
+    // These formats need a file; for standard output, write a temporary one and copy it.
     let passing = (arguments.output == Path::new("-")).then(|| temporary(near)).transpose()?;
     let output = passing.as_deref().unwrap_or(&arguments.output);
     match to {
@@ -209,7 +213,7 @@ fn finish(
     Ok(0)
 }
 
-/// How many indices along an axis have about as many bytes as Dask's chunks by default.
+/// Returns the number of indices of an axis that take about 128 MiB, the default chunk size of Dask.
 fn indices_of(file: &NpyFile, axis: usize) -> usize {
     const BYTES: u64 = 128 << 20;
     let length = file.shape()[axis];
@@ -219,7 +223,7 @@ fn indices_of(file: &NpyFile, axis: usize) -> usize {
     usize::try_from(BYTES / each).unwrap_or(usize::MAX).clamp(1, length.max(1))
 }
 
-/// An error if the output is an archive with members that would be gone.
+/// Returns an error if the output is an archive with members that would be lost.
 fn refuse_to_lose_members(arguments: &Arguments, count: usize, output: &Path) -> Result<(), Failure> {
     let own: Vec<String> = (0..count).map(|number| arguments.member_name(number, count)).collect();
     if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
@@ -228,18 +232,18 @@ fn refuse_to_lose_members(arguments: &Arguments, count: usize, output: &Path) ->
     refuse_others(&NpzFile::open(output)?, &own, &output.display().to_string())
 }
 
-/// An error if an archive has other members than these.
+/// Returns an error if an archive has members other than these.
 fn refuse_others(archive: &NpzFile, own: &[String], path: &str) -> Result<(), Failure> {
     match archive.members().iter().filter(|member| !own.iter().any(|own| own == member.file_name())).count() {
         0 => Ok(()),
         others => Err(format!(
-            "{path}: it is an archive, of which other members ({others}) would be lost; --replace replaces it"
+            "{path}: the archive has other members ({others}), which would be lost; --replace replaces it"
         )
         .into()),
     }
 }
 
-/// What is to be converted, as an NPY file.
+/// An input that has been converted to an NPY file.
 enum Input {
     Given(PathBuf),
     Made(TempPath),
@@ -253,7 +257,7 @@ impl Input {
         }
     }
 
-    /// The arrays of the input: one, but of an NPY file with several.
+    /// Converts the input to NPY files: one, or one for each array of an NPY file with several.
     fn of(arguments: &Arguments, from: Kind, near: &Path) -> Result<Vec<Self>, Failure> {
         let path = &arguments.input;
         if from == Kind::Npy {
@@ -304,7 +308,7 @@ impl Input {
         let path = &arguments.input;
         let given = vec![Self::Given(path.clone())];
         if arguments.which.member.is_some() {
-            return Err(format!("{}: it is no archive with members", shown(path)).into());
+            return Err(format!("{}: not an archive with members", shown(path)).into());
         }
         let options = crate::password::options().allow_objects(arguments.allow_objects);
         let mut arrays = Arrays::of(path, &options);
@@ -329,7 +333,7 @@ impl Input {
             let path = shown(path);
             let what = if ranges.len() == 1 { "its array" } else { "its last array" };
             return Err(format!(
-                "{path}: {more} bytes follow {what}, which are none; --drop-trailing leaves them out"
+                "{path}: {more} bytes that are not an array follow {what}; --drop-trailing drops them"
             )
             .into());
         }
@@ -339,7 +343,7 @@ impl Input {
         }
     }
 
-    /// One of several arrays, as a file of its own.
+    /// Copies one of several arrays to a file of its own.
     fn cut(path: &Path, bytes: std::ops::Range<u64>, near: &Path) -> Result<Self, Failure> {
         let made = temporary(near)?;
         is_called(&made, path);
@@ -351,7 +355,7 @@ impl Input {
     }
 }
 
-/// A reader, of which the user sees how far it is.
+/// A reader that shows progress.
 pub(crate) struct Watched<'a, R> {
     pub(crate) input: R,
     pub(crate) progress: &'a mut Progress,
@@ -366,7 +370,8 @@ impl<R: Read> Read for Watched<'_, R> {
     }
 }
 
-/// The input with order, byte order and dtype as they are asked for, if they are others and what is written needs them.
+/// Applies order, byte order and dtype in a separate step, where they are requested and the output format
+/// needs it.
 fn changed(
     arguments: &Arguments,
     input: &Input,
@@ -375,9 +380,9 @@ fn changed(
     near: &Path,
 ) -> Result<Option<TempPath>, Failure> {
     if matches!(to, Kind::Npy | Kind::Stack) {
-        return Ok(None); // in one step, then
+        return Ok(None); // these apply the changes themselves
     }
-    // Of raw bytes, order and type say what they are.
+    // For raw input, order and dtype describe the input.
     let has_wish = match from {
         Kind::Raw => arguments.byte_order.is_some() || arguments.version.is_some(),
         Kind::Csv => arguments.changes_layout(),
@@ -393,7 +398,7 @@ fn changed(
     Ok(Some(made))
 }
 
-/// From NPY to NPY.
+/// Converts NPY (or a stack) to NPY.
 fn convert(
     from: &Path,
     to: &Path,
@@ -408,7 +413,10 @@ fn convert(
     if NpyReader::new(File::open(from)?)?.dtype().has_object() {
         if arguments.dtype.is_some() || arguments.byte_order.is_some() || arguments.version.is_some() {
             let path = shown(&arguments.input);
-            return Err(format!("{path}: Python objects have no other dtype, byte order or version").into());
+            return Err(format!(
+                "{path}: the dtype, byte order and version of Python objects cannot be changed"
+            )
+            .into());
         }
         let array: ndarray_io::DynArray = ndarray_io::read_npy_with(from, &options)?;
         let mut write = WriteOptions::new();
@@ -420,7 +428,7 @@ fn convert(
     Ok(convert_npy(from, to, full_conversion(arguments, kind, progress)?)?)
 }
 
-/// Everything that is asked for, of an input of this kind.
+/// Returns all requested changes that apply to this kind of input.
 fn full_conversion<'a>(
     arguments: &Arguments,
     kind: Kind,
@@ -433,7 +441,7 @@ fn full_conversion<'a>(
     if let Some(order) = arguments.byte_order() {
         conversion = conversion.byte_order(order);
     }
-    // Of a table and of raw bytes it is the type that they have been read with.
+    // For CSV and raw input, the dtype has been used for reading.
     if let Some(dtype) = arguments.dtype()?.filter(|_| !matches!(kind, Kind::Csv | Kind::Raw)) {
         conversion = conversion.dtype(dtype, arguments.casting.into());
     }
@@ -447,7 +455,7 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// A file that goes when it is dropped.
+/// Creates a temporary file that is deleted when it is dropped, or when a signal ends the program.
 pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
     let make = || {
         let made = tempfile::Builder::new().prefix(".ndio-").suffix(".tmp").tempfile_in(near)?;
@@ -456,7 +464,7 @@ pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
     Ok(super::interrupt::removed_at_the_end(make).map_err(|error| format!("{}: {error}", near.display()))?)
 }
 
-/// Writes a file, which replaces an old one when it is complete.
+/// Writes a file, and replaces an existing one atomically when it is complete.
 pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut &File) -> Result<(), Failure>,

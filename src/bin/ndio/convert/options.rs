@@ -1,4 +1,4 @@
-//! What `ndio convert` can be asked for.
+//! The options of `ndio convert`.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// The byte order
     #[arg(long, value_enum)]
     pub(super) byte_order: Option<ByteOrderName>,
-    /// The type of the elements, as NumPy writes it: f4, '<i8', U10. Of CSV and raw bytes, the type that they have
+    /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read
     #[arg(long, value_name = "DTYPE")]
     pub(super) dtype: Option<String>,
     /// Which casts are allowed
@@ -37,50 +37,50 @@ pub(crate) struct Arguments {
     /// The version of the NPY format: 1.0, 2.0 or 3.0
     #[arg(long, value_name = "VERSION", value_parser = version)]
     pub(super) version: Option<Version>,
-    /// Pack the members of an archive, or an RA file
+    /// Compress the members of an archive, or an RA file
     #[arg(long, value_enum)]
     pub(super) compression: Option<CompressionName>,
     #[command(flatten)]
     pub(super) which: Choice,
-    /// The name of the array in the archive that is written: arr_0 without it; of several arrays, arr_0, arr_1, …
+    /// The name of the array in the new archive; default: arr_0, and arr_1, … for further arrays
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
     /// The shape of raw bytes: 100,3
     #[arg(long, value_name = "LENGTHS")]
     pub(super) shape: Option<String>,
-    /// So many bytes of raw input come before the elements
+    /// Skip this many bytes of raw input
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     pub(super) offset: u64,
-    /// What the first line of CSV is: names of columns, which are left out
+    /// Skip the first line of CSV, which has the names of the columns
     #[arg(long)]
     pub(super) header: bool,
-    /// What separates the columns of CSV: one character, or tab
+    /// The delimiter of CSV: one character, or tab
     #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = delimiter)]
     pub(super) delimiter: u8,
-    /// What comes is of this format, whatever it is called
+    /// The format of the input, regardless of its name
     #[arg(long, value_enum)]
     pub(super) from: Option<Kind>,
-    /// What goes is of this format, whatever it is called
+    /// The format of the output, regardless of its name
     #[arg(long, value_enum)]
     pub(super) to: Option<Kind>,
-    /// How many indices each file of a stack has; without it, about 128 MiB
+    /// Number of indices in each file of a stack; default: as many as fit in about 128 MiB
     #[arg(long, value_name = "LENGTH")]
     pub(super) chunk: Option<usize>,
-    /// The axis along which the files of a stack follow one another; a negative one counts from the last
+    /// The axis along which a stack is split into files; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     pub(super) axis: isize,
-    /// Replace an archive that has other members
+    /// Replace an archive even if it has other members
     #[arg(long)]
     pub(super) replace: bool,
-    /// Leave out what follows the first array of an NPY or RA file
+    /// Drop what follows the first array of an NPY or RA file
     #[arg(long)]
     pub(super) drop_trailing: bool,
     /// Convert Python objects, as data
     #[arg(long)]
     pub(super) allow_objects: bool,
-    /// The file; - is standard input
+    /// The input file; - is standard input
     pub(super) input: PathBuf,
-    /// The new file, which replaces an old one; - is standard output
+    /// The output file, which replaces an existing one; - is standard output
     pub(super) output: PathBuf,
 }
 
@@ -91,7 +91,7 @@ pub(super) enum Kind {
     Ra,
     Csv,
     Raw,
-    /// A folder of NPY files, as Dask has them
+    /// A folder of NPY files, as Dask writes it
     #[value(name = "npy-stack")]
     Stack,
 }
@@ -129,7 +129,7 @@ fn version(text: &str) -> Result<Version, String> {
         "1.0" | "1" => Ok(Version::V1),
         "2.0" | "2" => Ok(Version::V2),
         "3.0" | "3" => Ok(Version::V3),
-        _ => Err("there are 1.0, 2.0 and 3.0".into()),
+        _ => Err("expected 1.0, 2.0 or 3.0".into()),
     }
 }
 
@@ -143,7 +143,7 @@ impl From<CastingName> for Casting {
     }
 }
 
-/// The format that a file is to have by its name.
+/// Guesses the format from the extension.
 pub(super) fn kind_of_name(path: &Path) -> Option<Kind> {
     match path.extension()?.to_str()? {
         "npy" => Some(Kind::Npy),
@@ -156,7 +156,7 @@ pub(super) fn kind_of_name(path: &Path) -> Option<Kind> {
 }
 
 impl Arguments {
-    /// The member that one of so many arrays becomes.
+    /// Returns the name of the member for one of `count` arrays.
     pub(super) fn member_name(&self, number: usize, count: usize) -> String {
         match (&self.name, count) {
             (Some(name), 1) => format!("{name}.npy"),
@@ -164,12 +164,12 @@ impl Arguments {
         }
     }
 
-    /// Whether order, byte order or version are to be others.
+    /// Whether order, byte order or version is to be changed.
     pub(super) fn changes_layout(&self) -> bool {
         self.order.is_some() || self.byte_order.is_some() || self.version.is_some()
     }
 
-    /// What a table looks like.
+    /// Returns the CSV dialect.
     pub(super) fn form(&self) -> Form {
         Form { has_header: self.header, delimiter: self.delimiter }
     }
@@ -194,11 +194,11 @@ impl Arguments {
             None | Some(CompressionName::None) => Compression::Stored,
             Some(CompressionName::Deflate) => Compression::deflated(),
             Some(CompressionName::Zstd) => Compression::Zstd(3),
-            Some(CompressionName::Lz4) => return Err("archives have no LZ4; RA files have".into()),
+            Some(CompressionName::Lz4) => return Err("LZ4 is supported in RA files only".into()),
         })
     }
 
-    /// The type that is asked for, and its byte order.
+    /// Returns the requested dtype, with its byte order.
     pub(super) fn dtype(&self) -> Result<Option<DType>, Failure> {
         self.dtype.as_deref().map(dtype).transpose()
     }
@@ -216,7 +216,7 @@ impl Arguments {
     }
 }
 
-/// A dtype as NumPy's users write it: with its byte order or without, in quotes or not.
+/// Parses a dtype in NumPy's notation, with or without byte order and quotes.
 pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
     let descr = if text.starts_with(['[', '{', '(', '\'']) { text.to_owned() } else { format!("'{text}'") };
     let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (), }}");
@@ -226,7 +226,7 @@ pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
     match npy::parse(&file) {
         Ok(npy::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
         _ => Err(format!(
-            "'{text}' is no dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
+            "'{text}' is not a dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
         )
         .into()),
     }
@@ -241,9 +241,9 @@ impl Arguments {
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         _ if text == "tab" => Ok(b'\t'),
-        [b'"' | b'\n' | b'\r'] => Err("it ends a cell or a line anyway".into()),
-        [one] if one.is_ascii_alphanumeric() || b"+-.".contains(one) => Err("numbers have it".into()),
+        [b'"' | b'\n' | b'\r'] => Err("it already ends a cell or a line".into()),
+        [one] if one.is_ascii_alphanumeric() || b"+-.".contains(one) => Err("it occurs in numbers".into()),
         [one] if one.is_ascii() => Ok(*one),
-        _ => Err("it is one character of ASCII, or tab".into()),
+        _ => Err("expected one ASCII character, or tab".into()),
     }
 }

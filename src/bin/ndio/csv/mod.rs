@@ -1,4 +1,4 @@
-//! Tables of text, a row a line.
+//! Reading and writing CSV.
 
 mod read;
 mod write;
@@ -6,7 +6,7 @@ mod write;
 pub(crate) use read::read;
 pub(crate) use write::write;
 
-/// What a table looks like.
+/// A CSV dialect.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
     pub(crate) has_header: bool,

@@ -1,4 +1,5 @@
-//! Tables as arrays: read in pieces that end with a line, which all threads parse. What is in memory does not depend on the size.
+//! Converts CSV to NPY, in pieces of complete lines that are parsed in parallel. Memory does not depend on
+//! the file's size.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -17,10 +18,10 @@ use super::super::in_turn::in_turn;
 use super::super::progress::Progress;
 use super::Form;
 
-/// What is said of a text where a number is wanted.
-const NO_NUMBER: &str = "it is no number";
+/// The message for a cell that should be a number.
+const NO_NUMBER: &str = "it is not a number";
 
-/// Why a text is no integer.
+/// Explains why a cell is not an integer.
 fn whole(text: &str, error: &std::num::ParseIntError) -> String {
     match text.parse::<f64>() {
         Ok(_) => error.to_string(),
@@ -28,20 +29,20 @@ fn whole(text: &str, error: &std::num::ParseIntError) -> String {
     }
 }
 
-/// A number as a float, nothing as none. It is an error if it is a larger one than `most`, the largest of its type.
+/// Parses a float; an empty cell is NaN. A number beyond `most`, the largest of its type, is an error.
 fn float(text: &str, most: f64) -> Result<f64, String> {
     if text.is_empty() {
         return Ok(f64::NAN);
     }
     let number = text.parse::<f64>().map_err(|_| NO_NUMBER)?;
-    let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // as infinity is written
+    let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
     if number.abs() > most && !is_meant {
         return Err(format!("the number is larger than {most:?}, the largest of its type"));
     }
     Ok(number)
 }
 
-/// The same where nothing says that floats are wanted: integers with more digits than a float has would become others.
+/// The same for the default dtype: an integer that `f64` cannot represent exactly is an error.
 fn float_or_integer(text: &str) -> Result<f64, String> {
     let number = float(text, f64::MAX)?;
     match text.parse::<i128>() {
@@ -53,11 +54,12 @@ fn float_or_integer(text: &str) -> Result<f64, String> {
     }
 }
 
-/// As Python and NumPy write it: `1.5+2j`, with or without parentheses; a real number alone is one, too.
+/// Parses a complex number in the notation of Python and NumPy: `1.5+2j`, with or without parentheses, or a
+/// real number.
 fn complex(text: &str) -> Result<Complex<f64>, String> {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(float(inner, f64::MAX)?.into()) };
-    // The sign that is neither the first nor that of an exponent.
+    // Split at the last sign, other than a leading one or that of an exponent.
     let bytes = inner.as_bytes();
     let sign = (1..bytes.len())
         .rev()
@@ -67,7 +69,7 @@ fn complex(text: &str) -> Result<Complex<f64>, String> {
     Ok(Complex::new(real, float(imaginary.trim(), f64::MAX)?))
 }
 
-/// Reads a table of numbers, or of text if that is asked for, into an NPY file: floats, if nothing is.
+/// Converts CSV to an NPY file of the given dtype, or of `f64` if there is none.
 pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) -> Result<(), Failure> {
     let mut table = Table { all: input.metadata()?.len(), form, ..Table::new(input) };
     let Some(dtype) = dtype else {
@@ -79,12 +81,13 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
         .is_some_and(|scalar| scalar.size() > if scalar.kind() == Kind::Complex { 16 } else { 8 })
         && kind != Some(Kind::Text)
     {
-        return Err(format!("CSV is read as numbers of 64 bits at most, and {dtype} has more").into());
+        return Err(format!("numbers in CSV have at most 64 bits; {dtype} has more").into());
     }
     if kind == Some(Kind::Text) {
         return table.texts(&dtype, out);
     }
-    // The widest type of the kind first; what does not fit the one that is wanted is told here.
+    // Parse as the widest type of the kind, and cast at the end; the closures report numbers that do not fit
+    // the final type.
     let native = dtype.with_byte_order(ByteOrder::NATIVE);
     let is_widest = native == dtype
         && matches!(
@@ -129,28 +132,28 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
     }
 }
 
-/// A table that is being read.
+/// A CSV file that is being read.
 struct Table {
     input: File,
     all: u64,
     form: Form,
-    /// What has been read and not been parsed.
+    /// Bytes that have been read but not parsed.
     rest: Vec<u8>,
     is_end: bool,
-    /// How many lines, and columns in each, there have been.
+    /// The number of lines so far, and the number of columns in each.
     lines: u64,
     columns: Option<usize>,
     progress: Progress,
 }
 
-/// The values of some lines.
+/// The values of a piece.
 struct Parsed<T> {
     values: Vec<T>,
     lines: u64,
     columns: Option<usize>,
-    /// The first line that has any.
+    /// The first line with values.
     first: u64,
-    /// What ended it before its end.
+    /// The error at which parsing stopped.
     wrong: Option<Wrong>,
 }
 
@@ -160,7 +163,7 @@ impl<T> Parsed<T> {
     }
 }
 
-/// What is wrong with a line, counted from the first of its piece.
+/// An error in a line, counted from the start of its piece.
 struct Wrong {
     line: u64,
     text: String,
@@ -173,12 +176,12 @@ impl Table {
         Self { input, all: 0, form, rest, is_end: false, lines: 0, columns: None, progress }
     }
 
-    /// The next piece of the text, which ends with a line. None if the text has ended, or if it has quotes, which may have line ends
-    /// within.
+    /// Returns the next piece, which ends with a line. `None` at the end of the file, or if the data has
+    /// quotes, since quoted cells may contain line breaks.
     fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         const PIECE: u64 = 1 << 20;
         loop {
-            // What was there before has neither a quote nor the end of a line.
+            // Data from the previous round has neither a quote nor a line break: search only the new bytes.
             let before = self.rest.len();
             let read = (&self.input).take(PIECE).read_to_end(&mut self.rest)?;
             self.is_end |= read == 0;
@@ -197,7 +200,7 @@ impl Table {
         }
     }
 
-    /// Row by row, so that a table of any size is converted.
+    /// Writes the rows to a new file as they are parsed.
     fn numbers<T: WritableElement + Clone + Send>(
         &mut self,
         out: &Path,
@@ -227,7 +230,7 @@ impl Table {
         rows.finish()
     }
 
-    /// What has quotes is parsed in one thread, some lines at a time.
+    /// Parses the rest, which may have quotes, in one thread.
     fn put_rest<T: WritableElement + Clone>(
         &mut self,
         trim: Trim,
@@ -236,7 +239,7 @@ impl Table {
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
         if self.form.delimiter == b' ' && (trim == Trim::None || self.rest.contains(&b'"')) {
-            return Err("text and quotes need another delimiter than blanks, of which any number may be between numbers".into());
+            return Err("a blank as delimiter works only for numbers without quotes".into());
         }
         let rest = std::mem::take(&mut self.rest);
         let has_header = self.form.has_header && self.lines == 0;
@@ -267,7 +270,7 @@ impl Table {
                 }
             }
             let is_end = parsed.lines == 0;
-            self.lines = before; // lines are counted from here on
+            self.lines = before; // the parser counts lines from here
             self.put(Parsed { lines: 0, ..parsed }, rows)?;
             if is_end {
                 return Ok(());
@@ -289,7 +292,7 @@ impl Table {
         if let Some(Wrong { line, text }) = wrong {
             return Err(match self.lines + line {
                 1 if text.ends_with(NO_NUMBER) => {
-                    format!("line 1{text}; if the line has the names of the columns, --header leaves it out")
+                    format!("line 1{text}; if it has the names of the columns, --header skips it")
                 }
                 line => format!("line {line}{text}"),
             }
@@ -303,7 +306,7 @@ impl Table {
         }
     }
 
-    /// Texts of the width that the dtype has, or of that of the widest of them, which is known when all have been seen.
+    /// Converts text. Without a width in the dtype, a first pass finds the longest cell.
     fn texts(&mut self, dtype: &DType, out: &Path) -> Result<(), Failure> {
         let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
         let options = WriteOptions::new().byte_order(order);
@@ -312,18 +315,18 @@ impl Table {
             width => width,
         };
         let parse = |cell: &str| match cell.chars().count() {
-            length if length > width => Err(format!("it has {length} characters, and {dtype} holds {width}")),
+            length if length > width => Err(format!("it has {length} characters, but {dtype} holds {width}")),
             _ => Ok(cell.to_owned()),
         };
         replace(out, |out| {
             let mut rows = Rows { out, writer: None, options: options.text_width(width) };
-            // Blanks are a part of a text.
+            // Spaces are part of the text.
             self.put_rest(Trim::None, &parse, &mut rows)?;
             rows.finish()
         })
     }
 
-    /// How many characters the longest cell has.
+    /// Returns the number of characters in the longest cell.
     fn widest(&mut self) -> Result<usize, Failure> {
         let mut reader = ReaderBuilder::new()
             .has_headers(self.form.has_header)
@@ -340,12 +343,12 @@ impl Table {
     }
 }
 
-/// The values of a piece of the text, which has no quotes.
+/// Parses a piece without quotes.
 fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>) -> Parsed<T> {
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
     let mut parsed = Parsed::new(lines_of(piece), None);
     let text = match std::str::from_utf8(piece) {
-        // What some editors of text put first.
+        // Some editors write a byte order mark.
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(error) => {
             let line = lines_of(&piece[..error.valid_up_to()]) + 1;
@@ -368,7 +371,7 @@ fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>
     parsed
 }
 
-/// What the reader of quoted text finds wrong, whose first line has so many before it.
+/// Formats an error of the CSV parser, which started after `before` lines.
 fn wrong_text(error: &csv::Error, before: u64) -> String {
     let line = error.position().map_or(0, csv::Position::line) + before;
     match error.kind() {
@@ -377,7 +380,7 @@ fn wrong_text(error: &csv::Error, before: u64) -> String {
     }
 }
 
-/// The cells of a line without quotes. Blanks separate them however many they are.
+/// Splits a line without quotes into cells. With a space as delimiter, several count as one.
 fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     let by_blanks = delimiter == b' ';
@@ -396,7 +399,7 @@ fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Parses the cells of a line.
+/// Parses the cells of a line, and checks their number.
 fn put_cells<'a, T>(
     line: u64,
     cells: impl Iterator<Item = &'a str>,
@@ -422,10 +425,10 @@ fn put_cells<'a, T>(
 
 fn other_width(found: usize, before: usize) -> String {
     let columns = |count: usize| if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
-    format!(": it has {}, and the lines before have {}", columns(found), columns(before))
+    format!(": expected {}, found {}", columns(before), columns(found))
 }
 
-/// The rows of the file that is made.
+/// The rows of the new file.
 struct Rows<'a, T: WritableElement> {
     out: &'a File,
     writer: Option<NpyWriter<T, &'a File>>,
@@ -434,7 +437,7 @@ struct Rows<'a, T: WritableElement> {
 
 impl<T: WritableElement + Clone> Rows<'_, T> {
     fn put(&mut self, values: Vec<T>, columns: usize) -> Result<(), Failure> {
-        // A table of one column is a list.
+        // A single column becomes an array of one axis.
         let within: &[usize] = if columns == 1 { &[] } else { &[columns] };
         if self.writer.is_none() {
             self.writer = Some(NpyWriter::new_with(self.out, within, &self.options)?);

@@ -1,4 +1,4 @@
-//! Arrays as tables.
+//! Converts arrays to CSV.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +17,8 @@ use super::super::input::shown;
 use super::super::progress::Progress;
 use super::super::source::Source;
 
-/// Writes an array of one or two axes; of records a column for each field, with its name above.
+/// Writes an array of up to two axes. Records get a column for each field, and a header line with their
+/// names.
 pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
     let source = Source::open_all(path, None, &crate::password::options().allow_objects(true))?;
@@ -25,7 +26,7 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
     if source.shape().len() > if is_record { 1 } else { 2 } {
         let shape = Shape::from(source.shape().to_vec());
         return Err(format!(
-            "CSV has rows and columns, and the array the shape {shape}; ndio show --slice shows a part"
+            "CSV holds at most two axes, but the shape is {shape}; ndio show --slice shows a part"
         )
         .into());
     }
@@ -36,7 +37,7 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
     if width == 0 && count > 1 << 20 {
-        return Err(format!("{}: a table of {count} rows without a cell is no table", shown(path)).into());
+        return Err(format!("{}: {count} rows without columns cannot be written as CSV", shown(path)).into());
     }
     let step = (BLOCK / (width * source.dtype().item_size()).max(1)).max(1);
     let all = source.byte_len();
@@ -65,7 +66,7 @@ struct Table {
 }
 
 impl Table {
-    /// The line of the names.
+    /// Formats the header line.
     fn head(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for (number, leaf) in self.leaves.iter().enumerate() {
@@ -78,7 +79,7 @@ impl Table {
         out
     }
 
-    /// The lines of some rows.
+    /// Formats a range of rows.
     fn rows(&self, source: &Source, rows: std::ops::Range<usize>) -> Result<Vec<u8>, Failure> {
         let mut slice = source.all();
         if let Some(first) = slice.first_mut() {
@@ -110,7 +111,7 @@ impl Table {
                     }
                 }
             }
-            // A line without a character is none.
+            // Readers skip empty lines, so an empty cell alone is quoted.
             if column == 1 && matches!(out.last(), None | Some(b'\n')) {
                 out.extend_from_slice(b"\"\"");
             }
@@ -129,7 +130,7 @@ impl Table {
         out.push(b'\n');
     }
 
-    /// Puts what has been appended into quotes if it could be taken for more than a cell.
+    /// Quotes the cell that starts at `at`, if it contains a delimiter, a quote or a line break.
     fn quote(&self, at: usize, out: &mut Vec<u8>) {
         let is_odd = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
         if !out[at..].iter().any(is_odd) {
@@ -147,7 +148,7 @@ impl Table {
     }
 }
 
-/// Appends a part of an element that is Python objects: the element itself, or a part of a record, which is a tuple.
+/// Appends an element that is a Python object, or a field of a record of objects, which is a tuple.
 fn put_part(
     element: ObjectRef<'_>,
     number: usize,
@@ -158,13 +159,11 @@ fn put_part(
         return put_object(element, out);
     }
     match element.view() {
-        // A part that is a record or an array itself has several leaves.
+        // A field that is a record or an array has several leaves, so the numbers do not match.
         View::Tuple(parts) if parts.len() == leaves.len() => match parts.iter().nth(number) {
             Some(part) => put_object(part, out),
             None => Ok(()),
         },
-        _ => {
-            Err("records of Python objects that have records or arrays within have no form in a table".into())
-        }
+        _ => Err("Python objects in nested records or subarrays cannot be written as CSV".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! `ndio json --exact`: all that is in a file, bit for bit, for programs to compare.
+//! `ndio json --exact`: prints the entire content of files bit for bit, for comparison by programs.
 
 mod values;
 
@@ -17,7 +17,7 @@ use super::Failure;
 use super::open::{Format, format_of, ra};
 use values::{described, sha256};
 
-/// Print the whole content, one line of JSON a file
+/// Print the entire content, one line of JSON per file
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Bit for bit: floats and raw bytes as hex, integers as text
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Read Python objects, as data
     #[arg(long)]
     allow_objects: bool,
-    /// Where in the file the array begins, in bytes
+    /// The offset of the array in the file, in bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
     #[arg(required = true)]
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(code)
 }
 
-/// What keeps a file or a member from being shown.
+/// An error that is printed in place of a file or member.
 struct Fault {
     class: &'static str,
     message: String,
@@ -119,7 +119,7 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
     Ok(json!({"file": path.display().to_string(), "kind": format.name(), "arrays": arrays}))
 }
 
-/// The arrays that a file has one behind the other.
+/// Describes all concatenated arrays of an NPY file.
 fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(offset))?;
@@ -143,7 +143,7 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
             }
             Ok(false) => return Ok(arrays),
             Err(error) => {
-                let message = format!("{left} bytes follow the array, which are no other: {error}");
+                let message = format!("{left} bytes that are not an array follow: {error}");
                 return Err(Fault { class: "extra_data", message });
             }
         }
@@ -196,7 +196,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
     Ok(json!({"file": file, "kind": "npz", "arrays": arrays, "other_members": others}))
 }
 
-/// The name of an error's class, as the corpus of the oracle has it.
+/// Returns the name of an error's class in the oracle's corpus.
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",

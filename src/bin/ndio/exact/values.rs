@@ -1,4 +1,4 @@
-//! What arrays hold, in the manifest's form.
+//! Formats the content of arrays in the form of the oracle's manifest.
 
 use std::cell::Cell;
 
@@ -38,7 +38,7 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
     Ok(line)
 }
 
-/// Of more elements no values are shown.
+/// Arrays with more elements are printed without values.
 const MOST_VALUES: usize = 4096;
 
 /// The values; of too many, only that they are valid is looked at.
@@ -139,12 +139,12 @@ fn text(codes: &[u32]) -> Value {
     text.map_or_else(|| json!(codes), |text| json!(text))
 }
 
-/// An element that is an object, or a record that has some: of a record only the objects are tagged.
-/// How much may still be told of objects: those that several refer to are told each time, which may be more often than a file
-/// that means harm has bytes.
+/// The remaining budget for objects, which is an upper bound on the output.
+///
+/// Shared objects are printed each time, so that a small malicious file could expand without limit.
 struct Left {
     count: Cell<usize>,
-    /// How deep in one another.
+    /// The current nesting depth.
     depth: Cell<usize>,
 }
 
@@ -153,7 +153,7 @@ impl Left {
         let left = self.count.get().checked_sub(count);
         self.count.set(left.ok_or_else(|| Fault {
             class: "unsupported_pickle",
-            message: "told without sharing, the objects are more than 64 million".into(),
+            message: "without sharing, there are more than 64 million objects".into(),
         })?);
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Left {
         const MOST: usize = 1000;
         self.depth.set(self.depth.get() + 1);
         if self.depth.get() > MOST {
-            let message = "an object is a part of itself, or of more than a thousand others".into();
+            let message = "an object contains itself, or is nested more than 1000 deep".into();
             return Err(Fault { class: "unsupported_pickle", message });
         }
         let told = tell();

@@ -1,9 +1,9 @@
-//! Colours and shades of numbers.
+//! Colors and shades for numbers.
 
 /// Red, green, blue.
 pub(super) type Rgb = [u8; 3];
 
-/// The numbers that are shown darkest and brightest. What lies outside is shown as they are.
+/// The numbers that are shown darkest and brightest. Numbers outside are clamped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
     pub(super) low: f64,
@@ -11,7 +11,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Between all but one in a hundred at each end, so that single numbers far away do not hide all others.
+    /// Excludes 1 % of the numbers at each end, so that outliers do not hide the rest.
     pub(super) fn robust(numbers: impl Iterator<Item = f64>) -> Option<Self> {
         let mut finite: Vec<f64> = numbers.filter(|number| number.is_finite()).collect();
         if finite.is_empty() {
@@ -23,15 +23,15 @@ impl Limits {
         Some(if low < high { Self { low, high } } else { Self { low: finite[0], high: finite[last] } })
     }
 
-    /// From 0 to 1.
+    /// Scales a number to 0..1.
     pub(super) fn part(self, number: f64) -> f64 {
-        // Of each halves, because the distance of two floats may be too large for one.
+        // Halve first, because the difference of two floats may overflow.
         let part = (number / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
         if part.is_nan() { 0.5 } else { part.clamp(0.0, 1.0) }
     }
 }
 
-/// The colour of a number from 0 to 1: viridis, as a polynomial that Matt Zucker has fitted to it.
+/// The color of a number from 0 to 1: viridis, in Matt Zucker's polynomial approximation.
 pub(super) fn viridis(part: f64) -> Rgb {
     const TERMS: [[f64; 3]; 7] = [
         [0.277_727_327_223_417_7, 0.005_407_344_544_966_578, 0.334_099_805_335_306_1],
@@ -44,12 +44,12 @@ pub(super) fn viridis(part: f64) -> Rgb {
     ];
     let channel = |index: usize| {
         let level = TERMS.iter().rev().fold(0.0, |sum, term| sum * part + term[index]);
-        (level * 255.0).round() as u8 // out of range is cut off
+        (level * 255.0).round() as u8 // the cast saturates
     };
     [channel(0), channel(1), channel(2)]
 }
 
-/// How many colours a terminal has.
+/// The colors that a terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Colours {
     None,
@@ -59,17 +59,17 @@ pub(super) enum Colours {
 }
 
 impl Colours {
-    /// What makes the text that follows have this colour.
+    /// Returns the escape sequence for this foreground color.
     pub(super) fn front(self, colour: Rgb) -> String {
         self.code(38, colour)
     }
 
-    /// The same of its background.
+    /// Returns the escape sequence for this background color.
     pub(super) fn back(self, colour: Rgb) -> String {
         self.code(48, colour)
     }
 
-    /// What ends all colours.
+    /// Returns the escape sequence that resets all colors.
     pub(super) fn end(self) -> &'static str {
         if self == Self::None { "" } else { "\x1b[0m" }
     }
@@ -83,7 +83,7 @@ impl Colours {
     }
 }
 
-/// The number of the nearest of the 256 colours.
+/// Returns the index of the nearest of the 256 colors.
 fn nearest(colour: Rgb) -> u8 {
     const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let apart = |other: Rgb| -> u32 {
@@ -101,7 +101,7 @@ fn nearest(colour: Rgb) -> u8 {
     }
 }
 
-/// A character that is as bright as a number from 0 to 1.
+/// Returns the block character for a brightness from 0 to 1.
 pub(super) fn shade(part: f64) -> char {
     const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
     SHADES[((part * 5.0) as usize).min(4)]

@@ -1,4 +1,4 @@
-//! One axis as a line of dots, and how often which numbers occur as bars.
+//! Line plots of one axis, and histograms.
 
 use std::io::Write;
 
@@ -8,22 +8,23 @@ use super::super::stats;
 use super::Canvas;
 use super::plane::Plane;
 
-/// Dots in a character of Braille: two side by side, four one over another.
+/// The dots of a Braille character: two columns of four.
 const ACROSS: usize = 2;
 const DOWN: usize = 4;
 
-const NO_NUMBERS: &str = "none of the numbers is finite";
+const NO_NUMBERS: &str = "there are no finite numbers";
 
-/// Where a number is between two, from 0 to 1; of each halves, because the distance of two floats may be too large for one.
+/// Scales a number to 0..1 between two others. Halves first, because the difference of two floats may
+/// overflow.
 fn part(number: f64, low: f64, high: f64) -> f64 {
     (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
 }
 
-/// Draws each column of an array of two axes by itself, one below the other.
+/// Draws each column of an array of two axes as a line plot, one below another.
 pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const LEAST: usize = 4;
     let count = source.shape()[1];
-    // Each has a line for its name and two for its axis.
+    // Each plot also has a line for its name and two for its axis.
     let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(LEAST);
     for column in 0..count {
         writeln!(out, "column {column}")?;
@@ -36,14 +37,14 @@ pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> 
     Ok(0)
 }
 
-/// Draws the numbers of one axis; where several fall into a column, from the least to the largest of them.
+/// Draws a line plot. Where several numbers share a column, it spans their range.
 pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     let length = plane.dims()[0];
     let label = 12;
     let columns = (canvas.columns - label - 2).max(4);
     let (width, height) = (columns * ACROSS, canvas.lines * DOWN);
     let mut spans = vec![None::<(f64, f64)>; width];
-    // Where numbers are missing, so that no line leads across.
+    // Columns with missing numbers, which no line may cross.
     let mut is_gap = vec![false; width];
     plane.each(|block, first| {
         for (index, number) in block.iter().enumerate() {
@@ -81,7 +82,7 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
         };
         let (top, bottom) = (row(*high), row(*low));
         dots.iter_mut().take(bottom + 1).skip(top).for_each(|line| line[column] = true);
-        // From the column before a straight line leads here, if there are numbers enough for that to mean something.
+        // Connect the points with a straight line.
         if let Some((from, level)) = before {
             let to = (top + bottom) / 2;
             let at = |between: usize| {
@@ -126,7 +127,7 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
     char::from_u32(code).unwrap_or(' ')
 }
 
-/// Draws how many of the numbers fall between which.
+/// Draws a histogram.
 pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = plane.source;
@@ -175,7 +176,7 @@ pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
     Ok(0)
 }
 
-/// A number in little room.
+/// Formats a number in few characters.
 pub(super) fn short(number: f64) -> String {
     let shown = format!("{number:?}");
     if shown.len() <= 10 {

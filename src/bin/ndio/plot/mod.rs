@@ -1,4 +1,4 @@
-//! `ndio plot`: what an array looks like.
+//! `ndio plot`: draws arrays.
 
 mod colour;
 mod lines;
@@ -25,28 +25,28 @@ use plane::Plane;
     after_help = "Examples:\n  ndio plot x.npy\n  ndio plot x.npy --histogram\n  ndio plot x.npy -o x.png"
 )]
 pub(crate) struct Arguments {
-    /// How often which numbers occur
+    /// Draw a histogram
     #[arg(long)]
     histogram: bool,
-    /// A picture, where a long array of few columns would be drawn as a line for each
+    /// Draw a picture, even of a long array of few columns, which is drawn as lines by default
     #[arg(long, conflicts_with = "histogram")]
     picture: bool,
     /// Write a PNG file instead
     #[arg(long, short, value_name = "FILE.png")]
     output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// So many columns wide; without it, as wide as the terminal
+    /// Width in columns; default: the terminal's
     #[arg(long)]
     width: Option<usize>,
-    /// At most so many lines high
+    /// Maximum height in lines
     #[arg(long)]
     height: Option<usize>,
-    /// The numbers that are darkest and brightest: -1:1. Without it, one in a hundred lies outside at each end
+    /// The values that are darkest and brightest: -1:1; default: the 1st and 99th percentile
     #[arg(long, value_name = "LOW:HIGH", value_parser = limits, allow_hyphen_values = true)]
     limits: Option<colour::Limits>,
-    /// Whether there are colours; without it, in a terminal that has them if NO_COLOR is not set
+    /// Use colors; auto: on a terminal that supports them, unless NO_COLOR is set
     #[arg(long, value_enum, default_value = "auto")]
     color: Color,
     #[command(flatten)]
@@ -66,11 +66,11 @@ fn limits(text: &str) -> Result<colour::Limits, String> {
         .and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
     match numbers {
         Some((low, high)) if low < high => Ok(colour::Limits { low, high }),
-        _ => Err("it is not two numbers, the lower first: -1:1".into()),
+        _ => Err("expected two numbers, the lower first: -1:1".into()),
     }
 }
 
-/// Where it is drawn.
+/// The size and colors of the output.
 #[derive(Clone, Copy)]
 struct Canvas {
     columns: usize,
@@ -119,17 +119,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let source = which.open(&options)?;
     if source.len() == 0 {
         let shape = ndarray_io::header::Shape::from(source.shape().to_vec());
-        return Err(
-            format!("{}: an array of shape {shape} has nothing to be drawn", shown(&which.file)).into()
-        );
+        return Err(format!("{}: there is nothing to draw in shape {shape}", shown(&which.file)).into());
     }
     if let Some(path) = &arguments.output {
         if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
-            return Err(format!(
-                "{}: a picture is a PNG file, and has a name that ends with .png",
-                path.display()
-            )
-            .into());
+            return Err(format!("{}: the name of a picture must end in .png", path.display()).into());
         }
         if !arguments.force {
             refuse_old(path, "--force")?;
@@ -141,17 +135,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let is_lines =
         is_picture && arguments.output.is_none() && !arguments.picture && is_series(source.shape());
     if arguments.limits.is_some() && (!is_picture || is_lines) {
-        return Err("--limits is for pictures: it says which numbers are darkest and brightest".into());
+        return Err("--limits applies to pictures only".into());
     }
     if arguments.histogram || ndim == 0 {
         if arguments.output.is_some() {
-            return Err("a histogram is drawn in the terminal alone; --output is for pictures".into());
+            return Err("histograms are drawn in the terminal only".into());
         }
         return lines::histogram(&Plane::new(&source, ndim), &canvas, out);
     }
     if ndim == 1 {
         if arguments.output.is_some() {
-            return Err("a line is drawn in the terminal alone; --output is for arrays of two axes".into());
+            return Err("lines are drawn in the terminal only".into());
         }
         return lines::line(&Plane::new(&source, 1), &canvas, out);
     }
@@ -167,17 +161,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(0)
 }
 
-/// Whether an array of two axes is rather some lines than a picture: measurements of a few things, one a row.
+/// Whether an array of two axes is a series of measurements, drawn as lines, rather than a picture.
 fn is_series(shape: &[usize]) -> bool {
     const MOST: usize = 8;
-    /// The sides of no picture are in such a proportion.
+    /// Pictures do not have such an aspect ratio.
     const LONG: usize = 32;
     matches!(shape, [rows, columns] if *columns <= MOST && *rows >= LONG * columns)
 }
 
-/// Three or four, if the last axis is that of a picture's colours.
+/// Returns 3 or 4 if the last axis has the color channels of a picture, else 1.
 fn channels(source: &Source) -> usize {
-    /// What has fewer numbers a side is hardly a picture.
+    /// An array with a shorter side than this is probably not a picture.
     const PICTURE: usize = 16;
     let kind = source.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
     match source.shape() {

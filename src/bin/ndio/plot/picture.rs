@@ -1,4 +1,4 @@
-//! Two axes as a picture.
+//! Pictures of two axes.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::colour::{Colours, Limits, Rgb, brightness, shade, viridis};
 use super::lines::short;
 use super::plane::{Grid, Plane};
 
-/// A grid, and how its numbers are coloured.
+/// A grid, and how its numbers are colored.
 struct Painter {
     grid: Grid,
     channels: usize,
@@ -29,7 +29,7 @@ impl Painter {
         width: usize,
     ) -> Result<Self, Failure> {
         let grid = plane.grid(height, width, channels)?;
-        let none = "none of the numbers is finite";
+        let none = "there are no finite numbers";
         let limits = match (limits, channels) {
             (Some(limits), _) => limits,
             (None, 1) => Limits::robust(grid.all()).ok_or(none)?,
@@ -51,7 +51,7 @@ impl Painter {
         (!number(0).is_nan() && !is_clear).then(|| [level(0), level(1), level(2)])
     }
 
-    /// How opaque a point is.
+    /// The opacity of a point.
     fn alpha(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> u8 {
         let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
         match self.channels {
@@ -75,7 +75,7 @@ fn brightest(dtype: &DType, grid: &Grid) -> f64 {
 }
 
 impl Painter {
-    /// How bright a point is, where there are no colours.
+    /// The brightness of a point, for terminals without colors.
     fn brightness(&self, row: (usize, usize), column: (usize, usize)) -> Option<f64> {
         let colour = self.colour(row, column)?;
         let number =
@@ -84,7 +84,7 @@ impl Painter {
     }
 }
 
-/// Draws in the terminal: two points one over the other in a character, of which one is its background.
+/// Draws in the terminal, two points per character: one as its foreground, one as its background.
 pub(super) fn draw(
     plane: &Plane<'_>,
     channels: usize,
@@ -114,7 +114,7 @@ pub(super) fn draw(
     }
     if !plane.lead.is_empty() {
         let lead: Vec<String> = plane.lead.iter().map(usize::to_string).collect();
-        writeln!(out, "at [{}] of the axes before; --slice shows others", lead.join(", "))?;
+        writeln!(out, "at index [{}] of the leading axes; --slice selects another", lead.join(", "))?;
     }
     if channels == 1 {
         scale(painter.limits, canvas, out)?;
@@ -122,7 +122,8 @@ pub(super) fn draw(
     Ok(())
 }
 
-/// As large as there is room, in the array's own proportions; but what would be a thread gets some breadth.
+/// Returns the largest size that fits and keeps the aspect ratio, but with sides of at least 8 points where
+/// they fit.
 fn size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usize) {
     const THIN: usize = 8;
     let factor = (height as f64 / rows as f64).min(width as f64 / columns as f64);
@@ -149,7 +150,7 @@ fn shaded(upper: Option<f64>, lower: Option<f64>) -> char {
     }
 }
 
-/// What the colours mean.
+/// Draws the color scale.
 fn scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
     const WIDTH: usize = 32;
     let cell = |index: usize| {
@@ -165,7 +166,7 @@ fn scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Fai
     Ok(writeln!(out, "{} {bar}{end} {}", short(limits.low), short(limits.high))?)
 }
 
-/// Writes a PNG file, a point for each element; larger arrays than 4096 are made smaller.
+/// Writes a PNG file with one pixel per element, downsampled to at most 4096 on the longer side.
 pub(super) fn png(
     plane: &Plane<'_>,
     channels: usize,

@@ -1,4 +1,4 @@
-//! What is to be seen of an array, made smaller while it is read, so that its size does not matter.
+//! The part of an array that is drawn, downsampled while it is read, so that its size does not matter.
 
 use ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
 use ndarray_io::dtype::Kind;
@@ -9,16 +9,16 @@ use super::super::Failure;
 use super::super::progress::Progress;
 use super::super::source::Source;
 
-/// An array, of which all axes but the last few are at one index.
+/// The last few axes of an array, at one index of the others.
 pub(super) struct Plane<'a> {
     pub(super) source: &'a Source,
-    /// The indices of the axes before.
+    /// The indices of the leading axes.
     pub(super) lead: Vec<usize>,
-    /// The index of the last axis, if that is not drawn either.
+    /// The index of the last axis, if that is not drawn.
     last: Option<usize>,
 }
 
-/// Means of the numbers that fall into cells side by side.
+/// Means of the numbers that fall into each cell.
 pub(super) struct Grid {
     pub(super) height: usize,
     pub(super) width: usize,
@@ -28,14 +28,14 @@ pub(super) struct Grid {
 }
 
 impl<'a> Plane<'a> {
-    /// The last `axes` of an array, in the middle of the others.
+    /// Takes the last `axes` axes, at the middle of the others.
     pub(super) fn new(source: &'a Source, axes: usize) -> Self {
         let others = source.shape().len().saturating_sub(axes);
         let lead = source.shape()[..others].iter().map(|length| length / 2).collect();
         Self { source, lead, last: None }
     }
 
-    /// One column of an array of two axes.
+    /// Takes one column of an array of two axes.
     pub(super) fn column(source: &'a Source, column: usize) -> Self {
         Self { source, lead: Vec::new(), last: Some(column) }
     }
@@ -45,7 +45,7 @@ impl<'a> Plane<'a> {
         &shape[self.lead.len()..shape.len() - usize::from(self.last.is_some())]
     }
 
-    /// Calls with each block as numbers, and where its first element stands.
+    /// Invokes the callback with each block as numbers, and the index of its first element.
     pub(super) fn each(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
         const BLOCK: usize = 1 << 20;
         let elements = self.dims().iter().fold(1, |all: u64, length| all.saturating_mul(*length as u64));
@@ -62,7 +62,7 @@ impl<'a> Plane<'a> {
         Ok(())
     }
 
-    /// The plane in at most so many cells; of a picture in colours, with its channels.
+    /// Downsamples to at most this many cells, for each color channel.
     pub(super) fn grid(
         &self,
         most_height: usize,
@@ -106,15 +106,13 @@ impl Grid {
     }
 }
 
-/// Numbers of whatever type; of complex ones their magnitudes.
+/// Converts numbers of any type to `f64`; complex ones to their magnitudes.
 fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
     match array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Complex) => {
             Ok(array.cast::<Complex<f64>, IxDyn>(Casting::Unsafe)?.mapv(num_complex::Complex::norm))
         }
         Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float) => Ok(array.cast(Casting::Unsafe)?),
-        _ => {
-            Err(format!("elements of the dtype {} are no numbers that could be drawn", array.dtype()).into())
-        }
+        _ => Err(format!("dtype {} is not numeric", array.dtype()).into()),
     }
 }

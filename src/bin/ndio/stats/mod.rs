@@ -1,4 +1,4 @@
-//! Minimum, maximum, mean and the like of an array, in one pass over its blocks, on all cores.
+//! Statistics of an array (minimum, maximum, mean and so on), in one pass over its blocks on all cores.
 
 mod numbers;
 
@@ -17,20 +17,20 @@ use super::source::Source;
 use super::{Failure, told};
 use numbers::{Bound, Stats, of_block, of_numbers};
 
-/// What is found of elements of whatever kind.
+/// Statistics of elements of any kind.
 #[derive(Debug)]
 pub(crate) enum Found {
     Numbers(Stats),
-    /// Of complex numbers: their two parts, and their magnitudes.
+    /// Complex numbers: statistics of the real parts, the imaginary parts, and the magnitudes.
     Complex(Box<[Stats; 3]>),
-    /// Ticks of this dtype, and how many are no time.
+    /// Times: statistics of the ticks, their dtype, and the number of NaT.
     Times {
         ticks: Stats,
         dtype: DType,
         none: u64,
     },
     Fields(Vec<(String, Self)>),
-    /// Nothing, because of this.
+    /// No statistics, for this reason.
     Nothing(String),
 }
 
@@ -53,22 +53,20 @@ impl Found {
             Some((Kind::Complex, 8 | 16)) => Self::of_complex(&array),
             Some((Kind::Datetime(_) | Kind::Timedelta(_), _)) => {
                 let dtype = array.dtype().clone();
-                // The ticks of a time are integers; the byte order is theirs.
+                // Casting to `i64` gives the ticks in native byte order.
                 let all: Vec<i64> = array.cast::<i64, ndarray::IxDyn>(Casting::Unsafe)?.into_iter().collect();
                 let times: Vec<i64> = all.iter().copied().filter(|ticks| *ticks != i64::MIN).collect();
                 let none = (all.len() - times.len()) as u64;
                 Ok(Self::Times { ticks: of_block(&times), dtype, none })
             }
-            _ => {
-                Ok(Self::Nothing(format!("elements of the dtype {} have no minimum or mean", array.dtype())))
-            }
+            _ => Ok(Self::Nothing(format!("there are no statistics for dtype {}", array.dtype()))),
         }
     }
 
     fn of_complex(array: &DynArray) -> Result<Self, Failure> {
         let all = array.cast::<Complex<f64>, ndarray::IxDyn>(Casting::Unsafe)?;
         let part = |part: fn(&Complex<f64>) -> f64| {
-            // A number is one, or endless, or none, as a whole: its parts count alike.
+            // A complex number is NaN or infinite if either part is: count both parts alike.
             let parts = all.iter().map(|number| match number {
                 number if number.is_nan() => f64::NAN,
                 number if number.is_infinite() => f64::INFINITY,
@@ -80,7 +78,7 @@ impl Found {
         Ok(Self::Complex(Box::new(parts)))
     }
 
-    /// What is found of both.
+    /// Merges the statistics of two blocks.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Numbers(one), Self::Numbers(two)) => Self::Numbers(one.and(two)),
@@ -99,14 +97,14 @@ impl Found {
         }
     }
 
-    /// What is found of numbers, from the least to the largest.
+    /// Returns the minimum and maximum, of complex numbers those of the magnitudes.
     pub(crate) fn range(&self) -> Result<(f64, f64), Failure> {
         match self {
             Self::Numbers(stats) => Ok((stats.min.float(), stats.max.float())),
             Self::Complex(parts) => Ok((parts[2].min.float(), parts[2].max.float())),
             Self::Nothing(reason) => Err(reason.clone().into()),
-            Self::Times { dtype, .. } => Err(format!("elements of the dtype {dtype} are no numbers").into()),
-            Self::Fields(_) => Err("records are no numbers".into()),
+            Self::Times { dtype, .. } => Err(format!("dtype {dtype} is not numeric").into()),
+            Self::Fields(_) => Err("records are not numeric".into()),
         }
     }
 
@@ -143,7 +141,8 @@ impl Found {
                     };
                     stats["min"] = json!(exact(ticks.min));
                     stats["max"] = json!(exact(ticks.max));
-                    // A float has fewer digits than ticks: the mean of times is among them, at least.
+                    // An `f64` has fewer digits than a tick count: keep the rounded mean between minimum and
+                    // maximum.
                     let (low, high) = (ticks.min.float(), ticks.max.float());
                     let is_one = ticks.min == ticks.max;
                     stats["mean"] =
@@ -155,20 +154,21 @@ impl Found {
     }
 }
 
-/// A time as an array of it shows it.
+/// Formats a time like an element of an array.
 fn time_text(ticks: i64, dtype: &DType) -> Option<String> {
     let native = dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
     let one = DynArray::from_bytes(native, Vec::new(), Order::C, &ticks.to_ne_bytes()).ok()?;
     one.texts().next()
 }
 
-/// What has been found of the blocks so far, which are added in their order: rounding depends on it, and two runs should say the
-/// same.
+/// The statistics of the blocks so far.
+///
+/// Blocks are merged in order, because rounding depends on it: two runs must give the same result.
 #[derive(Default)]
 struct Merged {
     found: Option<Found>,
     next: usize,
-    /// Those that came before their turn: as many as there are threads at most.
+    /// Blocks that finished before their turn, at most one for each thread.
     early: BTreeMap<usize, Found>,
 }
 
@@ -185,14 +185,14 @@ impl Merged {
     }
 }
 
-/// Those of a whole array, by as many threads as there are cores.
+/// Computes the statistics of an array, with one thread for each core.
 pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
-    /// What fits a core's own cache.
+    /// Fits in a core's own cache.
     const BLOCK: usize = 512 << 10;
-    // Of no elements: what kind of answer there is.
+    // An array without elements tells which kind of statistics the dtype has.
     let empty = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[]);
     let nothing = empty.map_or_else(
-        |_| Ok(Found::Nothing(format!("elements of the dtype {} have no minimum or mean", source.dtype()))),
+        |_| Ok(Found::Nothing(format!("there are no statistics for dtype {}", source.dtype()))),
         Found::of,
     )?;
     if matches!(nothing, Found::Nothing(_)) {

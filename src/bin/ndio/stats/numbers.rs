@@ -1,4 +1,4 @@
-//! Minimum, maximum, mean and the like of numbers.
+//! Statistics of numbers: minimum, maximum, mean and so on.
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::Failure;
 
-/// What is found of numbers. The floats among them that are none, or endless, are counted and left out of all else.
+/// Statistics of numbers. NaN and infinities are counted, and excluded from all else.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stats {
     pub(crate) count: u64,
@@ -16,17 +16,17 @@ pub(crate) struct Stats {
     pub(crate) min: Bound,
     pub(crate) max: Bound,
     pub(crate) mean: f64,
-    /// The sum of the squares of the distances from the mean,
+    /// The sum of the squared deviations from the mean.
     squares: f64,
-    /// and where that is too large for a float, its root, in parts: see [`PART`].
+    /// The square root of `squares`, times [`PART`]: used where `squares` overflows.
     spread: f64,
 }
 
-/// A float, or an integer that need not fit one.
+/// A minimum or maximum: a float, or an integer that an `f64` may not represent exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bound {
     Float(f64),
-    /// Of few digits, which would be more as a larger float.
+    /// Kept as `f32`, because its shortest decimal form has fewer digits than that of the same `f64`.
     Single(f32),
     Int(i128),
 }
@@ -52,11 +52,11 @@ impl Bound {
     }
 }
 
-/// What the root of a sum of squares is multiplied with, so that it is a float however many and however large the numbers are.
+/// The factor that keeps `Stats::spread` finite, for any count and size of numbers.
 const PART: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Stats {
-    /// Those of both.
+    /// Merges the statistics of two sets of numbers.
     pub(crate) fn and(self, other: Self) -> Self {
         if self.finite() == 0 || other.finite() == 0 {
             let (some, none) = if self.finite() == 0 { (other, self) } else { (self, other) };
@@ -120,7 +120,7 @@ macro_rules! numbers {
             fn bound(self) -> Bound {
                 Bound::$bound(self as $as)
             }
-            // Unlike `min`, compiled to one instruction: of numbers that are none another loop takes care.
+            // Unlike `min`, this compiles to one instruction. NaN is handled by `of_odd_items`.
             #[inline(always)]
             fn least(self, other: Self) -> Self {
                 if other < self { other } else { self }
@@ -139,7 +139,7 @@ numbers! {
     f32, Single, f32; f64, Float, f64;
 }
 
-/// Numbers of a block, in pieces that stay in the innermost cache while they are passed over twice.
+/// Computes the statistics of a block, in pieces that stay in the L1 cache for both passes.
 pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     const PIECE: usize = 16 << 10;
     let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
@@ -153,14 +153,15 @@ pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     pieces.map(of_items).reduce(Stats::and).unwrap_or_else(none)
 }
 
-/// The same code, compiled for vectors of four numbers.
+/// The same code, compiled for AVX2: vectors of four `f64`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn of_items_wide<T: Number>(items: &[T]) -> Stats {
     of_items(items)
 }
 
-/// Numbers of a piece. Sums run in lanes side by side, which the compiler can make vectors of.
+/// Computes the statistics of a piece. Sums run in independent lanes, so that the compiler can vectorize
+/// them.
 #[inline(always)]
 fn of_items<T: Number>(items: &[T]) -> Stats {
     const LANES: usize = 8;
@@ -186,7 +187,7 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
             zeros[lane] += u64::from(row[lane].float() == 0.0);
         }
     }
-    // In a loop of its own, because there are not registers for both.
+    // A loop of its own, because there are not enough registers for both.
     for row in rows {
         for lane in 0..LANES {
             least[lane] = least[lane].least(row[lane]);
@@ -224,7 +225,7 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     found
 }
 
-/// The same of items among which some are no number, or endless, or so large that their sum is.
+/// The same for pieces with NaN or infinities, or whose sum overflows: one element at a time.
 fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
     let mut seen = 0.0;
     for item in items.iter().copied() {
@@ -248,7 +249,7 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
         if number > found.max.float() {
             found.max = item.bound();
         }
-        // Of each halves, because the distance of two floats may be too large for one.
+        // Halve first, because the difference of two floats may overflow.
         let apart = number / 2.0 - found.mean / 2.0;
         found.mean += 2.0 * (apart / seen);
         let share = (seen - 1.0) / seen;
@@ -258,9 +259,9 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
     found
 }
 
-/// Numbers that there are loops for: this machine's byte order, and floats of 32 bits for those of 16.
+/// Converts to a type that the loops support: native byte order, and `f32` for `f16`.
 fn plain(array: DynArray) -> Result<DynArray, Failure> {
-    let no_numbers = || format!("elements of the dtype {} have no minimum or mean", array.dtype());
+    let no_numbers = || format!("there are no statistics for dtype {}", array.dtype());
     let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
     let wanted = match (scalar.kind(), scalar.size()) {
         (Kind::Bool, _) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
@@ -272,7 +273,7 @@ fn plain(array: DynArray) -> Result<DynArray, Failure> {
     if array.dtype() == &wanted { Ok(array) } else { Ok(array.cast_to(&wanted, Casting::Unsafe)?) }
 }
 
-/// Those of an array of numbers.
+/// Computes the statistics of an array of numbers.
 pub(crate) fn of_numbers(array: DynArray) -> Result<Stats, Failure> {
     let array = plain(array)?;
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {

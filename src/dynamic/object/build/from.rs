@@ -1,4 +1,4 @@
-//! Rust's values as objects.
+//! Conversions from Rust values to objects.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl From<Int> for Object {
     }
 }
 
-/// A `numpy.ndarray`.
+/// Converts to a `numpy.ndarray`, with a copy of the elements.
 impl From<&DynArray> for Object {
     fn from(array: &DynArray) -> Self {
         one(|build| {
@@ -109,21 +109,21 @@ impl From<&Object> for Object {
     }
 }
 
-/// A list.
+/// Converts to a list.
 impl<T: Into<Object>> From<Vec<T>> for Object {
     fn from(items: Vec<T>) -> Self {
         Self::list(items)
     }
 }
 
-/// A list.
+/// Converts to a list.
 impl<T: Into<Object>, const N: usize> From<[T; N]> for Object {
     fn from(items: [T; N]) -> Self {
         Self::list(items)
     }
 }
 
-/// `None` if there is nothing.
+/// Converts `None` to Python's `None`.
 impl<T: Into<Object>> From<Option<T>> for Object {
     fn from(value: Option<T>) -> Self {
         value.map_or_else(Self::none, Into::into)
@@ -132,7 +132,7 @@ impl<T: Into<Object>> From<Option<T>> for Object {
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(
-        /// A tuple.
+        /// Converts to a tuple.
         impl<$($name: Into<Object>),*> From<($($name,)*)> for Object {
             #[allow(non_snake_case)]
             fn from(($($name,)*): ($($name,)*)) -> Self {
@@ -145,21 +145,21 @@ macro_rules! tuples {
 
 tuples! { (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
 
-/// A dict.
+/// Collects pairs into a dict; of equal keys, the value of the last one counts.
 impl<K: Key, V: Into<Object>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Self::dict(pairs).expect("what is a `Key` can be the key of a dict")
     }
 }
 
-/// A dict.
+/// Converts to a dict, in the map's arbitrary order.
 impl<K: Key, V: Into<Object>, S> From<HashMap<K, V, S>> for Object {
     fn from(pairs: HashMap<K, V, S>) -> Self {
         pairs.into_iter().collect()
     }
 }
 
-/// A dict.
+/// Converts to a dict, in the order of the keys.
 impl<K: Key, V: Into<Object>> From<BTreeMap<K, V>> for Object {
     fn from(pairs: BTreeMap<K, V>) -> Self {
         pairs.into_iter().collect()

@@ -1,4 +1,4 @@
-//! Keys that have no parts, so that those that Python takes for one are equal.
+//! Keys without parts, normalized so that those that Python considers equal are equal.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::super::{ObjectRef, Text, View};
 use crate::dtype::{DType, Kind};
 use crate::element::trimmed;
 
-/// A key that has no parts, so that those that Python takes for one are equal.
+/// A key without parts, normalized so that keys that Python considers equal are equal.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Leaf<'a> {
     None,
@@ -20,7 +20,7 @@ pub(super) enum Leaf<'a> {
     Big(Cow<'a, BigInt>),
     Float(u64),
     Complex(u64, u64),
-    /// A decimal number that is no other: its digits, and the power of ten.
+    /// A decimal number that equals no integer or float: its sign, digits and power of ten.
     Digits(bool, String, i64),
     Text(Cow<'a, str>),
     Codes(Vec<u32>),
@@ -32,7 +32,7 @@ pub(super) enum Leaf<'a> {
     Global(&'a str, &'a str),
     Scalar(&'a DType, &'a [u8]),
     Extension(u32),
-    /// What is equal to itself alone, as far as anybody knows.
+    /// An object that is equal only to itself, as far as is known.
     Itself(Id),
 }
 
@@ -48,12 +48,12 @@ impl Leaf<'_> {
     }
 }
 
-/// What a key is.
+/// The kind of a key.
 pub(super) enum KeyKind<'a> {
     Leaf(Leaf<'a>),
     Tuple,
     FrozenSet,
-    /// What cannot be a key.
+    /// An object that is not hashable.
     None,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
         View::Bytes(bytes) => Leaf::Bytes(bytes),
         View::Decimal(digits) => decimal(digits),
         View::Date(date) => Leaf::Date(date),
-        // Python looks at clocks, which do not show the fold.
+        // Python compares the readings of clocks, which do not include the fold.
         View::Time(time) => Leaf::Time(time.fold(false)),
         View::Datetime(date, time) => Leaf::Datetime(date, time.fold(false)),
         View::Timedelta(length) => Leaf::Timedelta(length),
@@ -112,8 +112,9 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
     KeyKind::Leaf(leaf)
 }
 
-/// A float, which is one key with the integer that is as large.
+/// Normalizes a float: a whole number becomes the integer, which is the same key.
 fn float<'a>(number: f64) -> Leaf<'a> {
+    // 2⁶³, the smallest positive float that does not fit into an `i64`.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if number.fract() != 0.0 || !number.is_finite() {
         return Leaf::Float(number.to_bits());
@@ -127,12 +128,12 @@ fn float<'a>(number: f64) -> Leaf<'a> {
 fn complex<'a>(number: Complex<f64>) -> Leaf<'a> {
     match number.im == 0.0 {
         true => float(number.re),
-        // Zeros of both signs are equal.
+        // Adding 0.0 turns -0.0 into 0.0, because zeros of both signs are equal.
         false => Leaf::Complex((number.re + 0.0).to_bits(), (number.im + 0.0).to_bits()),
     }
 }
 
-/// A decimal number: sign, digits, and the power of ten that they are multiplied by.
+/// Parses a decimal number into its sign, digits, and the power of ten to multiply them by.
 fn digits(text: &str) -> Option<(bool, String, i64)> {
     let (is_negative, unsigned) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -151,7 +152,7 @@ fn digits(text: &str) -> Option<(bool, String, i64)> {
     Some((is_negative, digits, i64::from(power) - fraction.len() as i64))
 }
 
-/// Whether Python's `Decimal` takes a text.
+/// Returns whether Python's `Decimal` accepts a text.
 pub(in super::super) fn is_decimal(text: &str) -> bool {
     let unsigned = text.trim_start_matches(['-', '+']).to_ascii_lowercase();
     let nan = unsigned.strip_prefix('s').unwrap_or(&unsigned).strip_prefix("nan");
@@ -160,9 +161,11 @@ pub(in super::super) fn is_decimal(text: &str) -> bool {
         && (is_nan || matches!(&*unsigned, "inf" | "infinity") || digits(text).is_some())
 }
 
-/// A decimal number, which is one key with the integer or float that is as large. (Of integers with so many digits that it would
-/// take long, only those that are written out.)
+/// Normalizes a decimal number: an equal integer or float is the same key.
+///
+/// Integers of more than 400 digits are recognized only if they are written out, in at most 4,000 bytes.
 fn decimal<'a>(text: &str) -> Leaf<'a> {
+    // Bounds the time: a text as short as `1e999999999` could be expanded to a gigabyte.
     const MANY: usize = 400;
     let Some((is_negative, digits, power)) = digits(text) else {
         return match text.to_ascii_lowercase().trim_start_matches(['-', '+']) {
@@ -185,7 +188,7 @@ fn decimal<'a>(text: &str) -> Leaf<'a> {
             _ => unreachable!("these are digits"),
         };
     }
-    // A float is a decimal number with as many digits behind the point as it has halvings.
+    // A float is an exact decimal fraction, with one decimal place for each halving: at most 1,074 of them.
     if power < 0 && kept.len() < MANY && power > -1100 {
         let number: f64 = format!("{sign}{kept}e{power}").parse().expect("these are digits");
         let written = format!("{:.*}", power.unsigned_abs() as usize, number.abs());

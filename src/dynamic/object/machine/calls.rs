@@ -1,4 +1,4 @@
-//! The opcodes that name classes and functions, and that call them.
+//! The opcodes that name classes and functions, and those that call them.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::pickle::opcode::*;
 
 impl Machine<'_> {
-    /// The opcodes that name what Python would call, or call it.
+    /// Executes the opcodes that name what Python would call, or call it; any other opcode is an error.
     pub(super) fn step_calls(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             GLOBAL => {
@@ -24,12 +24,12 @@ impl Machine<'_> {
                 let text = |slot: Slot| self.look().text(slot).map(Cow::into_owned);
                 let names = text(module).zip(text(name));
                 let (module, name) =
-                    names.ok_or_else(|| self.fault("the name of a class or function is no text"))?;
+                    names.ok_or_else(|| self.fault("the name of a class or function is not a string"))?;
                 let slot = self.global(&module, &name)?;
                 self.stack.push(slot);
                 Ok(())
             }
-            // What Python 2 made instances by: a class, and what it is called with above the mark.
+            // How Python 2 created instances: from a class, and the arguments above the mark.
             INST => {
                 let (module, name) = (self.line_text()?, self.line_text()?);
                 let class = self.global(module, name)?;
@@ -60,7 +60,7 @@ impl Machine<'_> {
                         self.dtypes.forget(number);
                         self.built(number)
                     }
-                    _ => Err(self.fault("it gives a state to what takes none")),
+                    _ => Err(self.fault("the object does not accept a state")),
                 }
             }
             PERSID => {
@@ -86,7 +86,7 @@ impl Machine<'_> {
             }
             NEXT_BUFFER => {
                 let number = self.buffers;
-                self.buffers += 1; // of a byte each
+                self.buffers += 1; // cannot overflow: each takes at least one byte of the pickle
                 self.push_counted(Node::Buffer { number, is_read_only: false })
             }
             READONLY_BUFFER => {
@@ -97,23 +97,25 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
-            other => Err(self.fault(format!("the opcode {other:#04x} is not known here"))),
+            other => Err(self.fault(format!("unknown opcode {other:#04x}"))),
         }
     }
 
     pub(super) fn instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {
         let args = self.taken(from);
         self.stack.truncate(mark);
-        // Without arguments, `__init__` is not called.
+        // If there are no arguments, Python does not call `__init__`.
         let is_new = args.len == 0;
         let args = self.graph.add(Node::Tuple(args));
         self.call(class, args, Slot::ABSENT, is_new)
     }
 
-    /// A class or function, which is the same object each time.
+    /// Returns the object for a class or function, the same one each time.
     pub(super) fn global(&mut self, module: &str, name: &str) -> Result<Slot> {
+        // Each call copies the names into `key`.
         self.budget.spend(module.len() + name.len())?;
         let is_old = self.protocol < 3;
+        // The length of the module separates it from the name, which may both contain spaces.
         let key = format!("{is_old} {} {module} {name}", module.len());
         if let Some(slot) = self.names.get(&key) {
             return Ok(*slot);
@@ -121,11 +123,10 @@ impl Machine<'_> {
         let stored = (module, name);
         let (module, name) = if is_old { python_3(module, name) } else { stored };
         if (module, name) == ("joblib.numpy_pickle", "NumpyArrayWrapper") {
-            let reason =
-                "joblib.dump has written it, which puts the bytes of arrays between those of the pickle"
-                    .into();
+            let reason = "a file of joblib.dump, which mixes the bytes of arrays into the pickle".into();
             return Err(ErrorKind::UnsupportedPickle { reason }.into());
         }
+        // `known` and `names` have the same indices.
         self.known.push(Known::of(module, name));
         let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
         let names = &mut self.graph.rest_mut().names;
@@ -136,7 +137,7 @@ impl Machine<'_> {
         Ok(slot)
     }
 
-    /// What the class or function means that would be called.
+    /// Returns the meaning of the class or function that would be called.
     pub(in super::super) fn known(&self, callable: Slot) -> Known {
         match callable.node().map(|number| self.graph.nodes[number as usize]) {
             Some(Node::Global(number)) => self.known[number as usize],

@@ -1,11 +1,11 @@
-//! The opcodes that make objects out of others.
+//! The opcodes that build objects from others.
 
 use super::super::graph::{Node, Slot, Span};
 use super::Machine;
 use crate::error::Result;
 use crate::pickle::opcode::*;
 
-/// What the items on the stack are for the object below them.
+/// How the items on the stack extend the object below them.
 #[derive(Clone, Copy)]
 enum Extend {
     Append,
@@ -14,7 +14,7 @@ enum Extend {
 }
 
 impl Machine<'_> {
-    /// The opcodes that make objects out of others, or change them.
+    /// Executes the opcodes that build objects from others, or extend them.
     pub(super) fn step_parts(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             EMPTY_LIST => self.push_counted(Node::List(Span::default())),
@@ -69,10 +69,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Where the last so many items of the stack begin.
+    /// Returns where the last `count` items of the stack start.
     fn above(&self, count: usize) -> Result<usize> {
         let from = self.stack.len().checked_sub(count).filter(|from| *from >= self.floor());
-        from.ok_or_else(|| self.fault("nothing is left on the stack"))
+        from.ok_or_else(|| self.fault("the stack is empty"))
     }
 
     fn check_pairs(&self, mark: usize) -> Result<()> {
@@ -82,15 +82,15 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds what stands on the stack from there on to the object below it.
+    /// Adds the items of the stack from `from` on to the object below them.
     fn extend(&mut self, from: usize, how: Extend) -> Result<()> {
         let below = from.checked_sub(1).filter(|below| *below >= self.floor());
         let target = below.and_then(|below| self.stack[below].node());
         if below.is_some() && from == self.stack.len() {
-            return Ok(()); // nothing is done to whatever it is
+            return Ok(()); // nothing to add
         }
         let Some(target) = target else {
-            return Err(self.fault("it works on an object, and there is none on the stack"));
+            return Err(self.fault("it needs an object on the stack"));
         };
         match (self.graph.nodes[target as usize], how) {
             (Node::List(span), Extend::Append) => {
@@ -114,19 +114,21 @@ impl Machine<'_> {
                 self.graph.rest_mut().calls[call as usize].pairs = self.extended((target, true), span, from);
             }
             (_, Extend::Append) => {
-                return Err(self.fault("it appends to a list, and there is none on the stack"));
+                return Err(self.fault("it needs a list on the stack"));
             }
             (_, Extend::Set) => {
-                return Err(self.fault("it sets items of a dict, and there is none on the stack"));
+                return Err(self.fault("it needs a dict on the stack"));
             }
-            (_, Extend::Add) => return Err(self.fault("it adds to a set, and there is none on the stack")),
+            (_, Extend::Add) => return Err(self.fault("it needs a set on the stack")),
         }
         self.stack.truncate(from);
         Ok(())
     }
 
-    /// Items, and behind them those on the stack from there on. If others stand behind them already, they move, to where there is
-    /// room for as many again.
+    /// Appends the items of the stack from `from` on to the items of an object.
+    ///
+    /// If others follow the object's items, and no space is reserved for more, they move to the end of the
+    /// table, where space for as many again is reserved. This keeps the time for many small appends linear.
     fn extended(&mut self, owner: (u32, bool), span: Span, from: usize) -> Span {
         let more = &self.stack[from..];
         let slots = &mut self.graph.slots;

@@ -1,4 +1,4 @@
-//! Objects out of what `serde` has, and as what it can make values of.
+//! Deserialization of objects, and of other types from objects.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,8 +11,11 @@ use super::super::{Object, ObjectRef, View};
 use super::{MOST, Sized, Told, iso, plain, weight};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Whatever `serde` has: a unit becomes `None`, a map a dict, a sequence a list, an enum's variant its name, alone or as the key of a
-/// dict. (Tuples, sets, dates and the rest do not come back: nothing says what they were.)
+/// Deserializes any value of a self-describing format.
+///
+/// A unit becomes `None`, a map a dict, a sequence a list, and the variant of an enum its name, alone or as
+/// the key of a dict. Tuples, sets, dates and other types are not restored, because the data does not
+/// identify them.
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         deserializer.deserialize_any(Make)
@@ -96,7 +99,7 @@ impl<'de> Visitor<'de> for Make {
     }
 }
 
-/// An object as whatever `serde` can make: so an array of dicts becomes structs in one line.
+/// Converts an object to any type that `serde` can deserialize, such as a dict to a struct.
 ///
 /// ```
 /// # use serde_1 as serde;
@@ -118,14 +121,15 @@ impl<'de> Visitor<'de> for Make {
 ///
 /// # Errors
 ///
-/// What `serde` cannot make of the object, and objects that it could not be told (see the implementation of `Serialize`).
+/// [`ErrorKind::NotConvertible`] if the object does not fit `T`, or could not be serialized (see the
+/// implementation of `Serialize`).
 pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
     let left = Cell::new(MOST);
     let told = Told { object: object.as_ref(), left: &left, within: None };
     T::deserialize(told).map_err(|Failed(reason)| ErrorKind::NotConvertible { reason }.into())
 }
 
-/// Why an object cannot be what was asked for.
+/// Why an object cannot be converted.
 #[derive(Debug)]
 pub(super) struct Failed(String);
 
@@ -206,7 +210,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
             View::Decimal(digits) => visitor.visit_str(digits),
             _ => match iso(self.object) {
                 Some(text) => visitor.visit_string(text),
-                None => Err(Failed("of an object nothing is known but how Python would make it".to_owned())),
+                None => Err(Failed("an object of an unknown class cannot be serialized".to_owned())),
             },
         }
     }
@@ -218,7 +222,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
         }
     }
 
-    /// Bytes are a sequence as well.
+    /// Accepts bytes as a sequence as well.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
         match self.object.as_bytes() {
             Some(bytes) => visitor.visit_seq(SeqDeserializer::<_, Failed>::new(bytes.iter().copied())),
@@ -234,7 +238,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A text is a variant by its name, and a dict of one key one with what it has.
+    /// Reads a string as a variant without content, and a dict of one key as a variant with content.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,

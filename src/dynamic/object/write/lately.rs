@@ -1,12 +1,12 @@
-//! Texts that have been written lately.
+//! A cache of recently written strings.
 
 use super::super::graph::mixed;
 use super::NOT_WRITTEN;
 
-/// Texts that are longer are known by who they are, and not by what they say.
+/// Maximum length in bytes of a string that is found by its content; a longer one is found by its identity.
 pub(super) const LONGEST: usize = 64;
 
-/// A number for finding a text among others.
+/// Returns a hash of a string, for the cache.
 pub(super) fn hash_of(text: &str) -> u64 {
     text.as_bytes().chunks(8).fold(text.len() as u64, |hash, chunk| {
         let mut word = [0; 8];
@@ -15,7 +15,7 @@ pub(super) fn hash_of(text: &str) -> u64 {
     })
 }
 
-/// Texts that have been written lately, of a few thousand kinds: as dicts have the same keys again and again.
+/// A cache of 4,096 recently written strings: dicts often have the same keys.
 pub(super) struct Lately<T> {
     places: Vec<Place<T>>,
 }
@@ -24,11 +24,11 @@ pub(super) struct Lately<T> {
 struct Place<T> {
     text: T,
     number: u32,
-    /// How often it has been found; then it stays, when others come that would have its place.
+    /// The number of hits; while there are some, a different string with the same place does not replace it.
     hits: u8,
 }
 
-/// Where a text is, or would be; those that are found more often may have its place.
+/// The place of a string in the cache, or none if a string that was found more often has it.
 pub(super) enum Found<'a> {
     At(u32),
     Place(&'a mut u32),
@@ -46,6 +46,7 @@ impl<T: Copy + PartialEq> Lately<T> {
         if self.places.is_empty() {
             self.places.resize(1 << Self::BITS, Place { text: *text, number: NOT_WRITTEN, hits: 0 });
         }
+        // The upper bits, which are those that `mixed` spreads a text over.
         let place = &mut self.places[(hash >> (64 - Self::BITS)) as usize];
         if place.text == *text && place.number != NOT_WRITTEN {
             place.hits = place.hits.saturating_add(1);

@@ -1,4 +1,4 @@
-//! What NumPy's objects are made of: names, bytes, dtypes and the state of arrays.
+//! Writes the parts of NumPy's objects: names, bytes, dtypes and the state of arrays.
 
 use super::super::compat::python_2;
 use super::super::{Array, Global};
@@ -8,7 +8,9 @@ use crate::error::{Error, ErrorKind, Help, Result};
 use crate::shape::Order;
 
 impl<'a> Pickler<'a> {
-    /// Bytes, which protocol 2 has no word for: there it is text that Python would encode.
+    /// Writes bytes.
+    ///
+    /// Protocol 2 cannot represent them: there they are text, which Python encodes when loading.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.out.protocol() >= 3 {
             self.out.bytes(bytes);
@@ -33,14 +35,14 @@ impl<'a> Pickler<'a> {
         self.named(global.module(), global.name())
     }
 
-    /// A class or function by its name in Python 3.
+    /// Writes a class or function, given its name in Python 3.
     pub(super) fn named(&mut self, module: &str, name: &str) -> Result<()> {
         let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
         if let Some(number) = self.names.get(module).and_then(|names| names.get(name)) {
             self.out.get(*number);
             return Ok(());
         }
-        // In older protocols a name ends with its line: what followed would be taken for opcodes.
+        // In older protocols a name ends at a line end, and opcodes could be smuggled in after it.
         if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
             let reason = format!(
                 "protocols before 4 cannot represent the name {module:?}.{name:?}, which has a line end"
@@ -49,7 +51,8 @@ impl<'a> Pickler<'a> {
             return Err(error.with_help(Help::PickleProtocol { protocol: 4 }));
         }
         match name.split_once('.') {
-            // In older protocols a name is that of a module's own: what is within it is got from there.
+            // Older protocols have only names at the top level of a module; `getattr` finds those within
+            // them.
             Some((first, rest)) if self.out.protocol() < 4 => {
                 let (builtins, getattr) = match self.out.protocol() {
                     2 => python_2("builtins", "getattr"),
@@ -71,11 +74,11 @@ impl<'a> Pickler<'a> {
     }
 
     pub(super) fn multiarray(&self) -> &'static str {
-        // NumPy 2 has given the module another name; the old one is what every version loads.
+        // NumPy 2 renamed the module; all versions load the old name.
         if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
     }
 
-    /// An array that has nothing yet.
+    /// Writes the call that creates an array, which is empty until it is given its state.
     pub(super) fn begin_array(&mut self) -> Result<()> {
         self.named(self.multiarray(), "_reconstruct")?;
         self.named("numpy", "ndarray")?;
@@ -87,7 +90,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// The beginning of an array's state, which the dtype follows.
+    /// Writes the start of an array's state; the dtype must follow.
     pub(super) fn array_state(&mut self, dims: &[usize]) -> Result<()> {
         self.out.mark();
         self.out.int(1);
@@ -100,7 +103,7 @@ impl<'a> Pickler<'a> {
         if few.is_none() {
             self.out.mark();
         }
-        dims.iter().for_each(|dim| self.out.int(*dim as i64)); // no axis is as long as half the address space
+        dims.iter().for_each(|dim| self.out.int(*dim as i64)); // lossless: no axis exceeds i64::MAX
         match few {
             Some(count) => self.out.tuple_of(count),
             None => self.out.tuple(),
@@ -125,7 +128,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// What `numpy.dtype` takes.
+    /// Writes the argument of `numpy.dtype`.
     pub(super) fn format(&mut self, dtype: &DType) {
         match dtype {
             DType::Object => self.out.str("O"),

@@ -1,4 +1,4 @@
-//! Folders by their paths, where they are not addressed by handles.
+//! Folders by path, for systems where they are not addressed by handle.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileId;
 
-/// A folder by its path.
+/// A folder, identified by its path.
 pub(crate) struct Folder {
     path: PathBuf,
 }
@@ -38,6 +38,7 @@ impl Folder {
         options.read(true).write(true).create_new(true);
         #[cfg(unix)]
         if is_private {
+            // Owner only from the start: the file that it replaces may be private.
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
         let _ = is_private;
@@ -70,13 +71,13 @@ impl Folder {
         std::fs::remove_file(self.path.join(name))
     }
 
-    /// Which file has the name, which is not followed if it is a link.
+    /// Returns the identity of the file with this name, without following a link.
     #[cfg(unix)]
     pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         Ok(Some(FileId::from(&std::fs::symlink_metadata(self.path.join(name))?)))
     }
 
-    /// Which file has the name. (These systems tell that of open files only.)
+    /// Returns the identity of the file with this name, which is opened for that.
     #[cfg(not(unix))]
     pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         super::id_at(&self.path.join(name))

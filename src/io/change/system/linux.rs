@@ -1,4 +1,4 @@
-//! Linux: locks of open files, folders by their handles, files without names, extended attributes.
+//! Linux: open file description locks, folders by handle, unnamed files, extended attributes.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, OsStr};
@@ -10,26 +10,28 @@ use std::path::{Path, PathBuf};
 
 use super::{Attempt, FileId, Mode, Region, link_and_unlink};
 
-/// The structure whose places have 64 bits: these locks know no other, and the plain one of glibc has 32 on machines of 32 bits.
+/// The structure with 64-bit offsets, which these locks require.
+///
+/// On 32-bit machines, glibc's default structure has 32-bit offsets.
 #[cfg(target_env = "gnu")]
 type Flock = libc::flock64;
 #[cfg(not(target_env = "gnu"))]
 type Flock = libc::flock;
 
-/// A lock of the open file, which goes with its last handle and not with the process.
+/// Calls `fcntl` for an open file description lock, which is tied to the open file and not to the process.
 fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result<Flock> {
     let (start, len) = region.range();
-    // SAFETY: the structure is nothing but numbers, for which zero is valid.
+    // SAFETY: all fields are plain integers, for which zero is valid.
     let mut lock: Flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     (lock.l_start, lock.l_len) = (start, len);
     loop {
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the structure lives until the call returns.
+        // SAFETY: the descriptor is open while the file is borrowed, and the structure outlives the call.
         #[cfg(target_pointer_width = "64")]
         let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
-        // The C library's function would take the structure for the one of 32 bits.
-        // SAFETY: as above; the kernel's structure is this one.
+        // The C library's function would interpret the structure as the 32-bit one.
+        // SAFETY: as above; this is the layout that the kernel expects.
         #[cfg(not(target_pointer_width = "64"))]
         let result = unsafe { libc::syscall(libc::SYS_fcntl64, file.as_raw_fd(), command, &raw mut lock) };
         match result {
@@ -43,7 +45,7 @@ fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
-    // A kernel or a file system without such locks (EINVAL is what kernels before 3.15 say).
+    // A kernel or a file system without such locks (kernels before 3.15 return EINVAL).
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS | libc::EINVAL))
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
 }
 
 pub(crate) fn unlock(file: &File, region: Region) {
-    let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // it goes with the file at the latest
+    let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // released with the file at the latest
 }
 
 fn name_of(name: &OsStr) -> io::Result<CString> {
@@ -74,8 +76,9 @@ fn checked(result: i32) -> io::Result<i32> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A folder by its handle, so that names in it are as short as they can be, and are in the same folder even if that
-/// is renamed.
+/// A folder, identified by its handle.
+///
+/// Names in it are as short as possible, and refer to the same folder even after that is renamed.
 pub(crate) struct Folder {
     handle: File,
     path: PathBuf,
@@ -86,7 +89,7 @@ impl Folder {
         use std::os::unix::fs::OpenOptionsExt;
         let open =
             |flags: i32| OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | flags).open(path);
-        // Permission to list a folder is not needed to write a file in it.
+        // Writing a file in a folder does not require permission to list the folder.
         let handle = match open(0) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(libc::O_PATH)?,
             opened => opened?,
@@ -105,23 +108,23 @@ impl Folder {
     fn open_at(&self, name: &OsStr, flags: i32, mode: libc::mode_t) -> io::Result<File> {
         let name = name_of(name)?;
         loop {
-            // SAFETY: the handle is open, and the name ends in a NUL.
+            // SAFETY: the handle is open, and the name is NUL-terminated.
             let opened =
                 checked(unsafe { libc::openat(self.fd(), name.as_ptr(), flags | libc::O_CLOEXEC, mode) });
             match opened {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // SAFETY: the descriptor is new and nobody else's.
+                // SAFETY: the descriptor is new and has no other owner.
                 opened => return opened.map(|fd| unsafe { File::from_raw_fd(fd) }),
             }
         }
     }
 
-    /// Opens a file for reading and writing that must not be a link, and never waits.
+    /// Opens a file for reading and writing that must not be a link; never blocks.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
     }
 
-    /// The same for a file that may not be read.
+    /// Opens a file for writing only; otherwise as [`open_file`](Self::open_file).
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, libc::O_WRONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
     }
@@ -131,7 +134,9 @@ impl Folder {
         self.open_at(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)
     }
 
-    /// A file without a name, which is gone when it is closed, and which can be given a name: that is found out now.
+    /// Creates an unnamed file, which disappears when it is closed, and checks that it can be linked later.
+    ///
+    /// Linking goes through `/proc`, which may not be mounted.
     pub(crate) fn create_unnamed(&self, is_private: bool) -> io::Result<File> {
         let mode = if is_private { 0o600 } else { 0o666 };
         let file = self.open_at(OsStr::new("."), libc::O_TMPFILE | libc::O_RDWR, mode)?;
@@ -141,10 +146,11 @@ impl Folder {
         }
     }
 
-    /// Gives a file without a name one that must be free.
+    /// Links an unnamed file to a name that must not exist.
     pub(crate) fn link(&self, file: &File, name: &OsStr) -> io::Result<()> {
         let (from, name) = (name_of(proc_path(file).as_os_str())?, name_of(name)?);
-        // SAFETY: the handle is open, and both names end in a NUL.
+        // AT_SYMLINK_FOLLOW, because the name in `/proc` is a link to the file.
+        // SAFETY: the handle is open, and both names are NUL-terminated.
         let linked = unsafe {
             libc::linkat(libc::AT_FDCWD, from.as_ptr(), self.fd(), name.as_ptr(), libc::AT_SYMLINK_FOLLOW)
         };
@@ -153,15 +159,15 @@ impl Folder {
 
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to) = (name_of(from)?, name_of(to)?);
-        // SAFETY: the handle is open, and both names end in a NUL.
+        // SAFETY: the handle is open, and both names are NUL-terminated.
         checked(unsafe { libc::renameat(self.fd(), from.as_ptr(), self.fd(), to.as_ptr()) }).map(drop)
     }
 
-    /// Renames to a name that must be free.
+    /// Renames to a name that must not exist.
     pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (c_from, c_to) = (name_of(from)?, name_of(to)?);
-        // By its number, because not every C library has a function for it.
-        // SAFETY: the handle is open, and both names end in a NUL.
+        // A raw system call, because not every C library has a function for it.
+        // SAFETY: the handle is open, and both names are NUL-terminated.
         let renamed = unsafe {
             libc::syscall(
                 libc::SYS_renameat2,
@@ -175,6 +181,8 @@ impl Folder {
         match renamed {
             0 => Ok(()),
             _ => match io::Error::last_os_error() {
+                // EINVAL: the file system does not support RENAME_NOREPLACE. ENOSYS: the kernel does not have
+                // the call.
                 error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
                     link_and_unlink(&self.path.join(from), &self.path.join(to))
                 }
@@ -185,16 +193,16 @@ impl Folder {
 
     pub(crate) fn unlink(&self, name: &OsStr) -> io::Result<()> {
         let name = name_of(name)?;
-        // SAFETY: the handle is open, and the name ends in a NUL.
+        // SAFETY: the handle is open, and the name is NUL-terminated.
         checked(unsafe { libc::unlinkat(self.fd(), name.as_ptr(), 0) }).map(drop)
     }
 
-    /// Which file has the name, which is not followed if it is a link.
+    /// Returns the identity of the file with this name, without following a link.
     pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         let name = name_of(name)?;
-        // SAFETY: the structure is nothing but numbers, for which zero is valid.
+        // SAFETY: all fields are plain integers, for which zero is valid.
         let mut found: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: the handle is open, the name ends in a NUL, and the structure lives until the call returns.
+        // SAFETY: the handle is open, the name is NUL-terminated, and the structure outlives the call.
         checked(unsafe {
             libc::fstatat(self.fd(), name.as_ptr(), &raw mut found, libc::AT_SYMLINK_NOFOLLOW)
         })?;
@@ -214,13 +222,13 @@ fn proc_path(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Takes the access list from a file that has got one from its folder, where the file that it replaces has none.
+/// Removes an access list that the new file inherited from its folder, if the old file has none.
 fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
     const LIST: &CStr = c"system.posix_acl_access";
     let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == LIST));
     if has(to)? && !has(from)? {
         let to = to.as_raw_fd();
-        // SAFETY: the descriptor is open, and the name ends in a NUL.
+        // SAFETY: the descriptor is open, and the name is NUL-terminated.
         if unsafe { libc::fremovexattr(to, LIST.as_ptr()) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -228,17 +236,17 @@ fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives one file the extended attributes of another: access lists, labels, and what users have put there.
+/// Copies extended attributes: access lists, security labels and user attributes.
 pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     remove_inherited_list(from, to)?;
     for name in attribute_names(from)? {
         let value = attribute(from, &name)?;
-        // A label is often there already, and not everybody may set one.
+        // A label is often set already, and setting it may need a privilege.
         if attribute(to, &name).is_ok_and(|own| own == value) {
             continue;
         }
         let (to, value) = (to.as_raw_fd(), value.as_slice());
-        // SAFETY: the descriptor is open, the name ends in a NUL, and the length is that of the value.
+        // SAFETY: the descriptor is open, the name is NUL-terminated, and the length is that of the value.
         let result = unsafe { libc::fsetxattr(to, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
         if result != 0 {
             return Err(io::Error::last_os_error());
@@ -250,7 +258,7 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
 fn attribute_names(file: &File) -> io::Result<Vec<CString>> {
     let file = file.as_raw_fd();
     let list = filled(|buffer, length| {
-        // SAFETY: the descriptor is open, and the buffer has the length that is told.
+        // SAFETY: the descriptor is open, and the buffer has the given length.
         unsafe { libc::flistxattr(file, buffer.cast(), length) }
     });
     match list {
@@ -266,12 +274,12 @@ fn attribute_names(file: &File) -> io::Result<Vec<CString>> {
 fn attribute(file: &File, name: &CStr) -> io::Result<Vec<u8>> {
     let file = file.as_raw_fd();
     filled(|buffer, length| {
-        // SAFETY: the descriptor is open, the name ends in a NUL, and the buffer has the length that is told.
+        // SAFETY: the descriptor is open, the name is NUL-terminated, and the buffer has the given length.
         unsafe { libc::fgetxattr(file, name.as_ptr(), buffer.cast(), length) }
     })
 }
 
-/// What a call puts into a buffer that it asks the size of first.
+/// Calls `call` twice: for the size of the buffer, and to fill it.
 fn filled(call: impl Fn(*mut u8, usize) -> isize) -> io::Result<Vec<u8>> {
     let length = |result: isize| usize::try_from(result).map_err(|_| io::Error::last_os_error());
     let mut buffer = vec![0; length(call(std::ptr::null_mut(), 0))?];
@@ -291,12 +299,13 @@ mod tests {
         let (from, to) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let set = |name: &std::ffi::CStr, value: &[u8]| {
             let file = std::os::fd::AsRawFd::as_raw_fd(&from);
-            // SAFETY: the descriptor is open, the name ends in a NUL, and the length is that of the value.
+            // SAFETY: the descriptor is open, the name is NUL-terminated, and the length is that of the
+            // value.
             unsafe { libc::fsetxattr(file, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) }
         };
         copy_attributes(&from, &to).unwrap();
         if set(c"user.note", b"kept") != 0 {
-            return; // a file system that has none
+            return; // a file system without extended attributes
         }
         set(c"user.empty", b"");
         copy_attributes(&from, &to).unwrap();

@@ -1,11 +1,11 @@
-//! Locks where the system has one for the whole file only, which stands for the regions that matter most.
+//! Locks for systems that can only lock an entire file. The one lock represents all regions except `Header`.
 
 use std::fs::File;
 use std::io;
 
 use super::{Attempt, Mode, Region};
 
-/// Headers have no lock.
+/// Tries to lock the file. A header has no lock of its own.
 pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
     use std::fs::TryLockError;
     if region == Region::Header {
@@ -25,13 +25,13 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
     }
 }
 
-/// Nothing tells without taking the lock.
+/// Returns `false`: these systems cannot test a lock without taking it.
 pub(crate) fn is_locked(_: &File, _: Region, _: Mode) -> bool {
     false
 }
 
 pub(crate) fn unlock(file: &File, region: Region) {
-    // The one lock is also that of a map, which stays; a replacement's goes with its file.
+    // A map shares the one lock, which must be kept; the lock of a replacement ends when its file is closed.
     if !matches!(region, Region::Header | Region::Replace) {
         let _ = file.unlock();
     }

@@ -1,8 +1,7 @@
-//! What a change asks of the operating system: locks on ranges of bytes, files without names, and folders that are
-//! addressed by a handle.
+//! The operating system calls of changes: byte-range locks, unnamed files, and folders by handle.
 //!
-//! Linux has all of it. Elsewhere the calls of the standard library and of Windows are used, and what they cannot do is said at
-//! each function; the callers go on without.
+//! Linux supports all of them. Other systems use the standard library and Windows calls; each function
+//! documents what it cannot do there, and callers continue without it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -32,26 +31,28 @@ pub(crate) use wasi::{id_of, links_of};
 #[cfg(windows)]
 pub(crate) use windows::{copy_attributes, device, id_at, id_of, is_locked, links_of, try_lock, unlock};
 
-/// The bytes that locks are taken on. They are far after any data, so that no lock keeps anybody from reading or writing the
-/// data themselves.
+/// The byte ranges that locks are taken on.
+///
+/// They are far after any data: on Windows, a lock blocks reads and writes of the locked bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Region {
-    /// Shared by mutable maps; exclusive, as a part of `Change`, for what changes the whole file.
+    /// Shared by mutable maps; exclusive, as part of `Change`, for changes to the entire file.
     Map,
-    /// Exclusive for a moment, while another file takes the place of this one.
+    /// Exclusive while another file replaces this one.
     Replace,
-    /// `Map` and `Replace` at once.
+    /// `Map` and `Replace` together.
     Change,
-    /// Exclusive while a header is written, shared while it is read again.
+    /// Exclusive while a header is written; shared while it is read again.
     Header,
-    /// Exclusive as long as the owner of a draft lives.
+    /// Exclusive while the owner of a draft is running.
     Draft,
 }
 
 impl Region {
-    /// The first byte and the number of bytes.
+    /// Returns the first byte and the number of bytes.
     #[cfg_attr(not(any(target_os = "linux", windows)), allow(dead_code))]
     fn range(self) -> (i64, i64) {
+        // File offsets are signed 64-bit numbers, so these are the last bytes that a lock can cover.
         const FIRST: i64 = i64::MAX - 63;
         match self {
             Self::Map => (FIRST, 1),
@@ -69,17 +70,17 @@ pub(crate) enum Mode {
     Exclusive,
 }
 
-/// What became of an attempt to lock.
+/// The result of an attempt to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
     Taken,
-    /// Another open file has a lock that is in the way.
+    /// Another open file holds a conflicting lock.
     Busy,
-    /// The file system has no locks.
+    /// The file system does not support locks.
     Unsupported,
 }
 
-/// What tells one file from another: the volume or device, and a number on it.
+/// The identity of a file: its volume or device, and its number on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileId {
     volume: u64,
@@ -88,7 +89,7 @@ pub(crate) struct FileId {
 
 impl PartialEq for FileId {
     fn eq(&self, other: &Self) -> bool {
-        // Wine does not know the volume of an open file that has been renamed, and says 0.
+        // Wine returns volume 0 for an open file that has been renamed.
         let is_unknown = cfg!(windows) && (self.volume == 0 || other.volume == 0);
         self.number == other.number && (self.volume == other.volume || is_unknown)
     }
@@ -102,7 +103,9 @@ impl From<&std::fs::Metadata> for FileId {
     }
 }
 
-/// Which file this is. `None` where the system does not tell: then all are taken to be the same.
+/// Returns the identity of an open file.
+///
+/// It is `None` where the system has none: all files are then considered the same.
 #[cfg(unix)]
 pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
     Ok(Some(FileId::from(&file.metadata()?)))
@@ -113,7 +116,7 @@ pub(crate) fn id_of(_: &File) -> io::Result<Option<FileId>> {
     Ok(None)
 }
 
-/// The same of what is at a path, links followed.
+/// Returns the identity of the file at a path, following links.
 #[cfg(unix)]
 pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     Ok(Some(FileId::from(&std::fs::metadata(path)?)))
@@ -124,7 +127,7 @@ pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     id_of(&File::open(path)?)
 }
 
-/// Whether what was found at a path is the open file: not if there is nothing.
+/// Returns whether the identity found at a path is that of the open file; `false` if the path does not exist.
 pub(crate) fn is_same(found: io::Result<Option<FileId>>, file: &File) -> io::Result<bool> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -133,13 +136,13 @@ pub(crate) fn is_same(found: io::Result<Option<FileId>>, file: &File) -> io::Res
 }
 
 impl Folder {
-    /// Whether the name is that of the open file.
+    /// Returns whether the name is that of the open file.
     pub(crate) fn names(&self, name: &OsStr, file: &File) -> io::Result<bool> {
         is_same(self.id_at(name), file)
     }
 }
 
-/// How many names a file has, where the system tells.
+/// Returns the number of hard links of a file, where the system provides it.
 #[cfg(unix)]
 pub(crate) fn links_of(file: &File) -> io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
@@ -151,17 +154,19 @@ pub(crate) fn links_of(_: &File) -> io::Result<u64> {
     Ok(1)
 }
 
-/// Gives one file what belongs to another besides its content, owner and permissions. Here files are taken to have nothing.
+/// Copies metadata other than owner and permissions. Here files are assumed to have none.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub(crate) fn copy_attributes(_: &File, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames to a name that must be free, where no call does it: a link, unlike a renaming, never replaces anything. A process
-/// that dies between the two calls leaves both names.
+/// Renames to a name that must not exist, where no system call does that.
+///
+/// Unlike a rename, a link never replaces a file. A process that is killed between the two calls leaves both
+/// names.
 #[cfg(not(windows))]
 fn link_and_unlink(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from, to)?;
-    let _ = std::fs::remove_file(from); // the file has its place
+    let _ = std::fs::remove_file(from); // the file already has its new name
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! WASI: what tells files apart.
+//! WASI: the identity of files.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -7,11 +7,11 @@ use std::os::fd::AsRawFd;
 
 use super::FileId;
 
-/// What the host says of an open file: the standard library has no stable call for it.
+/// Returns the host's metadata of an open file; the standard library has no stable function for it.
 fn stat(file: &File) -> io::Result<libc::stat> {
-    // SAFETY: the structure is nothing but numbers, for which zero is valid.
+    // SAFETY: all fields are plain integers, for which zero is valid.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open as long as the file is borrowed, and the structure lives until the call returns.
+    // SAFETY: the descriptor is open while the file is borrowed, and the structure outlives the call.
     match unsafe { libc::fstat(file.as_raw_fd(), &raw mut found) } {
         0 => Ok(found),
         _ => Err(io::Error::last_os_error()),

@@ -1,4 +1,4 @@
-//! Windows: locks on ranges of bytes, what tells files apart, and what belongs to a file besides its content.
+//! Windows: byte-range locks, the identity of files, access lists and alternate streams.
 #![allow(unsafe_code)]
 
 use std::ffi::{OsString, c_void};
@@ -28,7 +28,7 @@ use windows_sys::Win32::System::IO::OVERLAPPED;
 use super::{Attempt, FileId, Mode, Region};
 use crate::transfer::os;
 
-/// An error if a call said 0.
+/// Returns the last error if a call returned 0.
 fn checked(result: i32) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -37,7 +37,7 @@ fn is(error: &io::Error, code: u32) -> bool {
     error.raw_os_error() == Some(code as i32)
 }
 
-/// A file system has no such thing.
+/// Returns whether the file system does not support the operation.
 fn is_unsupported(error: &io::Error) -> bool {
     is(error, ERROR_INVALID_FUNCTION) || is(error, ERROR_NOT_SUPPORTED)
 }
@@ -53,8 +53,8 @@ fn place(region: Region) -> (OVERLAPPED, u32) {
 pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
     let exclusive = if mode == Mode::Exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
     let (mut place, len) = place(region);
-    // SAFETY: the handle is open as long as the file is borrowed, and the structure lives until the call returns: the file was
-    // not opened for overlapped use, so that nothing goes on after it.
+    // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call, which is
+    // synchronous: the file was not opened for overlapped I/O.
     let locked = checked(unsafe {
         LockFileEx(file.as_raw_handle(), LOCKFILE_FAIL_IMMEDIATELY | exclusive, 0, len, 0, &raw mut place)
     });
@@ -66,11 +66,15 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
     }
 }
 
-/// The system tells only who tries: the lock is taken for a moment. So another one who asks may be in the way for that moment, and is
-/// waited for.
+/// Returns whether a lock is held, by taking it for a moment.
+///
+/// The system has no other way to test a lock. Another process that is testing may hold it for that moment,
+/// so the attempt is repeated.
 pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
     const TRIES: usize = 5;
     for _ in 0..TRIES {
+        // A test by another process lasts microseconds; a lock that is taken at five attempts is held for
+        // longer.
         match try_lock(file, region, mode) {
             Ok(Attempt::Busy) => std::thread::sleep(Duration::from_micros(200)),
             Ok(Attempt::Taken) => {
@@ -85,47 +89,47 @@ pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
 
 pub(crate) fn unlock(file: &File, region: Region) {
     let (mut place, len) = place(region);
-    // SAFETY: as for LockFileEx. It goes with the file at the latest.
+    // SAFETY: as for LockFileEx. An error is ignored, since the lock ends with the file at the latest.
     let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut place) };
 }
 
 fn information(file: &File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     let mut information = BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the handle is open as long as the file is borrowed, and the structure lives until the call returns.
+    // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call.
     checked(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut information) })?;
     Ok(information)
 }
 
-/// What tells one file from another.
+/// Returns the identity of an open file.
 pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
     let found = information(file)?;
     let number = u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow);
     Ok(Some(FileId { volume: found.dwVolumeSerialNumber.into(), number }))
 }
 
-/// How many names a file has.
+/// Returns the number of hard links of a file.
 pub(crate) fn links_of(file: &File) -> io::Result<u64> {
     Ok(information(file)?.nNumberOfLinks.into())
 }
 
-/// Renames to a name that must be free: the system's own call does that, unless it is asked for more.
+/// Renames to a name that must not exist, which is what MoveFileExW does without flags.
 pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    // Which makes long paths ones that the system takes.
+    // Absolute, as a path longer than MAX_PATH has to be.
     let wide = |path: &Path| -> io::Result<Vec<u16>> {
         Ok(std::path::absolute(path)?.as_os_str().encode_wide().chain([0]).collect())
     };
     let (from, to) = (wide(from)?, wide(to)?);
-    // SAFETY: both names end in a NUL and live until the call returns.
+    // SAFETY: both names are NUL-terminated and outlive the call.
     checked(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
 }
 
-/// The device that a path names, be it a plain name like `NUL`: opened to be written, for it cannot be replaced.
+/// Opens the device that a path names for writing, since it cannot be replaced; the path may be just `NUL`.
 pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     let full = std::path::absolute(path)?;
     let mut parts = full.components();
     let Some(Component::Prefix(prefix)) = parts.next() else { return Ok(None) };
     let Prefix::DeviceNS(device) = prefix.kind() else { return Ok(None) };
-    // A file can be named by way of its drive as well: `\\.\C:\a.npy`.
+    // A file may also be named through its drive: `\\.\C:\a.npy`.
     if device.as_encoded_bytes().ends_with(b":") && parts.any(|part| matches!(part, Component::Normal(_))) {
         return Ok(None);
     }
@@ -133,7 +137,7 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     Ok(os::len_of_regular(&file).is_none().then_some(file))
 }
 
-/// Makes a file that may be given an access list, where the system allows that: some shares do not.
+/// Creates a file whose access list can be set, or without that right where it is denied, as on some shares.
 pub(super) fn create_with_list(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -143,21 +147,22 @@ pub(super) fn create_with_list(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Which file or folder is at a path. To ask that needs no permission to read it.
+/// Returns the identity of the file or folder at a path. This needs no permission to read it.
 pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     id_of(&OpenOptions::new().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?)
 }
 
-/// Gives one file the access list of another and its streams.
+/// Copies the access list and the alternate streams of a file.
 pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     let mut list = access_list(from)?;
     if !list.is_empty() && list != access_list(to)? {
-        // What came from the folder is to follow the folder also in future: that has to be asked for.
-        let control = u64::from(SE_DACL_AUTO_INHERITED) << 16; // the second of its 16-bit numbers
+        // Entries that were inherited from the folder should stay inherited, which has to be requested
+        // explicitly.
+        let control = u64::from(SE_DACL_AUTO_INHERITED) << 16; // the control flags are the second 16-bit field
         if list[0] & control != 0 {
             list[0] |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << 16;
         }
-        // SAFETY: the handle is open, and the list is one that the system has made.
+        // SAFETY: the handle is open, and the list was created by the system.
         checked(unsafe {
             SetKernelObjectSecurity(
                 to.as_raw_handle(),
@@ -180,12 +185,14 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Who may do what, as the system has it; nothing on a file system without such lists. (The system wants it aligned.)
+/// Returns the access list of a file; empty if the file system has none.
+///
+/// It is in 64-bit words, because the system requires alignment.
 fn access_list(file: &File) -> io::Result<Vec<u64>> {
     let mut list = Vec::new();
     let mut length = 0;
     loop {
-        // SAFETY: the handle is open, and the buffer has the length that is told.
+        // SAFETY: the handle is open, and the buffer has the given length.
         let got = checked(unsafe {
             GetKernelObjectSecurity(
                 file.as_raw_handle(),
@@ -198,21 +205,21 @@ fn access_list(file: &File) -> io::Result<Vec<u64>> {
         match got {
             Ok(()) => return Ok(list),
             Err(error) if is_unsupported(&error) => return Ok(Vec::new()),
-            // The first call asks for the length.
+            // The first call returns the required length.
             Err(_) if length as usize > size_of_val(&*list) => list.resize((length as usize).div_ceil(8), 0),
             Err(error) => return Err(error),
         }
     }
 }
 
-/// The names of the streams that a file has besides its content.
+/// Returns the names of a file's alternate streams.
 fn streams(file: &File) -> io::Result<Vec<OsString>> {
-    /// Where a name begins within its entry, which starts with its own length, the name's and the stream's.
+    /// The offset of the name within an entry: after two 32-bit lengths and two 64-bit sizes.
     const NAME: usize = 24;
-    // Numbers of 64 bits, for the system wants them aligned.
+    // In 64-bit words, because the system requires alignment.
     let mut entries = vec![0_u64; 8 << 10];
     let length = size_of_val(&*entries) as u32;
-    // SAFETY: the handle is open, and the buffer has the length that is told.
+    // SAFETY: the handle is open, and the buffer has the given length.
     let got = checked(unsafe {
         GetFileInformationByHandleEx(
             file.as_raw_handle(),
@@ -222,7 +229,7 @@ fn streams(file: &File) -> io::Result<Vec<OsString>> {
         )
     });
     match got {
-        // The last two are what FAT and others say of what they do not know.
+        // FAT and other file systems return the last two for queries that they do not support.
         Err(error)
             if is_unsupported(&error)
                 || [ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, ERROR_INVALID_LEVEL]
@@ -255,10 +262,11 @@ fn streams(file: &File) -> io::Result<Vec<OsString>> {
     }
 }
 
-/// A path that leads to an open file.
+/// Returns a path of an open file.
 fn path_of(file: &File) -> io::Result<OsString> {
+    // 32,767 characters is the longest path on Windows.
     let mut path = vec![0_u16; 1 << 15];
-    // SAFETY: the handle is open, and the buffer has the length that is told.
+    // SAFETY: the handle is open, and the buffer has the given length.
     let length =
         unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), path.as_mut_ptr(), path.len() as u32, 0) };
     match path.get(..length as usize) {
