@@ -152,7 +152,7 @@ def references(folder):
     same(opened(refs)["records"][...], records, "records")
     # A length that no chunk divides: said, or in the references.
     done = subprocess.run([NDIO, "refs", paths["prime"], "--chunk", "100", "--inline-limit", "0", "-o", refs], capture_output=True, text=True)
-    assert "chunks of 1 along axis 0, and not 100" in done.stderr, done.stderr
+    assert "chunks of 1 along axis 0; 100" in done.stderr, done.stderr
     same(opened(refs)["prime"][...], named["prime"], "a prime length, in chunks of 1")
     # Several files as one array, along any axis; the last may be shorter.
     for axis in range(3):

@@ -92,7 +92,7 @@ impl Header {
         self.shape.dims()
     }
 
-    pub(crate) fn the_shape(&self) -> &Shape {
+    pub(crate) fn shape_ref(&self) -> &Shape {
         &self.shape
     }
 

@@ -211,7 +211,7 @@ pub mod __private {
     pub use crate::element::record::*;
     pub use crate::element::{
         Enumeration, Newtype, ReadPlan, WritePlan, accept_enum, accept_newtype, emit_enum, emit_newtype,
-        enum_dtype, enum_filed, newtype_axes, newtype_dtype, newtype_filed,
+        enum_dtype, enum_file_layout, newtype_axes, newtype_dtype, newtype_file_layout,
     };
 }
 

@@ -13,7 +13,7 @@ pub use advice::MapAdvice;
 use memmap2::{Mmap, MmapOptions};
 use ndarray::{ArrayView, Dimension, ShapeBuilder};
 
-use crate::array::{Place, dimension, locate, viewable_as};
+use crate::array::{ViewLocation, dimension, locate, viewable_as};
 use crate::dtype::DType;
 use crate::element::ViewElement;
 use crate::element::cast;
@@ -29,7 +29,7 @@ use crate::transfer::{self, Source};
 /// The array of a map: its type, and its location in the map and in the file.
 #[derive(Debug)]
 struct Mapped<A, D, F: ArrayFormat> {
-    place: Place<A, D, F>,
+    place: ViewLocation<A, D, F>,
     /// The offset of the map in the file and its length, in bytes.
     start: u64,
     len: usize,
@@ -61,7 +61,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
         let length = slowest.as_deref().copied().unwrap_or(0);
         let Some(slowest) = slowest.filter(|length| range.start <= range.end && range.end <= **length) else {
-            let (reason, shape) = (format!("indices {range:?} of the slowest axis"), header.the_shape());
+            let (reason, shape) = (format!("indices {range:?} of the slowest axis"), header.shape_ref());
             let reason = format!("there are no {reason} in an array of shape {shape}");
             return Err(ErrorKind::BadOption { reason }.into());
         };
@@ -70,8 +70,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let (_, bytes) = slab.in_memory()?;
         // `check_length` has verified that the bytes of all elements are in the file.
         let row = header.payload_len().unwrap_or_default() / length.max(1) as u64;
-        let place = Place {
-            dim: dimension(slab.the_shape())?,
+        let place = ViewLocation {
+            dim: dimension(slab.shape_ref())?,
             is_fortran: slab.order() == Order::Fortran,
             payload: 0..bytes,
             plain,

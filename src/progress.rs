@@ -8,10 +8,10 @@ use crate::error::{ErrorKind, Result};
 
 /// A caller's progress callback.
 #[derive(Clone)]
-pub(crate) struct Progress(Arc<Call>);
+pub(crate) struct Progress(Arc<Callback>);
 
 /// Receives the number of bytes done and the total.
-type Call = dyn Fn(u64, u64) -> ControlFlow<()> + Send + Sync;
+type Callback = dyn Fn(u64, u64) -> ControlFlow<()> + Send + Sync;
 
 impl Progress {
     pub(crate) fn new(call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {

@@ -106,7 +106,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         &Calls {
             axes: quote!(#private::newtype_axes::<Self>(axes)),
             accept: quote!(#private::accept_newtype(dtype, options)),
-            filed: quote!(#private::newtype_filed::<Self>()),
+            file_layout: quote!(#private::newtype_file_layout::<Self>()),
             dtype: quote!(#private::newtype_dtype(items, options)),
             emit: quote!(#private::emit_newtype(dtype)),
         },
@@ -176,7 +176,7 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         &Calls {
             axes: TokenStream::new(),
             accept: quote!(#private::accept_enum(dtype, options)),
-            filed: quote!(#private::enum_filed::<Self>()),
+            file_layout: quote!(#private::enum_file_layout::<Self>()),
             dtype: quote!({ let _ = items; #private::enum_dtype::<Self>(options) }),
             emit: quote!(#private::emit_enum(dtype)),
         },
@@ -212,7 +212,7 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
 struct Calls {
     axes: TokenStream,
     accept: TokenStream,
-    filed: TokenStream,
+    file_layout: TokenStream,
     dtype: TokenStream,
     emit: TokenStream,
 }
@@ -225,7 +225,7 @@ fn implementations(
     calls: &Calls,
 ) -> TokenStream {
     let private = quote!(#library::__private);
-    let Calls { axes, accept, filed, dtype, emit } = calls;
+    let Calls { axes, accept, file_layout, dtype, emit } = calls;
     quote! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #name #clause {
@@ -244,7 +244,7 @@ fn implementations(
 
         #[automatically_derived]
         impl #implemented #library::WritableElement for #name #clause {
-            const FILE_LAYOUT: #private::FileLayout = #filed;
+            const FILE_LAYOUT: #private::FileLayout = #file_layout;
 
             fn dtype_for(
                 items: &mut dyn #private::core::iter::Iterator<Item = &Self>,

@@ -327,7 +327,7 @@ fn elements(parsed: &Struct) -> TokenStream {
         #[automatically_derived]
         impl #implemented #library::WritableElement for #ident #arguments #clause {
             const FILE_LAYOUT: #private::FileLayout =
-                <#private::RecordSpec>::filed(<Self as #private::RecordType>::SPEC);
+                <#private::RecordSpec>::file_layout(<Self as #private::RecordType>::SPEC);
 
             fn dtype_for(
                 items: &mut dyn #private::core::iter::Iterator<Item = &Self>,

@@ -93,8 +93,8 @@ fn read_items<A: ReadableElement, D: Dimension>(
 ) -> Result<()> {
     let Payload { source, header, options } = payload;
     let shape = shape_of(&array.raw_dim());
-    if *header.the_shape() != shape {
-        return Err(ErrorKind::ShapeMismatch { found: header.the_shape().clone(), wanted: shape }.into());
+    if *header.shape_ref() != shape {
+        return Err(ErrorKind::ShapeMismatch { found: header.shape_ref().clone(), wanted: shape }.into());
     }
     let how = A::accept(header.dtype(), options)?;
     // Fortran order is C order with the axes reversed.

@@ -22,7 +22,7 @@ pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
 pub use read::ReadNpyExt;
 pub(crate) use view::viewable_as;
 #[cfg(feature = "mmap")]
-pub(crate) use view::{Place, locate};
+pub(crate) use view::{ViewLocation, locate};
 pub use view::{ViewMutNpyExt, ViewNpyExt};
 pub use write::WriteNpyExt;
 

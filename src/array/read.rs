@@ -95,7 +95,7 @@ where
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
         with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
-            let dim: D = dimension(header.the_shape())?;
+            let dim: D = dimension(header.shape_ref())?;
             let how = A::accept(header.dtype(), options)?;
             let items = transfer::read(source, header, how, options)?;
             let shape = dim.set_f(header.order() == Order::Fortran);

@@ -156,7 +156,7 @@ pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
 
 /// The position and the type of an array that can be viewed in the bytes of a file.
 #[derive(Debug)]
-pub(crate) struct Place<A, D, F: ArrayFormat> {
+pub(crate) struct ViewLocation<A, D, F: ArrayFormat> {
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only maps use it"))]
     pub(crate) found: F::Found,
     pub(crate) header: Header,
@@ -166,7 +166,7 @@ pub(crate) struct Place<A, D, F: ArrayFormat> {
     pub(crate) plain: Bitwise<A>,
 }
 
-impl<A, D, F: ArrayFormat> Place<A, D, F> {
+impl<A, D, F: ArrayFormat> ViewLocation<A, D, F> {
     pub(crate) fn len(&self) -> usize {
         self.header.count()
     }
@@ -176,7 +176,7 @@ impl<A, D, F: ArrayFormat> Place<A, D, F> {
 pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     bytes: &[u8],
     options: &ReadOptions,
-) -> Result<Place<A, D, F>> {
+) -> Result<ViewLocation<A, D, F>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
@@ -192,7 +192,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
         io::check_end(&mut source, header, options)?;
     }
     let is_fortran = elements.order() == Order::Fortran;
-    Ok(Place { dim, is_fortran, payload: start..start + length, plain, header: elements, found })
+    Ok(ViewLocation { dim, is_fortran, payload: start..start + length, plain, header: elements, found })
 }
 
 /// Returns the header, the shape and the type's token for viewing an array, or fails if it cannot be viewed.
@@ -205,7 +205,7 @@ pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
         // The parts of an element are not contiguous in the file, so that a view would need a copy.
         return Err(ErrorKind::NotViewable { found: elements.dtype().clone() }.into());
     }
-    let dim = dimension(elements.the_shape())?;
+    let dim = dimension(elements.shape_ref())?;
     let plain = element::viewable(elements.dtype(), options)?;
     Ok((elements.into_owned(), dim, plain))
 }

@@ -3,7 +3,7 @@
 //! Archives that this library writes have it as an extra field in the central directory. See
 //! `docs/block-index.md`.
 
-use super::Sum;
+use super::Crc;
 
 /// The uncompressed size of each block but the last, in bytes.
 pub(crate) const STEP: usize = 1 << 20;
@@ -19,7 +19,7 @@ pub(crate) struct BlockIndex {
     /// The uncompressed size of each block, in bytes. The last may be shorter.
     step: u64,
     blocks: Vec<Block>,
-    sum: Sum,
+    sum: Crc,
 }
 
 #[derive(Clone, Debug)]
@@ -27,18 +27,18 @@ struct Block {
     /// The offset of the block in the compressed stream, and its length there.
     at: u64,
     packed: u64,
-    sum: Sum,
+    sum: Crc,
 }
 
 impl Default for BlockIndex {
     fn default() -> Self {
-        Self { step: STEP as u64, blocks: Vec::new(), sum: Sum::default() }
+        Self { step: STEP as u64, blocks: Vec::new(), sum: Crc::default() }
     }
 }
 
 impl BlockIndex {
     /// Adds the next block, with its compressed length. All blocks but the last have [`STEP`] bytes.
-    pub(crate) fn push(&mut self, packed: u64, sum: Sum) {
+    pub(crate) fn push(&mut self, packed: u64, sum: Crc) {
         self.sum.append(&sum);
         let at = self.packed();
         self.add(Block { at, packed, sum });
@@ -70,14 +70,14 @@ impl BlockIndex {
     /// Returns the index of a member that is a single block.
     #[cfg(feature = "libdeflate")]
     pub(crate) fn of_one(crc: u32, size: u64, packed: u64) -> Self {
-        let sum = Sum::of(crc, size);
+        let sum = Crc::of(crc, size);
         let block = Block { at: 0, packed, sum: sum.clone() };
         // The step is at least the size, so that every offset is in the first block.
         Self { step: size.max(1).next_power_of_two(), blocks: vec![block], sum }
     }
 
     /// Returns the checksum and length of the entire content.
-    pub(crate) fn sum(&self) -> &Sum {
+    pub(crate) fn sum(&self) -> &Crc {
         &self.sum
     }
 
@@ -97,7 +97,7 @@ impl BlockIndex {
     }
 
     /// Returns the uncompressed length of a block, and its checksum.
-    pub(crate) fn content(&self, index: usize) -> &Sum {
+    pub(crate) fn content(&self, index: usize) -> &Crc {
         &self.blocks[index].sum
     }
 
@@ -149,7 +149,7 @@ impl BlockIndex {
         while let Some((block, more)) = rest.split_first_chunk::<8>() {
             let [packed, crc] =
                 [0, 4].map(|from| u32::from_le_bytes([0, 1, 2, 3].map(|byte| block[from + byte])));
-            let sum = Sum::of(crc, (size - index.sum.len()).min(step));
+            let sum = Crc::of(crc, (size - index.sum.len()).min(step));
             if sum.len() > u64::from(packed).saturating_mul(ratio) {
                 return None;
             }
@@ -167,8 +167,8 @@ impl BlockIndex {
 mod tests {
     use super::*;
 
-    fn sum_of(bytes: &[u8]) -> Sum {
-        let mut sum = Sum::default();
+    fn sum_of(bytes: &[u8]) -> Crc {
+        let mut sum = Crc::default();
         sum.add(bytes);
         sum
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn the_step_grows_so_that_the_field_fits() {
         let mut index = BlockIndex::default();
-        let block = Sum::of(0x1234_5678, STEP as u64);
+        let block = Crc::of(0x1234_5678, STEP as u64);
         let count = 5 * MOST as u64 + 1;
         (0..count).for_each(|_| index.push(1000, block.clone()));
         assert_eq!(index.step(), 8 * STEP as u64);

@@ -6,12 +6,12 @@ use crc32fast::Hasher;
 
 /// The CRC-32 and length of a sequence of bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sum {
+pub(crate) struct Crc {
     hasher: Hasher,
     len: u64,
 }
 
-impl Sum {
+impl Crc {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.len += bytes.len() as u64;
@@ -40,9 +40,9 @@ impl Sum {
 
 /// The CRC-32 of bytes that arrive in pieces, in any order and from several threads.
 #[derive(Default)]
-pub(crate) struct Pieces(Mutex<Vec<(u64, Sum)>>);
+pub(crate) struct UnorderedCrc(Mutex<Vec<(u64, Crc)>>);
 
-impl Pieces {
+impl UnorderedCrc {
     /// Adds bytes at an offset.
     pub(crate) fn add(&self, at: u64, bytes: &[u8]) {
         if bytes.is_empty() {
@@ -53,7 +53,7 @@ impl Pieces {
         // threads run in parallel.
         let mut pieces = lock();
         let own = pieces.iter().position(|(start, sum)| start + sum.len() == at);
-        let (start, mut sum) = own.map_or_else(|| (at, Sum::default()), |index| pieces.swap_remove(index));
+        let (start, mut sum) = own.map_or_else(|| (at, Crc::default()), |index| pieces.swap_remove(index));
         drop(pieces);
         sum.add(bytes);
         lock().push((start, sum));
@@ -70,7 +70,7 @@ impl Pieces {
     ) -> Result<u32, E> {
         let mut pieces = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         pieces.sort_by_key(|(start, _)| *start);
-        let mut all = Sum::default();
+        let mut all = Crc::default();
         for (start, sum) in pieces {
             let end = start + sum.len();
             if start < all.len() || end > len {
@@ -90,7 +90,7 @@ impl Pieces {
 
 #[cfg(test)]
 mod tests {
-    use super::Pieces;
+    use super::UnorderedCrc;
 
     #[test]
     fn pieces_in_any_order_have_the_checksum_of_the_whole() {
@@ -101,7 +101,7 @@ mod tests {
             vec![7_000..8_000, 1_000..2_000, 2_000..3_000, 2_500..2_600],
             vec![],
         ] {
-            let sum = Pieces::default();
+            let sum = UnorderedCrc::default();
             pieces.into_iter().for_each(|piece| sum.add(piece.start as u64, &bytes[piece]));
             let missing = |range: std::ops::Range<u64>, add: &mut dyn FnMut(&[u8])| {
                 add(&bytes[range.start as usize..range.end as usize]);
@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(sum.finish(10_000, missing), Ok(crc32fast::hash(&bytes)));
         }
         // zlib.crc32(b'123456789')
-        let sum = Pieces::default();
+        let sum = UnorderedCrc::default();
         sum.add(0, b"123456789");
         assert_eq!(sum.finish(9, |_, _| Ok::<(), ()>(())), Ok(0xCBF4_3926));
     }

@@ -27,8 +27,8 @@ pub(crate) fn unpack(packed: &[u8], size: usize, is_signed: bool, is_big: bool, 
 fn next(rest: &mut &[u8], bits: u32) -> Option<u64> {
     let mut number = 0u64;
     for shift in (0..bits).step_by(7) {
-        let (byte, behind) = rest.split_first()?;
-        *rest = behind;
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
         let part = u64::from(byte & 0x7F);
         if shift + 7 > bits && part >> (bits - shift) != 0 {
             return None; // more bits than the type has

@@ -22,7 +22,7 @@ mod zstd_blocks;
 #[cfg(feature = "npz")]
 pub(crate) use blocks::{BlockIndex, STEP};
 #[cfg(feature = "npz")]
-pub(crate) use crc::{Pieces, Sum};
+pub(crate) use crc::{Crc, UnorderedCrc};
 #[cfg(feature = "npz")]
 pub(crate) use pack::{Packer, Packing, Turn};
 #[cfg(feature = "npz")]

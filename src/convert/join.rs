@@ -16,7 +16,7 @@ use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
 use crate::transfer::tiles::{Axis, Move, Plan, Side, Work, Writes, move_all, move_in_order};
-use crate::transfer::{Anywhere, Sink, os};
+use crate::transfer::{RandomAccess, Sink, os};
 
 /// How the inputs are arranged in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Inputs {
 }
 
 /// A callback that receives the bytes of an array.
-type Call<'a> = dyn FnMut(Anywhere<'_>) -> Result<()> + 'a;
+type Call<'a> = dyn FnMut(RandomAccess<'_>) -> Result<()> + 'a;
 
 /// The source of the bytes of an array.
 trait Input: Sync {
@@ -88,7 +88,7 @@ impl Input for Closed {
 
 impl Input for DynArray {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
-        call(Anywhere::Bytes(self.bytes()))
+        call(RandomAccess::Bytes(self.bytes()))
     }
 
     fn named(&self, error: Error) -> Error {
@@ -176,7 +176,7 @@ impl Inputs {
         }
         let has_axis = matches!(along, Along::Axis(_) | Along::NewAxis(_));
         if has_axis && axis >= dims.len() + usize::from(is_new) {
-            let reason = format!("axis {axis} is out of range for arrays of shape {}", first.the_shape());
+            let reason = format!("axis {axis} is out of range for arrays of shape {}", first.shape_ref());
             return Err(ErrorKind::BadOption { reason }.into());
         }
         for (header, source) in self.headers.iter().zip(&self.sources).skip(1) {
@@ -184,7 +184,7 @@ impl Inputs {
             let fits =
                 |(at, (one, other)): (usize, (&usize, &usize))| one == other || (at == axis && !is_new);
             if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
-                let (found, wanted) = (header.the_shape().clone(), first.the_shape().clone());
+                let (found, wanted) = (header.shape_ref().clone(), first.shape_ref().clone());
                 return Err(source.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
             }
             if conversion.target(header.dtype()) != dtype {
@@ -241,7 +241,7 @@ impl Inputs {
     fn follow_one_another(&self, along: Along, header: &Header) -> bool {
         let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return true };
         let slowest =
-            if header.order() == Order::C { 0 } else { header.the_shape().ndim().saturating_sub(1) };
+            if header.order() == Order::C { 0 } else { header.shape_ref().ndim().saturating_sub(1) };
         self.headers.len() < 2 || axis == slowest
     }
 
@@ -262,9 +262,9 @@ impl Inputs {
         // Each thread holds one tile; writing in order keeps up to two more per thread waiting for their
         // turn.
         let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
-        let writes = if start.is_some() { Writes::Anywhere } else { Writes::InOrder };
+        let writes = if start.is_some() { Writes::RandomAccess } else { Writes::InOrder };
         let item = target.dtype().item_size();
-        let to = target.the_shape().strides(target.order());
+        let to = target.shape_ref().strides(target.order());
         let mut first = 0;
         for (header, source) in self.headers.iter().zip(&self.sources) {
             let mut to: Vec<u64> = to.iter().map(|stride| stride.saturating_mul(item as u64)).collect();
@@ -278,7 +278,7 @@ impl Inputs {
             };
             first += len;
             let own = header.dtype().item_size();
-            let from = header.the_shape().strides(header.order());
+            let from = header.shape_ref().strides(header.order());
             let (mut dims, mut begin) = (header.shape().to_vec(), 0);
             if let Along::Piece { axis, first, len } = along {
                 begin = from[axis].saturating_mul(first as u64).saturating_mul(own as u64);
@@ -299,7 +299,7 @@ impl Inputs {
             };
             let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);
             let named = |error| source.named(error);
-            let mut run = |bytes: Anywhere<'_>| {
+            let mut run = |bytes: RandomAccess<'_>| {
                 let work = Move { source: bytes, plan: plan.clone(), work, header, named: &named };
                 let mut tell = |bytes| {
                     *told += bytes;

@@ -467,10 +467,10 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
 
 /// A file to be split into files along an axis.
 #[cfg(feature = "object")]
-pub(crate) struct Pieces(Inputs);
+pub(crate) struct Splitter(Inputs);
 
 #[cfg(feature = "object")]
-impl Pieces {
+impl Splitter {
     pub(crate) fn of_file(file: NpyFile) -> Result<Self> {
         Inputs::of_file(file).map(Self)
     }

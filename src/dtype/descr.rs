@@ -8,7 +8,7 @@ impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(scalar) => write!(f, "'{scalar}'"),
-            Self::Subarray(subarray) => write!(f, "({}, {})", subarray.base(), subarray.the_shape()),
+            Self::Subarray(subarray) => write!(f, "({}, {})", subarray.base(), subarray.shape_ref()),
             Self::Record(record) => record.fmt(f),
             Self::Object => f.write_str("'|O'"),
         }
@@ -74,7 +74,7 @@ impl fmt::Display for Field {
             Some(Title::Int(title)) => write!(f, "(({title}, {})", Quoted(self.name()))?,
         }
         match self.dtype() {
-            DType::Subarray(subarray) => write!(f, ", {}, {})", subarray.base(), subarray.the_shape()),
+            DType::Subarray(subarray) => write!(f, ", {}, {})", subarray.base(), subarray.shape_ref()),
             dtype => write!(f, ", {dtype})"),
         }
     }

@@ -43,7 +43,7 @@ impl Subarray {
         self.shape.dims()
     }
 
-    pub(crate) fn the_shape(&self) -> &Shape {
+    pub(crate) fn shape_ref(&self) -> &Shape {
         &self.shape
     }
 

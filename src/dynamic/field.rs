@@ -45,7 +45,7 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn field<'p>(&self, path: impl Into<FieldPath<'p>>) -> Result<Self> {
-        let column = Column::of(self, &path.into())?;
+        let column = FieldLayout::of(self, &path.into())?;
         let header = column.header(self)?;
         let mut data = Data::new(header.in_memory()?.1)?;
         if data.len == 0 {
@@ -98,7 +98,7 @@ impl DynArray {
         path: impl Into<FieldPath<'p>>,
     ) -> Result<ArrayView<'_, A, D>> {
         let path = path.into();
-        let column = Column::of(self, &path)?;
+        let column = FieldLayout::of(self, &path)?;
         let spread = column.spread(self)?;
         let plain =
             viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
@@ -136,7 +136,7 @@ impl DynArray {
         path: impl Into<FieldPath<'p>>,
     ) -> Result<ArrayViewMut<'_, A, D>> {
         let path = path.into();
-        let column = Column::of(self, &path)?;
+        let column = FieldLayout::of(self, &path)?;
         let spread = column.spread(self)?;
         let plain =
             viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
@@ -193,7 +193,7 @@ fn needs_copy(error: &Error) -> bool {
 }
 
 /// The position of a field within each record.
-struct Column<'a> {
+struct FieldLayout<'a> {
     offset: usize,
     /// The dtype of its elements; never a subarray.
     dtype: &'a DType,
@@ -203,7 +203,7 @@ struct Column<'a> {
     strides: Vec<usize>,
 }
 
-impl<'a> Column<'a> {
+impl<'a> FieldLayout<'a> {
     fn of(array: &'a DynArray, path: &FieldPath<'_>) -> Result<Self> {
         if array.dtype().has_object() {
             return Err(mismatch(array.dtype(), array.dtype().clone(), false));
@@ -277,7 +277,7 @@ impl<'a> Column<'a> {
             let size = self.dtype.item_size();
             self.dims.extend(subarray.shape());
             self.strides
-                .extend(subarray.the_shape().strides(Order::C).iter().map(|stride| *stride as usize * size));
+                .extend(subarray.shape_ref().strides(Order::C).iter().map(|stride| *stride as usize * size));
         }
     }
 
@@ -291,11 +291,11 @@ impl<'a> Column<'a> {
     fn spread<D: Dimension>(&self, array: &DynArray) -> Result<StridedLayout<D>> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
-        let outer = array.header.the_shape().strides(array.order());
+        let outer = array.header.shape_ref().strides(array.order());
         let strides = outer.iter().map(|stride| *stride as usize * size).chain(self.strides.iter().copied());
         Ok(StridedLayout {
             offset: self.offset,
-            dim: dimension(header.the_shape())?,
+            dim: dimension(header.shape_ref())?,
             strides: strides.collect(),
         })
     }

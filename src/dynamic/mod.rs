@@ -184,7 +184,7 @@ impl DynArray {
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, order: Order, bytes: &[u8]) -> Result<Self> {
         let header = Header::new(dtype, order, shape.into())?;
         if header.payload_len() != Some(bytes.len() as u64) {
-            let (shape, dtype) = (header.the_shape(), header.dtype());
+            let (shape, dtype) = (header.shape_ref(), header.dtype());
             let reason =
                 format!("{} bytes do not fit an array of shape {shape} and dtype {dtype}", bytes.len());
             return Err(ErrorKind::BadOption { reason }.into());
@@ -365,7 +365,7 @@ impl DynArray {
             if let ReadPlan::Opaque(decode) = A::accept(self.dtype(), options)?
                 && let Some(items) = decode.taken(&**objects)
             {
-                let dim: D = dimension(self.header.the_shape())?;
+                let dim: D = dimension(self.header.shape_ref())?;
                 let shape = dim.set_f(self.order() == Order::Fortran);
                 // There is exactly one object for each element.
                 return Ok(Array::from_shape_vec(shape, items).expect("an object for each element"));
@@ -425,7 +425,7 @@ impl WriteArray for DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             let order = options.get_order().unwrap_or(self.order());
-            let header = Header::new(self.dtype().clone(), order, self.header.the_shape().clone())?;
+            let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
             let items = object::rearranged(objects, &self.header, order);
             let payload = object::encode(&mut items.iter(), &header, options)?;
             return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
@@ -433,7 +433,7 @@ impl WriteArray for DynArray {
         match options.get_order() {
             // With fewer than two axes, both orders are the same, and `put` writes the bytes unchanged.
             Some(order) if order != self.order() => {
-                let header = Header::new(self.dtype().clone(), order, self.header.the_shape().clone())?;
+                let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
                 sink.write(&format.make(&header, options)?)?;
                 self.put(&mut sink, order, options)?;
                 sink.write_last(&[])

@@ -42,12 +42,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn slice_any<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<DynArray> {
         let selection =
-            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
+            Selection::of(self.header().shape_ref(), &slice).map_err(|error| self.at_path(error))?;
         let array: DynArray = self.select(&selection)?;
         // `select` reads ascending and keeps all axes; axes are reversed, dropped and added in memory.
-        let behind = selection.behind();
+        let residual = selection.residual_slice();
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        if behind.iter().all(|part| *part == all) { Ok(array) } else { array.slice(&behind[..]) }
+        if residual.iter().all(|part| *part == all) { Ok(array) } else { array.slice(&residual[..]) }
     }
 }
 
@@ -79,7 +79,7 @@ impl DynArray {
         expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")
     )]
     pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Self> {
-        let mut elements = Selection::of(self.header.the_shape(), &slice)?.elements().to_vec();
+        let mut elements = Selection::of(self.header.shape_ref(), &slice)?.elements().to_vec();
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
             let shape = self.shape().set_f(self.order() == Order::Fortran);

@@ -14,7 +14,7 @@ use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::element::trimmed;
 use crate::error::Result;
 use crate::io::ArrayFormat;
-use crate::options::Look;
+use crate::options::DisplayOptions;
 use crate::parts::{ArrayFile, Selection};
 
 /// The number of elements shown at each end of an abbreviated axis.
@@ -39,13 +39,13 @@ const LONGEST: usize = 1000;
 /// ```
 impl fmt::Display for DynArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Sheet::new(self.shape(), self, &Look::new()).fmt(f)
+        Sheet::new(self.shape(), self, &DisplayOptions::new()).fmt(f)
     }
 }
 
 impl DynArray {
-    /// Formats the array as `Display` does, with the width, length and precision set by a [`Look`].
-    pub fn shown(&self, look: &Look) -> String {
+    /// Formats the array as `Display` does, with the width, length and precision set by a [`DisplayOptions`].
+    pub fn shown(&self, look: &DisplayOptions) -> String {
         Sheet::new(self.shape(), self, look).to_string()
     }
 
@@ -62,8 +62,8 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn texts(&self) -> impl Iterator<Item = String> {
-        let look = Look::new().all();
-        let strides = self.header.the_shape().strides(self.order());
+        let look = DisplayOptions::new().all();
+        let strides = self.header.shape_ref().strides(self.order());
         let is_empty = self.shape().contains(&0);
         let mut index = (!is_empty).then(|| vec![0; strides.len()]);
         std::iter::from_fn(move || {
@@ -82,7 +82,7 @@ impl DynArray {
         })
     }
 
-    fn item(&self, number: usize, look: &Look) -> String {
+    fn item(&self, number: usize, look: &DisplayOptions) -> String {
         // Objects have no bytes, and their own formatting.
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
@@ -117,7 +117,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn preview(&self) -> Result<String> {
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        self.preview_slice(&vec![all; self.header().the_shape().ndim()][..])
+        self.preview_slice(&vec![all; self.header().shape_ref().ndim()][..])
     }
 
     /// Formats part of the array, given as for ndarray's `slice`.
@@ -144,10 +144,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn preview_slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<String> {
-        self.preview_with(slice, &Look::new())
+        self.preview_with(slice, &DisplayOptions::new())
     }
 
-    /// Formats part of the array with the width, length and precision set by a [`Look`].
+    /// Formats part of the array with the width, length and precision set by a [`DisplayOptions`].
     ///
     /// If it is abbreviated, only the edges are read.
     ///
@@ -158,9 +158,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, look: &Look) -> Result<String> {
+    pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, look: &DisplayOptions) -> Result<String> {
         let selection =
-            Selection::of(self.header().the_shape(), &slice).map_err(|error| self.at_path(error))?;
+            Selection::of(self.header().shape_ref(), &slice).map_err(|error| self.at_path(error))?;
         let dims = &selection.dims()[..];
         if dims.contains(&0) {
             return Ok("[]".to_owned());
@@ -213,7 +213,7 @@ type Edges = (Range<usize>, Option<Range<usize>>);
 /// Returns whether an axis of this length is abbreviated.
 ///
 /// An axis with at most one index between its edges is not: the ellipsis would be no shorter.
-fn is_cut(look: &Look, dims: &[usize], length: usize) -> bool {
+fn is_cut(look: &DisplayOptions, dims: &[usize], length: usize) -> bool {
     dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.most && length > 2 * EDGE + 1
 }
 
@@ -223,7 +223,7 @@ struct Sheet<'a> {
     dims: &'a [usize],
     /// The elements: all of them, or those at the edges.
     array: &'a DynArray,
-    look: &'a Look,
+    look: &'a DisplayOptions,
     strides: Vec<u64>,
     /// The number of elements that may still be formatted.
     left: Cell<usize>,
@@ -244,8 +244,8 @@ impl fmt::Display for Sheet<'_> {
 }
 
 impl<'a> Sheet<'a> {
-    fn new(dims: &'a [usize], array: &'a DynArray, look: &'a Look) -> Self {
-        let strides = array.header.the_shape().strides(array.order());
+    fn new(dims: &'a [usize], array: &'a DynArray, look: &'a DisplayOptions) -> Self {
+        let strides = array.header.shape_ref().strides(array.order());
         Self { dims, array, look, strides, left: Cell::new(look.last) }
     }
 
@@ -313,7 +313,7 @@ impl<'a> Sheet<'a> {
 }
 
 /// Formats one element.
-fn value(dtype: &DType, bytes: &[u8], look: &Look) -> String {
+fn value(dtype: &DType, bytes: &[u8], look: &DisplayOptions) -> String {
     match dtype {
         DType::Scalar(scalar) => scalar_value(scalar, bytes, look),
         DType::Subarray(subarray) => {
@@ -334,7 +334,7 @@ fn value(dtype: &DType, bytes: &[u8], look: &Look) -> String {
     }
 }
 
-fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &Look) -> String {
+fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String {
     let float = |bytes: &[u8], is_big| float(bytes, is_big, look.precision);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {

@@ -30,7 +30,7 @@ pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Resul
 }
 
 /// Returns the layout of a newtype in a file.
-pub const fn newtype_filed<O: Newtype>() -> FileLayout {
+pub const fn newtype_file_layout<O: Newtype>() -> FileLayout {
     <O::Inner as WritableElement>::FILE_LAYOUT
 }
 
@@ -118,7 +118,7 @@ pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Resu
 }
 
 /// Returns the layout of an enum in a file.
-pub const fn enum_filed<E: Enumeration>() -> FileLayout {
+pub const fn enum_file_layout<E: Enumeration>() -> FileLayout {
     FileLayout::of_enum::<E>(E::HAS_ZERO)
 }
 

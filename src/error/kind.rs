@@ -320,8 +320,8 @@ pub enum ErrorKind {
     NoSuchMember {
         /// The requested name.
         name: String,
-        /// The names of the members.
-        there: Vec<String>,
+        /// The names of the members, at most 100 of them.
+        available: Vec<String>,
     },
     /// The archive has several members of this name.
     #[non_exhaustive]
@@ -373,7 +373,7 @@ pub enum ErrorKind {
     },
     /// The header does not have enough padding for the length that the array might grow to.
     #[non_exhaustive]
-    NoRoom {
+    HeaderTooSmall {
         /// The length of the header in bytes.
         header: u64,
     },
@@ -381,7 +381,7 @@ pub enum ErrorKind {
     ///
     /// It is an error only with [`WriteOptions::sync`](crate::WriteOptions::sync).
     #[non_exhaustive]
-    TornHeader {
+    HeaderCrossesSector {
         /// The length of the header in bytes.
         header: u64,
     },
@@ -511,8 +511,8 @@ impl ErrorKind {
             | Self::Locked
             | Self::ChangedByOther { .. }
             | Self::ArrayChanged { .. }
-            | Self::NoRoom { .. }
-            | Self::TornHeader { .. }
+            | Self::HeaderTooSmall { .. }
+            | Self::HeaderCrossesSector { .. }
             | Self::UncommittedRows { .. } => Class::Conflict,
             Self::Cancelled => Class::Cancelled,
             Self::VersionTooLow { .. }
@@ -559,7 +559,7 @@ impl ErrorKind {
             Self::AmbiguousName { .. } => Help::ByIndex,
             Self::NameTaken { .. } => Help::ReplaceMember,
             Self::WrongCount { .. } => Help::PushAllRows,
-            Self::NoRoom { .. } | Self::TornHeader { .. } => Help::GrowHeader,
+            Self::HeaderTooSmall { .. } | Self::HeaderCrossesSector { .. } => Help::GrowHeader,
             _ => return None,
         })
     }

@@ -42,7 +42,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "truncated: expected {need} bytes of header, found {have}")
             }
             Self::Truncated { part: FileSection::Payload { shape, dtype }, need, have } => {
-                let (shape, dtype) = (Times(shape), Short(dtype));
+                let (shape, dtype) = (ShapeText(shape), Short(dtype));
                 write!(
                     f,
                     "truncated: the header declares {shape} elements of {dtype} ({need} bytes), {have} bytes remain"
@@ -120,9 +120,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "checksum mismatch: the archive records {wanted:08x}, found {found:08x}")
             }
             Self::BadDeflate { reason } => write!(f, "malformed compressed content: {reason}"),
-            Self::NoSuchMember { name, there } => {
+            Self::NoSuchMember { name, available } => {
                 let listed: Vec<String> =
-                    there.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
+                    available.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
                 let name = name.escape_debug();
                 write!(f, "the archive has no member '{name}'; it contains {}", Short(Listed(&listed)))
             }
@@ -145,10 +145,10 @@ impl fmt::Display for ErrorKind {
             Self::RowMismatch { found, row } => {
                 write!(f, "expected rows of shape {row}, found shape {found}")
             }
-            Self::NoRoom { header } => {
+            Self::HeaderTooSmall { header } => {
                 write!(f, "the header of {header} bytes has too little padding for a larger length")
             }
-            Self::TornHeader { header } => write!(
+            Self::HeaderCrossesSector { header } => write!(
                 f,
                 "the length in the header of {header} bytes crosses a sector boundary: a loss of power could leave it partially written"
             ),
@@ -231,9 +231,9 @@ impl fmt::Display for Listed<'_> {
 }
 
 /// A shape in prose: `3 × 4`.
-struct Times<'a>(&'a Shape);
+struct ShapeText<'a>(&'a Shape);
 
-impl fmt::Display for Times<'_> {
+impl fmt::Display for ShapeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.0.dims().iter().map(ToString::to_string).collect();
         if dims.is_empty() { f.write_str("1") } else { f.write_str(&dims.join(" × ")) }

@@ -355,7 +355,7 @@ impl Error {
     }
 
     /// Adds `first` to the element's index, which was counted within a block.
-    pub(crate) fn behind(mut self, first: usize) -> Self {
+    pub(crate) fn offset_element(mut self, first: usize) -> Self {
         self.0.element = self.0.element.map(|index| first.saturating_add(index));
         self
     }

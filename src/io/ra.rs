@@ -45,7 +45,7 @@ impl ArrayFormat for Ra {
     }
 
     fn format(header: &Header, _: &WriteOptions) -> Result<Vec<u8>> {
-        if header.order() == Order::C && header.the_shape().ndim() > 1 {
+        if header.order() == Order::C && header.shape_ref().ndim() > 1 {
             let reason = "expected Fortran order: the first axis of an RA file varies fastest".into();
             return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::FortranOrder));
         }

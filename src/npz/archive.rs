@@ -11,7 +11,7 @@ use crate::limits;
 use crate::parts::FileBytes;
 #[cfg(feature = "object-store-0_14")]
 use crate::transfer::ReadAt;
-use crate::transfer::{Home, Observer, Source, cut};
+use crate::transfer::{BlockStorage, Observer, Source, cut};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
@@ -19,7 +19,7 @@ pub(super) trait Stream: Read + Seek {}
 impl<R: Read + Seek> Stream for R {}
 
 /// The bytes of an archive, borrowed for one operation.
-pub(super) enum Place<'a> {
+pub(super) enum ArchiveBytes<'a> {
     File(&'a File),
     /// A slice of the archive, which starts at this file offset.
     Bytes(&'a [u8], u64),
@@ -31,18 +31,18 @@ pub(super) enum Place<'a> {
 
 /// The owned bytes of an archive that several threads read.
 #[derive(Clone, Debug)]
-pub(crate) enum Holder {
+pub(crate) enum SharedArchive {
     File(Arc<File>),
     #[cfg(feature = "object-store-0_14")]
     Other(Arc<dyn ReadAt>),
 }
 
-impl Holder {
-    pub(super) fn place(&self) -> Place<'_> {
+impl SharedArchive {
+    pub(super) fn place(&self) -> ArchiveBytes<'_> {
         match self {
-            Self::File(file) => Place::File(file),
+            Self::File(file) => ArchiveBytes::File(file),
             #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => Place::Other(bytes),
+            Self::Other(bytes) => ArchiveBytes::Other(bytes),
         }
     }
 
@@ -56,23 +56,23 @@ impl Holder {
     }
 
     /// Returns the archive as the storage of a member's compressed blocks.
-    pub(super) fn home(&self) -> Home<'static> {
+    pub(super) fn home(&self) -> BlockStorage<'static> {
         match self {
-            Self::File(file) => Home::Own(Arc::clone(file)),
+            Self::File(file) => BlockStorage::Own(Arc::clone(file)),
             #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => Home::Other(Arc::clone(bytes)),
+            Self::Other(bytes) => BlockStorage::Other(Arc::clone(bytes)),
         }
     }
 }
 
-impl Place<'_> {
-    pub(super) fn again(&mut self) -> Place<'_> {
+impl ArchiveBytes<'_> {
+    pub(super) fn again(&mut self) -> ArchiveBytes<'_> {
         match self {
-            Self::File(file) => Place::File(file),
-            Self::Bytes(bytes, at) => Place::Bytes(bytes, *at),
-            Self::Stream(stream) => Place::Stream(*stream),
+            Self::File(file) => ArchiveBytes::File(file),
+            Self::Bytes(bytes, at) => ArchiveBytes::Bytes(bytes, *at),
+            Self::Stream(stream) => ArchiveBytes::Stream(*stream),
             #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => Place::Other(bytes),
+            Self::Other(bytes) => ArchiveBytes::Other(bytes),
         }
     }
 
@@ -95,7 +95,7 @@ impl Place<'_> {
         self.with_seen(range, None, call)
     }
 
-    /// Does the same as `Place::with`, and reports the bytes that are read to an observer.
+    /// Does the same as `ArchiveBytes::with`, and reports the bytes that are read to an observer.
     pub(super) fn with_seen<T>(
         &mut self,
         range: Range<u64>,
@@ -228,7 +228,7 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    pub(super) fn load(place: &mut Place<'_>) -> Result<Self> {
+    pub(super) fn load(place: &mut ArchiveBytes<'_>) -> Result<Self> {
         // One read of the last bytes finds the end record for any comment length; a small directory comes
         // with it.
         let len = place.len()?;
@@ -291,8 +291,9 @@ impl Archive {
             None => {
                 // An archive may have millions of members: the error lists only the first.
                 const MOST: usize = 100;
-                let there = self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
-                Err(ErrorKind::NoSuchMember { name: name.to_owned(), there }.into())
+                let available =
+                    self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
+                Err(ErrorKind::NoSuchMember { name: name.to_owned(), available }.into())
             }
         }
     }

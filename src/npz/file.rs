@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::archive::{Archive, Holder, NpzMember};
+use super::archive::{Archive, NpzMember, SharedArchive};
 use super::member;
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ use crate::transfer;
 /// ```
 #[derive(Debug)]
 pub struct NpzFile {
-    holder: Holder,
+    holder: SharedArchive,
     path: Option<PathBuf>,
     archive: Archive,
     options: ReadOptions,
@@ -89,10 +89,10 @@ impl NpzFile {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
-        Self::of(Holder::File(Arc::new(file)), options)
+        Self::of(SharedArchive::File(Arc::new(file)), options)
     }
 
-    pub(crate) fn of(holder: Holder, options: &ReadOptions) -> Result<Self> {
+    pub(crate) fn of(holder: SharedArchive, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut holder.place())?;
         Ok(Self { holder, path: None, archive, options: options.clone() })
     }

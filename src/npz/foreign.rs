@@ -10,9 +10,9 @@ use ::zip::ZipArchive;
 use ::zip::read::ZipReadOptions;
 use ::zip::result::ZipError;
 
-use super::archive::Place;
+use super::archive::ArchiveBytes;
 use super::member;
-use crate::codec::{Pieces, xz};
+use crate::codec::{UnorderedCrc, xz};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
@@ -20,7 +20,7 @@ use crate::zip::{self, Member, Method};
 
 /// A virtual archive that consists of one member.
 struct OneMember<'a, 'p> {
-    place: &'a mut Place<'p>,
+    place: &'a mut ArchiveBytes<'p>,
     member: &'a Member,
     /// The offset in the file at which the member's own bytes end.
     end: u64,
@@ -75,12 +75,12 @@ impl Seek for OneMember<'_, '_> {
 ///
 /// `content` is the offset of the encoded content in the file.
 pub(super) fn open<T>(
-    place: &mut Place<'_>,
+    place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let seen = Pieces::default();
+    let seen = UnorderedCrc::default();
     let (taken, is_authenticated) = stream(place, (member, content), options, |stream| {
         member::exactly(stream, member, options, &seen, call)
     })?;
@@ -98,7 +98,7 @@ pub(super) fn open<T>(
 
 /// Invokes `call` with the beginning of the decoded content, and verifies nothing.
 pub(super) fn peek<T>(
-    place: &mut Place<'_>,
+    place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
@@ -109,7 +109,7 @@ pub(super) fn peek<T>(
 
 /// Invokes `call` with the decoded content, and returns also whether an authentication code was verified.
 fn stream<T>(
-    place: &mut Place<'_>,
+    place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
     call: impl FnOnce(&mut Unpacked<'_>) -> Result<T>,
@@ -190,7 +190,7 @@ fn unsupported(method: Method) -> Error {
 
 /// Fails if decompressing a member needs more memory than the payload limit allows.
 fn check_dictionary(
-    place: &mut Place<'_>,
+    place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     method: Method,
     options: &ReadOptions,

@@ -9,10 +9,10 @@ use std::path::Path;
 use memmap2::{Mmap, MmapMut};
 use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
 
-use super::archive::{Archive, NpzMember, Place};
+use super::archive::{Archive, ArchiveBytes, NpzMember};
 use super::member;
 use crate::array::{ViewMutNpyExt, ViewNpyExt};
-use crate::codec::Sum;
+use crate::codec::Crc;
 use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
@@ -84,7 +84,7 @@ impl NpzMmap {
             let file = File::open(path)?;
             // SAFETY: the caller guarantees that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
-            let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
+            let archive = Archive::load(&mut ArchiveBytes::Bytes(&map, 0))?;
             Ok(Self { map, archive, options: options.clone() })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -153,7 +153,7 @@ impl NpzMmap {
         match self.view(name) {
             Ok(view) => Ok(view.into()),
             Err(error) if needs_copy(&error) => {
-                let place = Place::Bytes(&self.map, 0);
+                let place = ArchiveBytes::Bytes(&self.map, 0);
                 let array: Array<A, D> = member::read(place, self.archive.find(name)?, &self.options)?;
                 Ok(array.into())
             }
@@ -176,7 +176,7 @@ impl NpzMmap {
     ///   than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<()> {
         (0..self.members().len()).try_for_each(|index| {
-            member::verify(Place::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
+            member::verify(ArchiveBytes::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
         })
     }
 }
@@ -192,7 +192,7 @@ fn needs_copy(error: &Error) -> bool {
 
 /// Returns the range of a stored member's content in the map.
 fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
-    let content = member::content(&mut Place::Bytes(map, 0), member)?;
+    let content = member::content(&mut ArchiveBytes::Bytes(map, 0), member)?;
     if member.method != Method::Stored {
         return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
     }
@@ -252,7 +252,7 @@ impl NpzMmapMut {
             let file = change::open_locked(path, Purpose::Change, change::AT_ONCE)?;
             // SAFETY: the caller guarantees that the file is not used elsewhere.
             let map = unsafe { MmapMut::map_mut(&*file)? };
-            let archive = Archive::load(&mut Place::Bytes(&map, 0))?;
+            let archive = Archive::load(&mut ArchiveBytes::Bytes(&map, 0))?;
             Ok(Self { map, archive, changed: BTreeSet::new(), _locked: file })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -292,7 +292,7 @@ impl NpzMmapMut {
         let at_member = |error: Error| error.at_member(&member.name);
         let range = stored(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
-            member::verify(Place::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
+            member::verify(ArchiveBytes::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
             // A member is marked as changed only if it can be viewed.
             ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
             self.changed.insert(member.name.clone());
@@ -313,7 +313,7 @@ impl NpzMmapMut {
             let member = self.archive.find(&name)?.clone();
             let range = stored(&self.map, &member)?;
             let content = range.start as u64;
-            let mut sum = Sum::default();
+            let mut sum = Crc::default();
             sum.add(&self.map[range]);
             for place in member.crc_places(content, self.map.get(member.offset as usize..)) {
                 // Both are within the archive: in records that have been parsed, or right after the content.

@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 #[cfg(feature = "object-store-0_14")]
 use std::sync::Arc;
 
-use super::archive::{Holder, Place};
+use super::archive::{ArchiveBytes, SharedArchive};
 #[cfg(feature = "zip-methods")]
 use super::foreign;
-use crate::codec::{Pieces, Unpacker};
+use crate::codec::{UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -17,24 +17,28 @@ use crate::io::{self, FromPayload, Npy};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, Home, Observer, PackedBlocks, Source, Unpack, cut};
+use crate::transfer::{self, BlockStorage, Observer, PackedBlocks, Source, Unpack, cut};
 use crate::zip::{self, Member, Method};
 
 /// Reads a member as an array.
-pub(super) fn read<T: FromPayload>(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<T> {
+pub(super) fn read<T: FromPayload>(
+    place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<T> {
     open(place, member, options, |source| io::read_whole(source, options))
 }
 
 /// Reads a member's header, and only what comes with it in the same read.
-pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+pub(super) fn peek(mut place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
     /// Nearly always enough for the local header and the NPY header, so that one read suffices.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
     // In memory there is no read to save. Elsewhere an error may only mean that the first bytes were too few,
     // so the full read below decides.
-    if !matches!(place, Place::Bytes(..))
+    if !matches!(place, ArchiveBytes::Bytes(..))
         && let Ok(bytes) = place.read(member.offset..end)
-        && let Ok(found) = peek_before(end, Place::Bytes(&bytes, member.offset), member, options)
+        && let Ok(found) = peek_before(end, ArchiveBytes::Bytes(&bytes, member.offset), member, options)
     {
         return Ok(found);
     }
@@ -42,13 +46,18 @@ pub(super) fn peek(mut place: Place<'_>, member: &Member, options: &ReadOptions)
 }
 
 /// Reads the header from the bytes before the offset `end`.
-fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+fn peek_before(
+    end: u64,
+    mut place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<NpyHeader> {
     let content = any_content(&mut place, member)?;
     let unpacker = match way(member)? {
-        Way::Stored => None,
-        Way::Own(make) => Some(make()?),
+        Decoder::Stored => None,
+        Decoder::Own(make) => Some(make()?),
         #[cfg(feature = "zip-methods")]
-        Way::Crate => {
+        Decoder::Crate => {
             let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
             return foreign::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
         }
@@ -68,7 +77,7 @@ fn peek_before(end: u64, mut place: Place<'_>, member: &Member, options: &ReadOp
 }
 
 /// Reads all bytes of a member as they are.
-pub(super) fn read_raw(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
+pub(super) fn read_raw(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
     open(place, member, options, |source| {
         // Read the bytes as an array of `u8`: by the same fast path as elements, and within the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
@@ -81,7 +90,7 @@ pub(super) fn read_raw(place: Place<'_>, member: &Member, options: &ReadOptions)
 
 /// Copies all bytes of a member to a writer, block by block. Returns their number.
 pub(super) fn copy_raw(
-    place: Place<'_>,
+    place: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     writer: &mut dyn Write,
@@ -108,17 +117,17 @@ pub(super) fn copy_raw(
 }
 
 /// Reads a member and verifies its size and checksum, discarding the content.
-pub(super) fn verify(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<()> {
+pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<()> {
     open(place, member, &options.clone().allow_trailing(true), |_| Ok(()))
 }
 
 /// Checks a member's local header, and returns the offset of its content.
-fn any_content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
+fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     local_record(place, member).and_then(|record| zip::check_local(&record, member))
 }
 
 /// Does the same as `any_content`, but fails if the member is encrypted.
-pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
+pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     let content = any_content(place, member)?;
     match member.is_encrypted() {
         true => Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into()),
@@ -127,7 +136,7 @@ pub(super) fn content(place: &mut Place<'_>, member: &Member) -> Result<u64> {
 }
 
 /// Reads the local header of a member, with its extra fields.
-pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
+pub(super) fn local_record(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
     /// Nearly always enough for the extra fields: those of common writers, and padding to a multiple of 64.
     const EXTRA: u64 = 92;
     let fixed = (zip::LOCAL_SIZE + member.raw_name().len()) as u64;
@@ -140,13 +149,13 @@ pub(super) fn local_record(place: &mut Place<'_>, member: &Member) -> Result<Vec
 }
 
 /// Returns the extra fields of a member's local header, except those that are regenerated.
-pub(super) fn own_fields(place: &mut Place<'_>, member: &Member) -> Result<Vec<u8>> {
+pub(super) fn own_fields(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
     let record = local_record(place, member)?;
     Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default()))
 }
 
 /// The decoder of a member.
-enum Way {
+enum Decoder {
     /// No decoder: the member is stored.
     Stored,
     /// This library, by the decoder that this function creates.
@@ -156,15 +165,15 @@ enum Way {
     Crate,
 }
 
-fn way(member: &Member) -> Result<Way> {
+fn way(member: &Member) -> Result<Decoder> {
     if member.is_encrypted() {
         return other_way("the member is encrypted");
     }
     Ok(match member.method {
-        Method::Stored => Way::Stored,
-        Method::Deflated => Way::Own(|| Ok(Unpacker::deflate())),
+        Method::Stored => Decoder::Stored,
+        Method::Deflated => Decoder::Own(|| Ok(Unpacker::deflate())),
         #[cfg(feature = "zstd")]
-        Method::Zstd => Way::Own(Unpacker::zstd),
+        Method::Zstd => Decoder::Own(Unpacker::zstd),
         Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz => {
             return other_way(&format!("the member is compressed as {}", member.method));
         }
@@ -177,18 +186,18 @@ fn way(member: &Member) -> Result<Way> {
 
 /// Returns the blocks of a member that has a block index, if the archive allows random access.
 fn blocks<'a>(
-    place: &Place<'a>,
+    place: &ArchiveBytes<'a>,
     member: &Member,
     content: u64,
     make: fn() -> Result<Unpacker>,
     options: &ReadOptions,
 ) -> Option<PackedBlocks<'a>> {
     let (home, start) = match place {
-        Place::File(file) => (Home::Shared(file), content),
-        Place::Bytes(bytes, at) => (Home::Bytes(bytes), content - at),
-        Place::Stream(_) => return None,
+        ArchiveBytes::File(file) => (BlockStorage::Shared(file), content),
+        ArchiveBytes::Bytes(bytes, at) => (BlockStorage::Bytes(bytes), content - at),
+        ArchiveBytes::Stream(_) => return None,
         #[cfg(feature = "object-store-0_14")]
-        Place::Other(bytes) => (Home::Other(Arc::clone(bytes)), content),
+        ArchiveBytes::Other(bytes) => (BlockStorage::Other(Arc::clone(bytes)), content),
     };
     let index = zip::block_index(member).or_else(|| at_once(member))?;
     Some(PackedBlocks::new(home, start, index, make, options.get_threads()))
@@ -213,12 +222,12 @@ fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
 
 /// Returns the blocks of a member for reading parts of it, or `None` if it has no block index.
 pub(super) fn blocks_within(
-    archive: &Holder,
+    archive: &SharedArchive,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
     let Some(index) = zip::block_index(member) else { return Ok(None) };
-    let Way::Own(make) = way(member)? else { return Ok(None) };
+    let Decoder::Own(make) = way(member)? else { return Ok(None) };
     let content = any_content(&mut archive.place(), member)?;
     let blocks = PackedBlocks::new(archive.home(), content, index, make, options.get_threads());
     // The payload limit applies to the parts that are read, not to the temporary file that the fallback may
@@ -231,19 +240,23 @@ pub(super) fn blocks_within(
 }
 
 /// Decompresses a member into an unnamed temporary file. Returns the file and its length.
-pub(super) fn unpacked(place: Place<'_>, member: &Member, options: &ReadOptions) -> Result<(File, u64)> {
+pub(super) fn unpacked(
+    place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<(File, u64)> {
     let unpacked = unnamed(&temporary_folder())?;
     let len = copy_raw(place, member, options, &mut &unpacked)?;
     Ok((unpacked, len))
 }
 
 #[cfg(feature = "zip-methods")]
-fn other_way(_: &str) -> Result<Way> {
-    Ok(Way::Crate)
+fn other_way(_: &str) -> Result<Decoder> {
+    Ok(Decoder::Crate)
 }
 
 #[cfg(not(feature = "zip-methods"))]
-fn other_way(reason: &str) -> Result<Way> {
+fn other_way(reason: &str) -> Result<Decoder> {
     let error = crate::error::Error::from(ErrorKind::UnsupportedZip { reason: reason.to_owned() });
     Err(error.with_help(crate::error::Help::Feature { name: "zip-methods" }))
 }
@@ -253,7 +266,7 @@ pub(super) fn exactly<T>(
     stream: &mut impl Read,
     member: &Member,
     options: &ReadOptions,
-    seen: &Pieces,
+    seen: &UnorderedCrc,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut source = Source::of(stream).seen_by(Some(seen));
@@ -275,7 +288,7 @@ pub(super) fn exactly<T>(
     Ok(taken)
 }
 
-impl Observer for Pieces {
+impl Observer for UnorderedCrc {
     fn saw(&self, at: u64, bytes: &[u8]) {
         self.add(at, bytes);
     }
@@ -286,7 +299,7 @@ impl Observer for Pieces {
 /// `call` may be invoked twice: if the block index turns out to be wrong, the content is read again as a
 /// stream.
 fn open<T>(
-    mut place: Place<'_>,
+    mut place: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     call: impl FnMut(&mut Source<'_>) -> Result<T>,
@@ -294,9 +307,9 @@ fn open<T>(
     /// Members up to this size are read together with their local header, in one read.
     const SMALL: u64 = 64 << 10;
     let opened = match member.limit - member.offset {
-        len if len <= SMALL && !matches!(place, Place::Bytes(..)) => {
+        len if len <= SMALL && !matches!(place, ArchiveBytes::Bytes(..)) => {
             match place.read(member.offset..member.limit) {
-                Ok(bytes) => open_at(Place::Bytes(&bytes, member.offset), member, options, call),
+                Ok(bytes) => open_at(ArchiveBytes::Bytes(&bytes, member.offset), member, options, call),
                 Err(error) => Err(error),
             }
         }
@@ -306,17 +319,17 @@ fn open<T>(
 }
 
 fn open_at<T>(
-    mut place: Place<'_>,
+    mut place: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = any_content(&mut place, member)?;
     let make = match way(member)? {
-        Way::Stored => None,
-        Way::Own(make) => Some(make),
+        Decoder::Stored => None,
+        Decoder::Own(make) => Some(make),
         #[cfg(feature = "zip-methods")]
-        Way::Crate => return foreign::open(&mut place, (member, content), options, call),
+        Decoder::Crate => return foreign::open(&mut place, (member, content), options, call),
     };
     if let Some(blocks) = make.and_then(|make| blocks(&place, member, content, make, options)) {
         let taken = call(&mut Source::of_blocks(&blocks));
@@ -333,7 +346,7 @@ fn open_at<T>(
     let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
     // The checksum is computed while the bytes are read, when they are still in the CPU cache.
-    let seen = Pieces::default();
+    let seen = UnorderedCrc::default();
     let taken = match unpacker {
         Some(unpacker) => place.again().with(packed, |source| {
             let mut unpack = Unpack::new(source, unpacker);

@@ -70,7 +70,7 @@ impl<W: Write> NpzWriter<W> {
         let options = self.options.clone();
         let item = A::dtype_for(&mut std::iter::empty(), options.get_write()).map(|dtype| dtype.item_size());
         let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
-        self.add(name.into(), &Pieces { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
+        self.add(name.into(), &StreamedArray { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
     }
 }
 
@@ -113,22 +113,22 @@ impl<W: Write> NpzWriter<W> {
         let options = self.options.clone();
         self.add_member(
             name.into(),
-            &Pieces { byte_len, payload_len: Some(len), make: Cell::new(Some(make)) },
+            &StreamedArray { byte_len, payload_len: Some(len), make: Cell::new(Some(make)) },
             &options,
         )
     }
 }
 
 /// An array that is produced while it is written, and so can be written only once.
-struct Pieces<F> {
+struct StreamedArray<F> {
     byte_len: usize,
     payload_len: Option<u64>,
     make: Cell<Option<F>>,
 }
 
-impl<F> Sealed for Pieces<F> {}
+impl<F> Sealed for StreamedArray<F> {}
 
-impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for Pieces<F> {
+impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for StreamedArray<F> {
     fn byte_len(&self) -> usize {
         self.byte_len
     }

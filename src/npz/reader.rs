@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 
 use ndarray::{ArrayBase, DataOwned, Dimension};
 
-use super::archive::{Archive, NpzMember, Place};
+use super::archive::{Archive, ArchiveBytes, NpzMember};
 use super::member;
 use crate::element::ReadableElement;
 use crate::error::Result;
@@ -268,13 +268,13 @@ impl<R: Read + Seek> NpzReader<R> {
 }
 
 /// Returns the access for a reader. A `File` is detected, so that it can be read by position.
-fn place<R: Read + Seek>(reader: &mut R) -> Place<'_> {
+fn place<R: Read + Seek>(reader: &mut R) -> ArchiveBytes<'_> {
     // Two calls, because the borrow checker rejects returning the first borrow from only one branch.
     if os::as_file(reader).is_none() {
-        return Place::Stream(reader);
+        return ArchiveBytes::Stream(reader);
     }
     match os::as_file(reader) {
-        Some(file) => Place::File(file),
+        Some(file) => ArchiveBytes::File(file),
         None => unreachable!("it was recognised above"),
     }
 }

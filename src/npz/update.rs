@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::archive::{Archive, Place};
+use super::archive::{Archive, ArchiveBytes};
 use super::member;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
@@ -82,7 +82,7 @@ impl<'a> NpzUpdate<'a> {
             }
             // Lock before the directory is read, so that it is still valid when the members are copied.
             let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
-            let archive = Archive::load(&mut Place::File(&file))?;
+            let archive = Archive::load(&mut ArchiveBytes::File(&file))?;
             let (changes, added, names) = Default::default();
             let options = options.clone();
             Ok(Self { path: path.to_owned(), file, archive, options, changes, added, names })
@@ -180,7 +180,7 @@ impl<'a> NpzUpdate<'a> {
             }
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check before the directory makes the copy valid.
-            match Archive::load(&mut Place::File(old)) {
+            match Archive::load(&mut ArchiveBytes::File(old)) {
                 Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
                 _ => Err(ErrorKind::Locked.into()),
             }
@@ -190,8 +190,8 @@ impl<'a> NpzUpdate<'a> {
 }
 
 fn copy(npz: &mut NpzWriter<&File>, old: &File, member: &Member) -> Result<()> {
-    let extra = member::own_fields(&mut Place::File(old), member)?;
-    let content = member::content(&mut Place::File(old), member)?;
+    let extra = member::own_fields(&mut ArchiveBytes::File(old), member)?;
+    let content = member::content(&mut ArchiveBytes::File(old), member)?;
     npz.copy(old, member, &extra, content)
 }
 

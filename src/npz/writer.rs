@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
-use crate::codec::{BlockIndex, Packing, Sum};
+use crate::codec::{BlockIndex, Crc, Packing};
 use crate::error::{ErrorKind, Result};
 use crate::io::change;
 use crate::transfer::{Pack, Packers, Sink, os};
@@ -251,7 +251,7 @@ impl<W: Write> NpzWriter<W> {
             set_packed(member, &self.rows.pack(&mut Sink::of(&mut packed), packing, options, write)?);
             content = packed;
         } else {
-            let mut sum = Sum::default();
+            let mut sum = Crc::default();
             sum.add(&content);
             set_stored(member, &sum);
         }
@@ -276,7 +276,7 @@ impl<W: Write> NpzWriter<W> {
         // computed before, by a pass in memory that writes nothing, which costs little.
         let is_known = !self.rows.can_patch && member.method == Method::Stored && array.is_repeatable();
         if is_known {
-            let mut sum = Sum::default();
+            let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
             let options = options.get_write().without_progress();
             store_npy_into(array, Sink::of(&mut std::io::sink()).seen_by(&mut see), &options)?;
@@ -304,7 +304,7 @@ impl<W: Write> NpzWriter<W> {
             };
             set_packed(member, &self.rows.pack(&mut sink, packing, options, write)?);
         } else {
-            let mut sum = Sum::default();
+            let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
             store_npy_into(array, sink.seen_by(&mut see), options.get_write())?;
             set_stored(member, &sum);
@@ -403,7 +403,7 @@ fn packing(options: &NpzOptions) -> Option<Packing> {
 }
 
 /// Records the checksum and sizes of a stored member.
-fn set_stored(member: &mut Member, sum: &Sum) {
+fn set_stored(member: &mut Member, sum: &Crc) {
     (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
 }
 

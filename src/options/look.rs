@@ -1,4 +1,4 @@
-//! [`Look`]: how arrays are formatted as text.
+//! [`DisplayOptions`]: how arrays are formatted as text.
 
 /// How an array is formatted: how many elements, how wide, and with how many digits.
 ///
@@ -15,7 +15,7 @@
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct DisplayOptions {
     /// Arrays with more elements show only the first and last indices of each long axis.
     pub(crate) most: usize,
     /// Even so, an array of many axes shows many elements: after this number, the rest is omitted.
@@ -24,13 +24,13 @@ pub struct Look {
     pub(crate) precision: Option<usize>,
 }
 
-impl Default for Look {
+impl Default for DisplayOptions {
     fn default() -> Self {
         Self { most: 1000, last: 10_000, width: usize::MAX, precision: None }
     }
 }
 
-impl Look {
+impl DisplayOptions {
     /// Returns the defaults, as `Display` formats arrays.
     ///
     /// Of more than 1000 elements only the edges are shown. Each row is one line, and floating-point numbers

@@ -3,7 +3,7 @@
 mod look;
 pub(crate) mod ra;
 
-pub use look::Look;
+pub use look::DisplayOptions;
 pub(crate) use ra::RaOptions;
 pub use ra::Trailing;
 
@@ -269,7 +269,7 @@ impl ReadOptions {
         self.innermost_first
     }
 
-    pub(crate) fn the_composites(&self) -> Option<ByteOrder> {
+    pub(crate) fn composite_order(&self) -> Option<ByteOrder> {
         self.composites
     }
 }

@@ -20,7 +20,7 @@ use crate::io::{self, ArrayFormat, FromPayload, Npy, Payload, PayloadRef, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{self, Anywhere, ByteRuns, Source};
+use crate::transfer::{self, ByteRuns, RandomAccess, Source};
 
 /// A handle to an NPY file of any size, for reading and writing parts of its array.
 ///
@@ -122,14 +122,14 @@ impl FileBytes {
     }
 
     /// Returns the bytes from offset `at` on.
-    fn anywhere(&self, at: u64) -> Anywhere<'_> {
+    fn anywhere(&self, at: u64) -> RandomAccess<'_> {
         match self {
-            Self::File(file) => Anywhere::File(file, at),
-            Self::Range(file, range) => Anywhere::File(file, range.start + at),
+            Self::File(file) => RandomAccess::File(file, at),
+            Self::Range(file, range) => RandomAccess::File(file, range.start + at),
             #[cfg(feature = "npz")]
-            Self::Blocks(blocks) => Anywhere::Blocks(blocks, at),
+            Self::Blocks(blocks) => RandomAccess::Blocks(blocks, at),
             #[cfg(feature = "object")]
-            Self::Other(bytes, range) => Anywhere::Other(&**bytes, range.start + at),
+            Self::Other(bytes, range) => RandomAccess::Other(&**bytes, range.start + at),
         }
     }
 
@@ -264,7 +264,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Returns the bytes of the array's elements, wherever they are stored.
-    pub(crate) fn anywhere(&self) -> Anywhere<'_> {
+    pub(crate) fn anywhere(&self) -> RandomAccess<'_> {
         self.bytes.anywhere(self.data_offset as u64)
     }
 
@@ -563,7 +563,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             let reason = format!(
                 "a mask of length {} for axis {axis} of an array of shape {}",
                 mask.len(),
-                self.header().the_shape()
+                self.header().shape_ref()
             );
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         }
@@ -643,7 +643,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// Elements that are arrays have axes of their own, which come first in RA files.
     fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
-        let (shape, inner) = (self.header().the_shape(), T::inner_ndim());
+        let (shape, inner) = (self.header().shape_ref(), T::inner_ndim());
         if axis >= shape.ndim().saturating_sub(inner) {
             let reason = format!("an array of shape {shape} has no axis {axis}");
             return Err(ErrorKind::BadOption { reason }.into());

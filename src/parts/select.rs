@@ -51,7 +51,7 @@ impl Axes {
         let dims = header.shape();
         let Some(ndim) = dims.len().checked_sub(inner.len()) else {
             return Err(
-                ErrorKind::RankMismatch { found: header.the_shape().clone(), wanted: inner.len() }.into()
+                ErrorKind::RankMismatch { found: header.shape_ref().clone(), wanted: inner.len() }.into()
             );
         };
         let come_first = options.is_innermost_first();
@@ -108,7 +108,7 @@ impl Selection {
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
         let all = || first.iter().chain(second);
         let counts: Vec<usize> = all().map(|taken| taken.count).collect();
-        let strides = header.the_shape().strides(header.order());
+        let strides = header.shape_ref().strides(header.order());
         let mut start = 0;
         let mut axes = Vec::with_capacity(counts.len());
         for (taken, stride) in all().zip(strides) {
@@ -130,7 +130,7 @@ impl Selection {
     pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
         let strides = header
-            .the_shape()
+            .shape_ref()
             .strides(header.order())
             .into_iter()
             .map(|stride| stride.saturating_mul(item as u64));
@@ -147,7 +147,7 @@ impl Selection {
     pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, ByteRuns)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
-            let reason = format!("an array of shape {} has no axis {axis}", header.the_shape());
+            let reason = format!("an array of shape {} has no axis {axis}", header.shape_ref());
             return Err(ErrorKind::BadOption { reason }.into());
         };
         if let Some(index) = indices.iter().find(|index| **index >= length) {
@@ -162,7 +162,7 @@ impl Selection {
         }
         // The runs are in the order of the file for each index of the slower axes: all listed places are read
         // for one such index before the next.
-        let bytes = header.the_shape().strides(header.order())[axis]
+        let bytes = header.shape_ref().strides(header.order())[axis]
             .saturating_mul(header.dtype().item_size() as u64);
         let outer = match header.order() {
             Order::C => &dims[..axis],
@@ -218,7 +218,7 @@ impl Selection {
     /// Returns the slice that remains to be applied to the array after it was read.
     ///
     /// It reverses axes, and removes or inserts them.
-    pub(crate) fn behind(&self) -> Vec<SliceInfoElem> {
+    pub(crate) fn residual_slice(&self) -> Vec<SliceInfoElem> {
         let mut taken = self.axes.iter();
         let rest = |element: &SliceInfoElem| match element {
             SliceInfoElem::NewAxis => SliceInfoElem::NewAxis,

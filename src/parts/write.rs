@@ -14,7 +14,7 @@ use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{Axis as Way, Move, Plan, Side, Work, Writes, move_all};
-use crate::transfer::{self, Anywhere, Items, Sink};
+use crate::transfer::{self, Items, RandomAccess, Sink};
 
 /// The approximate number of bytes of a part that are encoded at a time.
 const BLOCK: usize = 4 << 20;
@@ -120,7 +120,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
-        let selection = Selection::of(header.the_shape(), slice)?;
+        let selection = Selection::of(header.shape_ref(), slice)?;
         let view = selection.target(array.view().into_dyn())?;
         let (start, places) = selection.places(header);
         if view.is_empty() || header.dtype().item_size() == 0 {
@@ -197,10 +197,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let (source, target) = (Side { start: 0, item }, Side { start, item });
         // The plan counts the memory of a tile on both sides, hence twice the block.
-        let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::Anywhere);
-        let (source, named) = (Anywhere::Bytes(&bytes), |error| error);
+        let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
+        let (source, named) = (RandomAccess::Bytes(&bytes), |error| error);
         let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named };
-        let Anywhere::File(file, array) = self.anywhere() else {
+        let RandomAccess::File(file, array) = self.anywhere() else {
             unreachable!("`open_to_write` opens a file")
         };
         move_all(&work, (file, array), 1, &mut |_| Ok(()))

@@ -228,7 +228,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     };
     match expected {
         Some(expected) if expected != size => {
-            let shape = found.header.the_shape();
+            let shape = found.header.shape_ref();
             let reason = format!(
                 "it declares {size} bytes of data, but elements of {elbyte} bytes in shape {shape} take {expected}"
             );

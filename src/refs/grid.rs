@@ -16,7 +16,7 @@ pub(super) struct Layout<'a> {
 
 /// The requested chunks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wish {
+pub(super) struct ChunkRequest {
     /// The length of a chunk along the first divided axis.
     pub(super) length: Option<usize>,
     /// The approximate size of a chunk in bytes, if no length is requested.
@@ -36,7 +36,7 @@ pub(super) struct Grid {
 
 /// The position of a chunk's bytes.
 #[derive(Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct ChunkLocation {
     pub(super) part: usize,
     /// The offset from the start of the part's data, in bytes.
     pub(super) start: u64,
@@ -95,7 +95,7 @@ impl Layout<'_> {
     ///
     /// Fails if the last part is shorter than the others and the parts are not concatenated along the slowest
     /// axis.
-    pub(super) fn grid(&self, wish: Wish) -> Result<Grid> {
+    pub(super) fn grid(&self, wish: ChunkRequest) -> Result<Grid> {
         let part = self.part_shape();
         let mut chunk: Vec<usize> = part.iter().map(|length| (*length).max(1)).collect();
         if self.shape.is_empty() || self.shape.contains(&0) {
@@ -166,7 +166,7 @@ impl Layout<'_> {
     }
 
     /// Locates the chunk with these indices along the axes.
-    pub(super) fn place(&self, grid: &Grid, numbers: &[usize]) -> Place {
+    pub(super) fn place(&self, grid: &Grid, numbers: &[usize]) -> ChunkLocation {
         let full = self.part_len().max(1);
         let mut part = 0;
         let (mut stride, mut start) = (self.item as u64, 0);
@@ -185,7 +185,7 @@ impl Layout<'_> {
             len *= grid.chunk[axis].min(length - first) as u64;
             stride = stride.saturating_mul(length as u64);
         }
-        Place { part, start, len }
+        ChunkLocation { part, start, len }
     }
 }
 
@@ -197,7 +197,7 @@ fn gcd(one: usize, other: usize) -> usize {
 mod tests {
     use super::*;
 
-    const WISH: Wish = Wish { length: None, bytes: 1000, inline: 100 };
+    const WISH: ChunkRequest = ChunkRequest { length: None, bytes: 1000, inline: 100 };
 
     fn of<'a>(shape: &'a [usize], order: Order, axis: usize, lengths: &'a [usize]) -> Layout<'a> {
         Layout { shape, order, item: 4, axis, lengths }
@@ -226,7 +226,7 @@ mod tests {
             for order in [Order::C, Order::Fortran] {
                 for length in [None, Some(1), Some(2), Some(3), Some(5), Some(100)] {
                     let layout = of(shape, order, *axis, lengths);
-                    let wish = Wish { length, bytes: 40, inline: 64 };
+                    let wish = ChunkRequest { length, bytes: 40, inline: 64 };
                     let Ok(grid) = layout.grid(wish) else {
                         assert!(layout.has_shorter_last(), "{shape:?}");
                         continue;
@@ -271,7 +271,7 @@ mod tests {
         let chunk = |shape: &[usize], lengths: &[usize], length, inline| {
             let layout = of(shape, Order::C, 0, lengths);
             layout
-                .grid(Wish { length: Some(length), inline, ..WISH })
+                .grid(ChunkRequest { length: Some(length), inline, ..WISH })
                 .map(|grid| (grid.chunk[0], grid.wanted))
                 .ok()
         };

@@ -59,7 +59,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use grid::{Layout, Place, Wish};
+use grid::{ChunkLocation, ChunkRequest, Layout};
 use meta::Described;
 pub use meta::ZarrFormat;
 
@@ -72,7 +72,7 @@ use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::stack::NpyStack;
 #[cfg(feature = "object-store-0_14")]
 use crate::store::Remote;
-use crate::transfer::Anywhere;
+use crate::transfer::RandomAccess;
 
 /// The approximate size of a chunk in bytes, if no length is requested.
 const BYTES: u64 = 32 << 20;
@@ -200,7 +200,7 @@ impl From<Value> for Ref {
 }
 
 /// The bytes of an array, or of one part of it, in a file.
-struct Part {
+struct ReferencedPart {
     path: PathBuf,
     location: Arc<str>,
     /// The offset of the data in the file.
@@ -231,12 +231,12 @@ impl<F: ArrayFormat> Bytes for ArrayFile<F> {
     }
 }
 
-impl Part {
+impl ReferencedPart {
     /// Creates a part from an open file.
     fn new<F: ArrayFormat + 'static>(path: &Path, file: ArrayFile<F>, location: String) -> Result<Self> {
         file.check_complete()?;
         let offset = match file.anywhere() {
-            Anywhere::File(_, offset) | Anywhere::Other(_, offset) => offset,
+            RandomAccess::File(_, offset) | RandomAccess::Other(_, offset) => offset,
             _ => unreachable!("only plain files, objects and stored members are opened here"),
         };
         let header = file.header().clone();
@@ -249,7 +249,7 @@ impl Part {
     }
 
     /// Reads the last chunk, and pads it with zeros to the size of all chunks.
-    fn padded(&self, place: &Place, full: u64) -> Result<Ref> {
+    fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
         let Some(file) = &self.file else {
             unreachable!("the file of the last part is open, and no other is padded")
         };
@@ -260,7 +260,7 @@ impl Part {
 }
 
 /// Appends a part, and closes the file of the one before it.
-fn push(parts: &mut Vec<Part>, part: Part) {
+fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
     if let Some(last) = parts.last_mut() {
         last.file = None;
     }
@@ -316,7 +316,7 @@ impl References {
                 if *length > 0 && whole.len() > 0 {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
-                    push(&mut parts, Part::new(&path, stack.part(number)?, location)?);
+                    push(&mut parts, ReferencedPart::new(&path, stack.part(number)?, location)?);
                 }
             }
             return self.add_parts(&name, &whole, stack.axis(), parts, options);
@@ -351,7 +351,8 @@ impl References {
             Order::Fortran => axes.rev().find(is_long),
         };
         let axis = axis.unwrap_or(0);
-        let parts = if header.len() > 0 { vec![Part::new(path, file, location)?] } else { Vec::new() };
+        let parts =
+            if header.len() > 0 { vec![ReferencedPart::new(path, file, location)?] } else { Vec::new() };
         self.add_parts(name, &header, axis, parts, options)
     }
 
@@ -496,13 +497,13 @@ impl References {
                     let reason = "an archive cannot be part of a concatenated array".into();
                     Err(ErrorKind::BadOption { reason }.into())
                 }
-                [b'r' | b'y', b'a'] => Part::new(path, RaFile::open(path)?, location),
-                _ => Part::new(path, NpyFile::open(path)?, location),
+                [b'r' | b'y', b'a'] => ReferencedPart::new(path, RaFile::open(path)?, location),
+                _ => ReferencedPart::new(path, NpyFile::open(path)?, location),
             };
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());
             let Some(&length) = part.header.shape().get(axis) else {
-                let reason = format!("an array of shape {} has no axis {axis}", part.header.the_shape());
+                let reason = format!("an array of shape {} has no axis {axis}", part.header.shape_ref());
                 return Err(part.named(ErrorKind::BadOption { reason }.into()));
             };
             let mut shape = first.shape().to_vec();
@@ -510,7 +511,7 @@ impl References {
                 *own = length;
             }
             if part.header.shape() != shape {
-                let (found, wanted) = (part.header.the_shape().clone(), first.the_shape().clone());
+                let (found, wanted) = (part.header.shape_ref().clone(), first.shape_ref().clone());
                 return Err(part.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
             }
             refuse_other_dtype(&part, first.dtype())?;
@@ -535,7 +536,7 @@ impl References {
         name: &str,
         whole: &Header,
         axis: usize,
-        parts: Vec<Part>,
+        parts: Vec<ReferencedPart>,
         options: &RefOptions,
     ) -> Result<()> {
         self.check_name(name)?;
@@ -543,7 +544,7 @@ impl References {
         // A part whose elements are at the same positions in both orders does not determine the order.
         let order = order_of(&parts).unwrap_or(whole.order());
         for part in &parts {
-            if part.header.order() != order && !part.header.the_shape().is_any_order() {
+            if part.header.order() != order && !part.header.shape_ref().is_any_order() {
                 let (found, wanted) = (spelled(part.header.order()), spelled(order));
                 let reason =
                     format!("it is in {found} order, and other parts of the array are in {wanted} order");
@@ -556,7 +557,8 @@ impl References {
         refuse_unequal(&parts, &lengths)?;
         let layout =
             Layout { shape: whole.shape(), order, item: whole.dtype().item_size(), axis, lengths: &lengths };
-        let wish = Wish { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
+        let wish =
+            ChunkRequest { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
         if options.chunk == Some(0) {
             return Err(
                 ErrorKind::BadOption { reason: "the length of a chunk must be at least 1".into() }.into()
@@ -743,7 +745,7 @@ impl fmt::Display for References {
     }
 }
 
-fn refuse_other_dtype(part: &Part, dtype: &DType) -> Result<()> {
+fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result<()> {
     if part.header.dtype() == dtype {
         return Ok(());
     }
@@ -752,8 +754,8 @@ fn refuse_other_dtype(part: &Part, dtype: &DType) -> Result<()> {
 }
 
 /// Returns the common order of the parts, from the first one that is not in both orders at once.
-fn order_of(parts: &[Part]) -> Option<Order> {
-    parts.iter().map(|part| &part.header).find(|header| !header.the_shape().is_any_order()).map(Header::order)
+fn order_of(parts: &[ReferencedPart]) -> Option<Order> {
+    parts.iter().map(|part| &part.header).find(|header| !header.shape_ref().is_any_order()).map(Header::order)
 }
 
 fn spelled(order: Order) -> &'static str {
@@ -761,7 +763,7 @@ fn spelled(order: Order) -> &'static str {
 }
 
 /// Rejects parts of different lengths; only the last one may be shorter than the others.
-fn refuse_unequal(parts: &[Part], lengths: &[usize]) -> Result<()> {
+fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
     let Some((first, last)) = lengths.first().zip(lengths.last()) else { return Ok(()) };
     let other =
         lengths.iter().position(|length| length != first).filter(|at| at + 1 < lengths.len() || last > first);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{NpyStack, NpyStackWriter, parts};
-use crate::convert::{Conversion, Pieces, concatenate_as, convert_file};
+use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::parts::NpyFile;
 
@@ -35,11 +35,11 @@ where
     Q: AsRef<Path>,
 {
     let (from, folder) = (from.as_ref(), folder.as_ref());
-    let pieces = Pieces::of_file(NpyFile::open_with(from, conversion.get_read())?)?;
+    let pieces = Splitter::of_file(NpyFile::open_with(from, conversion.get_read())?)?;
     let header = pieces.header(&conversion)?;
     let mut others = header.shape().to_vec();
     if axis >= others.len() || length == 0 {
-        let shape = header.the_shape();
+        let shape = header.shape_ref();
         let reason =
             format!("an array of shape {shape} cannot be divided into pieces of {length} along axis {axis}");
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(from));

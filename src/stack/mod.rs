@@ -386,7 +386,7 @@ fn info_of_parts(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<
     for number in numbers {
         let part = folder.part(number, options)?;
         let Some(&length) = part.shape().get(axis) else {
-            let reason = format!("an array of shape {} has no axis {axis}", part.header().the_shape());
+            let reason = format!("an array of shape {} has no axis {axis}", part.header().shape_ref());
             return Err(part.at_path(ErrorKind::BadOption { reason }.into()));
         };
         lengths.push(length);

@@ -17,7 +17,7 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::NpyFile;
 #[cfg(feature = "object-store-0_14")]
 use crate::store::Remote;
-use crate::transfer::{Anywhere, ByteRuns, Pieces, ReadAt, Sink};
+use crate::transfer::{ByteRuns, RandomAccess, ReadAt, ReadHint, Sink};
 
 /// The location of a stack.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ impl Parts {
         }
         let header = Header::new(dtype, order, info.shape.clone().into())?;
         let item = header.dtype().item_size() as u64;
-        let step = header.the_shape().strides(order)[info.axis].saturating_mul(item);
+        let step = header.shape_ref().strides(order)[info.axis].saturating_mul(item);
         let row = step.saturating_mul(info.shape[info.axis] as u64);
         let ends = info.lengths.iter().scan(0, |end, length| {
             *end += *length as u64;
@@ -218,7 +218,7 @@ impl Parts {
     }
 
     fn is_laid_out_alike(&self, part: &NpyFile) -> bool {
-        let is_same_order = part.order() == self.header.order() || part.header().the_shape().is_any_order();
+        let is_same_order = part.order() == self.header.order() || part.header().shape_ref().is_any_order();
         is_same_order && part.dtype() == self.header.dtype()
     }
 
@@ -267,7 +267,9 @@ impl ReadAt for Parts {
                         let came = file.anywhere().fill_at(rest, place);
                         (came.map_err(|error| file.at_path(error))?, rest.len())
                     }
-                    Part::Memory(array) => (Anywhere::Bytes(array.bytes()).fill_at(rest, place)?, rest.len()),
+                    Part::Memory(array) => {
+                        (RandomAccess::Bytes(array.bytes()).fill_at(rest, place)?, rest.len())
+                    }
                 };
                 if came < wanted {
                     self.open(number)?; // returns the error for the missing data
@@ -282,12 +284,12 @@ impl ReadAt for Parts {
         self.header.payload_len().unwrap_or_default()
     }
 
-    fn pieces(&self) -> Option<Pieces> {
+    fn read_hint(&self) -> Option<ReadHint> {
         match self.folder {
             Folder::Here(_) => None,
             // One request at a time would spend most of the time waiting for responses.
             #[cfg(feature = "object-store-0_14")]
-            Folder::Far(_) => Some(Pieces { bytes: 16 << 20, threads: 8 }),
+            Folder::Far(_) => Some(ReadHint { bytes: 16 << 20, threads: 8 }),
         }
     }
 

@@ -347,7 +347,7 @@ fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) 
     let mut wanted = shape.to_vec();
     wanted[axis] = length;
     if header.shape() != wanted {
-        let (found, wanted) = (header.the_shape().clone(), wanted.into());
+        let (found, wanted) = (header.shape_ref().clone(), wanted.into());
         return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
     }
     if header.dtype() != dtype {

@@ -69,7 +69,7 @@ impl<T: 'static> AsyncFile<T> {
         T: Send,
     {
         let (remote, options) = (remote.clone(), options.clone());
-        stoppable(move |stop| {
+        run_blocking(move |stop| {
             let bytes = fetch(&remote, Some(Arc::clone(&stop)))?;
             let file = open(&remote, &bytes.stopped_by(Some(stop)), &options)?;
             let bytes = bytes.stopped_by(None);
@@ -96,7 +96,7 @@ impl<T: 'static> AsyncFile<T> {
     ) -> Result<R> {
         let (remote, bytes, options, open) =
             (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
-        stoppable(move |stop| work(&open(&remote, &bytes.stopped_by(Some(stop)), &options)?)).await
+        run_blocking(move |stop| work(&open(&remote, &bytes.stopped_by(Some(stop)), &options)?)).await
     }
 }
 
@@ -157,7 +157,7 @@ impl AsyncFile<NpzFile> {
 }
 
 /// Runs a function on a blocking thread, and cancels its requests if the future is dropped.
-async fn stoppable<R: Send + 'static>(
+async fn run_blocking<R: Send + 'static>(
     work: impl FnOnce(Arc<Stop>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
     struct StopOnDrop(Option<Arc<Stop>>);

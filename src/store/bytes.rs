@@ -10,12 +10,12 @@ use object_store_0_14::{Error as StoreError, GetOptions, GetRange, GetResult, Ob
 use tokio::sync::Semaphore;
 
 use super::failure::{changed, failure, io};
-use super::place::Place;
+use super::place::ObjectLocation;
 use super::plan::{self, Group, PART};
 use super::runtime::{Stop, wait};
 use super::service::IsWhole;
 use crate::error::{Error, ErrorKind, Result};
-use crate::transfer::{ByteRuns, Pieces, ReadAt};
+use crate::transfer::{ByteRuns, ReadAt, ReadHint};
 
 /// The smallest amount that is fetched when headers and directories are read.
 pub(super) const WINDOW: u64 = 64 << 10;
@@ -36,7 +36,7 @@ pub(super) struct Bytes {
 }
 
 struct Shared {
-    place: Place,
+    place: ObjectLocation,
     meta: ObjectMeta,
     /// The offset and bytes of the window fetched on opening: the object's beginning or end.
     opened: (u64, Chunk),
@@ -45,7 +45,7 @@ struct Shared {
     /// What remains of the single response of a server that ignores ranges.
     ///
     /// A thread that reads from it takes it out of the mutex.
-    whole: Option<Mutex<Option<Rest>>>,
+    whole: Option<Mutex<Option<PartialResponse>>>,
     permits: Semaphore,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Shared {
 }
 
 /// A response that is being read, and the current offset in the object.
-struct Rest {
+struct PartialResponse {
     at: u64,
     chunk: Chunk,
     stream: BoxStream<'static, Result<Chunk, StoreError>>,
@@ -67,7 +67,7 @@ impl Bytes {
     /// Opens an object that begins with a header.
     ///
     /// Sends one request for the first bytes, which may be all of it.
-    pub(super) fn open(place: &Place, stop: Option<Arc<Stop>>) -> Result<Self> {
+    pub(super) fn open(place: &ObjectLocation, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
                 Err(error) => return Self::empty_or(place, error).await,
@@ -75,7 +75,8 @@ impl Bytes {
             };
             let is_whole = result.extensions.get::<IsWhole>().is_some();
             let (meta, range) = (result.meta.clone(), result.range.clone());
-            let mut rest = Rest { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
+            let mut rest =
+                PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
             let window = match is_whole {
                 false => collect(&mut rest.stream, range.end - range.start).await?,
                 true => {
@@ -93,7 +94,7 @@ impl Bytes {
     /// Opens an object that ends with a directory.
     ///
     /// Sends one request for the last bytes, or two if the store has no suffix requests.
-    pub(super) fn open_end(place: &Place, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
+    pub(super) fn open_end(place: &ObjectLocation, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Suffix(len), None).await {
                 Err(StoreError::NotSupported { .. }) => {
@@ -115,7 +116,7 @@ impl Bytes {
     }
 
     /// Opens an empty object, of which no range can be requested, or returns the error of the first request.
-    async fn empty_or(place: &Place, error: StoreError) -> Result<Self> {
+    async fn empty_or(place: &ObjectLocation, error: StoreError) -> Result<Self> {
         if matches!(error, StoreError::Generic { .. } | StoreError::NotSupported { .. })
             && let Ok(head) = place.head().await
             && head.meta.size == 0
@@ -126,10 +127,10 @@ impl Bytes {
     }
 
     fn new(
-        place: &Place,
+        place: &ObjectLocation,
         meta: ObjectMeta,
         opened: (u64, Chunk),
-        whole: Option<Mutex<Option<Rest>>>,
+        whole: Option<Mutex<Option<PartialResponse>>>,
     ) -> Self {
         let (place, recent, permits) = (place.clone(), Mutex::default(), Semaphore::new(AT_ONCE));
         Self { shared: Arc::new(Shared { place, meta, opened, recent, whole, permits }), stop: None }
@@ -287,8 +288,8 @@ impl Bytes {
         let mut work = Vec::new();
         let mut rest = into;
         for Group { range, picked } in plan::groups(place, runs, from..from + rest.len() as u64) {
-            let (own, behind) = rest.split_at_mut((picked.end - picked.start) as usize);
-            rest = behind;
+            let (own, after) = rest.split_at_mut((picked.end - picked.start) as usize);
+            rest = after;
             let mut cursor = Cursor::Runs { place, runs, at: picked.start, filled: 0, into: own };
             if !self.is_known(&range, &mut cursor) {
                 work.push((range, cursor));
@@ -303,16 +304,16 @@ impl Bytes {
         let (mut rest, mut at) = (into, from);
         while !rest.is_empty() {
             let (start, left) = runs.find(at);
-            let (mut part, behind) = rest.split_at_mut(left.min(rest.len()));
+            let (mut part, after) = rest.split_at_mut(left.min(rest.len()));
             at += part.len() as u64;
             let mut start = place + start;
             while part.len() > PART {
-                let (first, behind) = part.split_at_mut(PART);
+                let (first, after) = part.split_at_mut(PART);
                 parts.push((start, first));
-                (start, part) = (start + PART as u64, behind);
+                (start, part) = (start + PART as u64, after);
             }
             parts.push((start, part));
-            rest = behind;
+            rest = after;
         }
         // In the order of the object, so that neighbors can be merged.
         parts.sort_unstable_by_key(|(start, _)| *start);
@@ -343,7 +344,7 @@ impl Bytes {
     /// Continues to read the single response of a server that ignores ranges.
     ///
     /// The object is requested again if the response is past the offset or has been lost.
-    fn read_on(&self, whole: &Mutex<Option<Rest>>, at: u64, into: &mut [u8]) -> Result<()> {
+    fn read_on(&self, whole: &Mutex<Option<PartialResponse>>, at: u64, into: &mut [u8]) -> Result<()> {
         // The response is taken: a concurrent reader finds none, and requests one of its own.
         let rest = whole.lock().unwrap_or_else(PoisonError::into_inner).take();
         let end = at + into.len() as u64;
@@ -362,7 +363,7 @@ impl Bytes {
         Ok(())
     }
 
-    async fn begin_again(&self) -> Result<Rest> {
+    async fn begin_again(&self) -> Result<PartialResponse> {
         let shared = &*self.shared;
         let again = get(&shared.place, GetRange::Bounded(0..WINDOW), Some(&shared.meta)).await;
         let again = again.map_err(|error| failure(&error))?;
@@ -370,11 +371,11 @@ impl Bytes {
         if again.extensions.get::<IsWhole>().is_none() {
             return Err(changed()); // it now honors ranges: another server responds
         }
-        Ok(Rest { at: 0, chunk: Chunk::new(), stream: again.into_stream() })
+        Ok(PartialResponse { at: 0, chunk: Chunk::new(), stream: again.into_stream() })
     }
 }
 
-impl Rest {
+impl PartialResponse {
     /// Discards bytes up to an offset.
     async fn skip_to(&mut self, at: u64) -> Result<()> {
         while self.at < at {
@@ -454,10 +455,10 @@ impl ReadAt for Bytes {
         }
     }
 
-    fn pieces(&self) -> Option<Pieces> {
+    fn read_hint(&self) -> Option<ReadHint> {
         // A single response can be read by only one thread.
         let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
-        Some(Pieces { bytes: PART, threads })
+        Some(ReadHint { bytes: PART, threads })
     }
 
     fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
@@ -534,7 +535,11 @@ impl Cursor<'_> {
 }
 
 /// Requests a range of an object, conditional on its version if one is given.
-async fn get(place: &Place, range: GetRange, meta: Option<&ObjectMeta>) -> Result<GetResult, StoreError> {
+async fn get(
+    place: &ObjectLocation,
+    range: GetRange,
+    meta: Option<&ObjectMeta>,
+) -> Result<GetResult, StoreError> {
     let mut options = GetOptions { range: Some(range), ..GetOptions::default() };
     if let Some(meta) = meta {
         match &meta.e_tag {

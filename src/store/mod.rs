@@ -72,18 +72,18 @@ use object_store_0_14::{ObjectMeta, ObjectStore};
 
 pub use asynchronous::AsyncFile;
 use bytes::{AT_ONCE, Bytes, WINDOW};
-use place::Place;
+use place::ObjectLocation;
 pub use place::StoreOptions;
 use plan::PART;
 use runtime::Stop;
-use service::Added;
+use service::RequestExtras;
 pub use upload::{Upload, UploadOptions};
 
 use crate::array::{WriteArray, store_npy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ArrayFormat, FromPayload};
 use crate::limits::Limits;
-use crate::npz::{Holder, NpzFile};
+use crate::npz::{NpzFile, SharedArchive};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::{ArrayFile, FileBytes, NpyFile, RaFile};
 use crate::transfer::ReadAt;
@@ -108,7 +108,7 @@ use crate::zip;
 /// ```
 #[derive(Clone)]
 pub struct Remote {
-    place: Place,
+    place: ObjectLocation,
     /// The URL and options, to reach the object again with an upload condition.
     url: Option<(Arc<str>, StoreOptions)>,
 }
@@ -142,7 +142,7 @@ impl Remote {
     /// As for [`Remote::parse`]; [`BadOption`](ErrorKind::BadOption) if the store does not know an option's
     /// key.
     pub fn parse_with(url: &str, options: &StoreOptions) -> Result<Self> {
-        let place = Place::parse(url, options, Added::default())?;
+        let place = ObjectLocation::parse(url, options, RequestExtras::default())?;
         Ok(Self { place, url: Some((url.into(), options.clone())) })
     }
 
@@ -159,7 +159,13 @@ impl Remote {
         })?;
         let shown = format!("{store}/{path}").into();
         Ok(Self {
-            place: Place { store, path, shown, retries: StoreOptions::new().get_retries(), is_web: false },
+            place: ObjectLocation {
+                store,
+                path,
+                shown,
+                retries: StoreOptions::new().get_retries(),
+                is_web: false,
+            },
             url: None,
         })
     }
@@ -412,7 +418,11 @@ impl Remote {
             Some((url, store)) => {
                 // The response to a part arrives only after all of it has been sent, which may take long.
                 let store = store.clone().read_timeout(store.get_read_timeout().max(UPLOAD));
-                Place::parse(url, &store, Added { condition: options.condition(), ..Added::default() })?
+                ObjectLocation::parse(
+                    url,
+                    &store,
+                    RequestExtras { condition: options.condition(), ..RequestExtras::default() },
+                )?
             }
             None => self.place.clone(),
         };
@@ -440,7 +450,7 @@ impl Remote {
     }
 
     fn archive_in(&self, bytes: &Bytes, options: &ReadOptions) -> Result<NpzFile> {
-        let opened = NpzFile::of(Holder::Other(Arc::new(bytes.clone())), options);
+        let opened = NpzFile::of(SharedArchive::Other(Arc::new(bytes.clone())), options);
         Ok(opened.map_err(|error| self.place.named(error))?.called(&self.place.shown))
     }
 }

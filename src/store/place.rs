@@ -1,4 +1,4 @@
-//! [`Place`]: the location of an object, and the configuration of requests for it.
+//! [`ObjectLocation`]: the location of an object, and the configuration of requests for it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use url::Url;
 
 use super::failure::failure;
 use super::runtime::wait;
-use super::service::Added;
+use super::service::RequestExtras;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Options for accessing a store: credentials, endpoints, timeouts, retries.
@@ -116,7 +116,7 @@ impl StoreOptions {
 
 /// The location of an object in a store.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct ObjectLocation {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) path: Path,
     /// The name in error messages: the URL without secrets.
@@ -127,21 +127,26 @@ pub(super) struct Place {
 }
 
 /// Omits the store, whose `Debug` output contains the names of its keys.
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for ObjectLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Place").field(&self.shown).finish()
     }
 }
 
-impl Place {
-    pub(super) fn parse(url: &str, options: &StoreOptions, added: Added) -> Result<Self> {
+impl ObjectLocation {
+    pub(super) fn parse(url: &str, options: &StoreOptions, added: RequestExtras) -> Result<Self> {
         let bad = |reason: String| Error::from(ErrorKind::BadOption { reason });
         let parsed = Url::parse(url).map_err(|error| bad(format!("it is not a URL: {error}")))?;
         let shown = shown(url, &parsed);
         Self::of_url(&parsed, options, added, &shown).map_err(|error| error.at_path(&shown))
     }
 
-    fn of_url(url: &Url, options: &StoreOptions, mut added: Added, shown: &std::path::Path) -> Result<Self> {
+    fn of_url(
+        url: &Url,
+        options: &StoreOptions,
+        mut added: RequestExtras,
+        shown: &std::path::Path,
+    ) -> Result<Self> {
         let bad = |reason: &str| Error::from(ErrorKind::BadOption { reason: reason.into() });
         let is_http = matches!(url.scheme(), "http" | "https");
         if is_http && (!url.username().is_empty() || url.password().is_some()) {

@@ -13,7 +13,7 @@ use object_store_0_14::client::{
 
 /// What this layer adds to requests.
 #[derive(Clone, Default)]
-pub(super) struct Added {
+pub(super) struct RequestExtras {
     /// The path and query of the given URL, verbatim, since they may be signed.
     pub(super) target: Option<Arc<str>>,
     /// The condition of an upload.
@@ -34,13 +34,13 @@ pub(super) enum Condition {
 pub(super) struct IsWhole;
 
 /// Omits the query, which may be secret.
-impl std::fmt::Debug for Added {
+impl std::fmt::Debug for RequestExtras {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Added").field("condition", &self.condition).finish_non_exhaustive()
     }
 }
 
-impl HttpConnector for Added {
+impl HttpConnector for RequestExtras {
     fn connect(&self, options: &ClientOptions) -> object_store_0_14::Result<HttpClient> {
         Ok(HttpClient::new(Service { client: client_for(options)?, added: self.clone() }))
     }
@@ -71,7 +71,7 @@ fn client_for(options: &ClientOptions) -> object_store_0_14::Result<HttpClient> 
 #[derive(Debug)]
 struct Service {
     client: HttpClient,
-    added: Added,
+    added: RequestExtras,
 }
 
 #[async_trait]

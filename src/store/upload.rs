@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::Version;
 use super::failure::{changed, failure};
-use super::place::Place;
+use super::place::ObjectLocation;
 use super::runtime::{runtime, wait};
 use super::service::Condition;
 use crate::error::{Error, ErrorKind, Result};
@@ -139,7 +139,7 @@ impl UploadOptions {
 /// ```
 #[derive(Debug)]
 pub struct Upload {
-    place: Place,
+    place: ObjectLocation,
     part: usize,
     condition: Option<Condition>,
     mark: Mark,
@@ -152,7 +152,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    pub(super) fn new(place: Place, options: &UploadOptions) -> Result<Self> {
+    pub(super) fn new(place: ObjectLocation, options: &UploadOptions) -> Result<Self> {
         let (mut part, condition) = (options.part_len()?, options.condition());
         if place.is_web {
             // Web servers have no multipart uploads.

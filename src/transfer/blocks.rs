@@ -9,21 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[cfg(feature = "object-store-0_14")]
 use super::ReadAt;
 use super::share::share_out;
-use super::source::Pieces;
-use super::{Anywhere, os};
-use crate::codec::{BlockIndex, Sum, Turn, Unpacker};
+use super::source::ReadHint;
+use super::{RandomAccess, os};
+use crate::codec::{BlockIndex, Crc, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The content of a member with a block index.
 ///
 /// Each block is verified against its checksum when it is decompressed.
 pub(crate) struct PackedBlocks<'a> {
-    archive: Home<'a>,
+    archive: BlockStorage<'a>,
     /// The offset of the compressed data in the archive.
     start: u64,
     index: BlockIndex,
     make: fn() -> Result<Unpacker>,
-    idle: Mutex<Vec<Machine>>,
+    idle: Mutex<Vec<BlockDecoder>>,
     /// A cache of blocks that have been read in part, the most recently used at the end.
     kept: Mutex<VecDeque<(usize, Arc<Mutex<Unpacked>>)>>,
     most_kept: usize,
@@ -46,7 +46,7 @@ pub(crate) struct PackedBlocks<'a> {
 type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
 
 /// The location of an archive: a file, memory, or a part of one.
-pub(crate) enum Home<'a> {
+pub(crate) enum BlockStorage<'a> {
     Shared(&'a File),
     Own(Arc<File>),
     Bytes(&'a [u8]),
@@ -56,7 +56,7 @@ pub(crate) enum Home<'a> {
 }
 
 /// A decompressor, and a buffer for the compressed bytes of a block.
-struct Machine {
+struct BlockDecoder {
     unpacker: Unpacker,
     packed: Vec<u8>,
 }
@@ -75,7 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> PackedBlocks<'a> {
     /// Creates a reader for a member whose compressed data begins at `start`, for use by this many threads.
     pub(crate) fn new(
-        archive: Home<'a>,
+        archive: BlockStorage<'a>,
         start: u64,
         index: BlockIndex,
         make: fn() -> Result<Unpacker>,
@@ -116,10 +116,10 @@ impl<'a> PackedBlocks<'a> {
     }
 
     /// Returns the preferred size and concurrency of reads, if the archive is not a file.
-    pub(super) fn pieces(&self) -> Option<Pieces> {
+    pub(super) fn read_hint(&self) -> Option<ReadHint> {
         match &self.archive {
             #[cfg(feature = "object-store-0_14")]
-            Home::Other(bytes) => bytes.pieces(),
+            BlockStorage::Other(bytes) => bytes.read_hint(),
             _ => None,
         }
     }
@@ -133,7 +133,7 @@ impl<'a> PackedBlocks<'a> {
     pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
         let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
         let rest: Vec<usize> = rest.collect();
-        let threads = self.pieces().map_or(threads, |pieces| pieces.threads);
+        let threads = self.read_hint().map_or(threads, |hint| hint.threads);
         let threads = if os::READS_ANYWHERE { threads.min(rest.len()) } else { 1 };
         let check = |bytes: &mut Vec<u8>, index: usize| {
             self.make_room(index, bytes)?;
@@ -150,7 +150,7 @@ impl<'a> PackedBlocks<'a> {
         while filled < wanted {
             if let Some(Some(plain)) = self.plain.get() {
                 let rest = &mut into[filled..wanted];
-                return Ok(filled + Anywhere::File(plain, 0).fill_at(rest, from + filled as u64)?);
+                return Ok(filled + RandomAccess::File(plain, 0).fill_at(rest, from + filled as u64)?);
             }
             let at = from + filled as u64;
             let index = (at / self.step()) as usize;
@@ -239,14 +239,14 @@ impl<'a> PackedBlocks<'a> {
         let idle = lock(&self.idle).pop();
         let mut machine = match idle {
             Some(machine) => machine,
-            None => Machine { unpacker: (self.make)()?, packed: Vec::new() },
+            None => BlockDecoder { unpacker: (self.make)()?, packed: Vec::new() },
         };
         let Range { start, end } = self.index.packed_range(index);
         let packed = self.archive.read(self.start + start..self.start + end, &mut machine.packed)?;
         let turn = Turn { is_first: index == 0, is_last: index + 1 == self.index.len() };
         let mut is_right = machine.unpacker.block(packed, turn, into);
         if is_right {
-            let mut sum = Sum::default();
+            let mut sum = Crc::default();
             sum.add(into);
             is_right = sum.get() == self.index.content(index).get();
         }
@@ -282,7 +282,7 @@ impl<'a> PackedBlocks<'a> {
     }
 }
 
-impl Home<'_> {
+impl BlockStorage<'_> {
     /// Returns a range of the archive's bytes, using `room` as a buffer if necessary.
     fn read<'r>(&'r self, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
         let archive = match self {
@@ -290,10 +290,10 @@ impl Home<'_> {
                 let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
                 return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
             }
-            Self::Shared(file) => Anywhere::File(file, range.start),
-            Self::Own(file) => Anywhere::File(file, range.start),
+            Self::Shared(file) => RandomAccess::File(file, range.start),
+            Self::Own(file) => RandomAccess::File(file, range.start),
             #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => Anywhere::Other(&**bytes, range.start),
+            Self::Other(bytes) => RandomAccess::Other(&**bytes, range.start),
         };
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let missing = len.saturating_sub(room.len());

@@ -25,7 +25,7 @@ mod write;
 
 pub(crate) use block::Block;
 #[cfg(feature = "npz")]
-pub(crate) use blocks::{Home, PackedBlocks, cut};
+pub(crate) use blocks::{BlockStorage, PackedBlocks, cut};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use gather::turn;
@@ -38,9 +38,9 @@ pub(crate) use read::{
 pub(crate) use sink::Sink;
 #[cfg(feature = "npz")]
 pub(crate) use source::Observer;
-pub(crate) use source::{Anywhere, Source};
+pub(crate) use source::{RandomAccess, Source};
 #[cfg(feature = "object")]
-pub(crate) use source::{Pieces, ReadAt};
+pub(crate) use source::{ReadAt, ReadHint};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Sink, pipeline};
-use crate::codec::{BlockIndex, Packer, Packing, STEP, Sum, Turn};
+use crate::codec::{BlockIndex, Crc, Packer, Packing, STEP, Turn};
 use crate::error::Result;
 
 /// How many blocks are buffered, for each thread, when the content is written in small pieces.
@@ -40,7 +40,7 @@ impl Packers {
         out.clear();
         packer.block(bytes, turn, out)?;
         lock().push(packer);
-        let mut sum = Sum::default();
+        let mut sum = Crc::default();
         sum.add(bytes);
         out.extend(sum.get().to_le_bytes());
         Ok(())
@@ -81,7 +81,7 @@ impl<'a, 's> Pack<'a, 's> {
         let mut done = 0;
         pipeline::ordered(blocks, self.threads, &make, &mut |made| {
             let (packed, crc) = made.split_last_chunk().expect("a checksum follows each block");
-            let sum = Sum::of(u32::from_le_bytes(*crc), content(done).len() as u64);
+            let sum = Crc::of(u32::from_le_bytes(*crc), content(done).len() as u64);
             self.index.push(packed.len() as u64, sum);
             done += 1;
             self.sink.write(packed)

@@ -2,7 +2,7 @@
 
 use super::each::make_blocks;
 use super::share::share_out;
-use super::source::{Pieces, Positioned, Source};
+use super::source::{Positioned, ReadHint, Source};
 use super::{BLOCK, aligned, os};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
@@ -63,9 +63,9 @@ fn read_coded<T: Send>(
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
-    let pieces = source.pieces();
-    let threads = || threads_for(pieces, options);
-    let block = pieces.map_or(BLOCK / 4, |pieces| pieces.bytes / 4);
+    let read_hint = source.read_hint();
+    let threads = || threads_for(read_hint, options);
+    let block = read_hint.map_or(BLOCK / 4, |hint| hint.bytes / 4);
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // Aligned for numbers, so that decoding can be vectorized.
@@ -75,7 +75,7 @@ fn read_coded<T: Send>(
         if filled < length {
             return Err(truncated(header, (at + filled) as u64));
         }
-        decode.decode(block, numbers.len(), made).map_err(|error| error.behind(numbers.start))
+        decode.decode(block, numbers.len(), made).map_err(|error| error.offset_element(numbers.start))
     })?;
     source.advance(header.len() * item as u64);
     Ok(items)
@@ -155,7 +155,7 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
 
 /// Returns the error for a payload that ends after `have` bytes.
 pub(crate) fn truncated(header: &Header, have: u64) -> Error {
-    let part = FileSection::Payload { shape: header.the_shape().clone(), dtype: header.dtype().clone() };
+    let part = FileSection::Payload { shape: header.shape_ref().clone(), dtype: header.dtype().clone() };
     ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
 }
 
@@ -234,7 +234,7 @@ fn load_all(
                 Some((first, step)) => (first, step, usize::MAX),
                 None => (piece, piece, if touches { BLOCK } else { usize::MAX }),
             };
-            load_parts((positioned, source.pieces()), header, part.split(first, piece), most, options)?;
+            load_parts((positioned, source.read_hint()), header, part.split(first, piece), most, options)?;
             source.advance(bytes as u64);
             Ok(())
         }
@@ -273,14 +273,14 @@ fn load_part(
 
 /// Loads parts from a source with random access, on several threads.
 fn load_parts(
-    (source, pieces): (Positioned<'_>, Option<Pieces>),
+    (source, read_hint): (Positioned<'_>, Option<ReadHint>),
     header: &Header,
     parts: Vec<MemoryPart<'_>>,
     most: usize,
     options: &ReadOptions,
 ) -> Result<()> {
     // Querying the number of processors takes longer than reading a small array.
-    let threads = if parts.len() > 1 { threads_for(pieces, options) } else { 1 };
+    let threads = if parts.len() > 1 { threads_for(read_hint, options) } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
         load_part(&mut part, header, most, |block, at| source.fill_at(block, at))
     };
@@ -289,9 +289,9 @@ fn load_parts(
 }
 
 /// Returns how many threads read from a source with these preferences.
-fn threads_for(pieces: Option<Pieces>, options: &ReadOptions) -> usize {
-    match pieces {
-        Some(pieces) => pieces.threads,
+fn threads_for(read_hint: Option<ReadHint>, options: &ReadOptions) -> usize {
+    match read_hint {
+        Some(hint) => hint.threads,
         None if os::READS_ANYWHERE => options.get_threads(),
         None => 1,
     }
@@ -309,7 +309,7 @@ fn each_block(
     if item == 0 {
         // Items without bytes take memory once they are decoded, as do the elements of a subarray.
         let within = match header.dtype() {
-            DType::Subarray(subarray) => subarray.the_shape().len().unwrap_or(u64::MAX),
+            DType::Subarray(subarray) => subarray.shape_ref().len().unwrap_or(u64::MAX),
             _ => 1,
         };
         let items = header.len().saturating_mul(within);
@@ -323,7 +323,7 @@ fn each_block(
     while done < bytes {
         let length = (per_block * item).min(bytes - done);
         load_block(source, header, &mut block, length, done)?;
-        take(&mut block, length / item).map_err(|error| error.behind(done / item))?;
+        take(&mut block, length / item).map_err(|error| error.offset_element(done / item))?;
         done += length;
     }
     Ok(())
@@ -368,7 +368,7 @@ fn read_whole<T>(
             let remaining = source.remaining().unwrap_or_default();
             options.get_limits().check_payload(remaining)?;
             let total = usize::try_from(remaining).unwrap_or(usize::MAX);
-            let is_far = source.pieces().is_some();
+            let is_far = source.read_hint().is_some();
             let mut payload = Vec::new();
             while payload.len() < total {
                 let arrived = payload.len();

@@ -37,7 +37,7 @@ enum Origin<'a> {
     Blocks(&'a PackedBlocks<'a>, u64),
     /// A selection of an array's bytes.
     ByteRuns {
-        array: Anywhere<'a>,
+        array: RandomAccess<'a>,
         runs: &'a ByteRuns,
     },
     /// A stream, and how many bytes remain, if known.
@@ -46,7 +46,7 @@ enum Origin<'a> {
 
 /// The bytes of an array with random access.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Anywhere<'a> {
+pub(crate) enum RandomAccess<'a> {
     Bytes(&'a [u8]),
     /// In a file, from this offset on.
     File(&'a File, u64),
@@ -76,7 +76,7 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
     fn check(&self, runs: &ByteRuns) -> Result<()>;
 
     /// Returns the preferred size and concurrency of reads; `None` means those of files.
-    fn pieces(&self) -> Option<Pieces> {
+    fn read_hint(&self) -> Option<ReadHint> {
         None
     }
 
@@ -93,12 +93,12 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
 ///
 /// The number of threads does not depend on the number of processors, since they spend their time waiting.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct ReadHint {
     pub(crate) bytes: usize,
     pub(crate) threads: usize,
 }
 
-impl Anywhere<'_> {
+impl RandomAccess<'_> {
     pub(crate) fn fill_at(self, into: &mut [u8], from: u64) -> Result<usize> {
         match self {
             Self::Bytes(bytes) => {
@@ -118,12 +118,12 @@ impl Anywhere<'_> {
     }
 
     /// Returns the preferred size and concurrency of reads; `None` means those of files.
-    fn pieces(self) -> Option<Pieces> {
+    fn read_hint(self) -> Option<ReadHint> {
         match self {
             #[cfg(feature = "object")]
-            Self::Other(bytes, _) => bytes.pieces(),
+            Self::Other(bytes, _) => bytes.read_hint(),
             #[cfg(feature = "npz")]
-            Self::Blocks(blocks, _) => blocks.pieces(),
+            Self::Blocks(blocks, _) => blocks.read_hint(),
             _ => None,
         }
     }
@@ -217,7 +217,7 @@ impl<'a> Source<'a> {
     }
 
     /// Creates a source for selected bytes of an array.
-    pub(crate) fn picked(array: Anywhere<'a>, runs: &'a ByteRuns) -> Self {
+    pub(crate) fn picked(array: RandomAccess<'a>, runs: &'a ByteRuns) -> Self {
         Self::from(Origin::ByteRuns { array, runs })
     }
 
@@ -236,7 +236,7 @@ impl<'a> Source<'a> {
         {
             let blocks = match self.origin {
                 Origin::Blocks(blocks, at) => Some((blocks, at)),
-                Origin::ByteRuns { array: Anywhere::Blocks(blocks, place), runs } => {
+                Origin::ByteRuns { array: RandomAccess::Blocks(blocks, place), runs } => {
                     Some((blocks, place + runs.find(self.passed).0))
                 }
                 _ => None,
@@ -246,17 +246,17 @@ impl<'a> Source<'a> {
                 return Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?));
             }
         }
-        self.pieces().map(|pieces| (pieces.bytes, pieces.bytes))
+        self.read_hint().map(|hint| (hint.bytes, hint.bytes))
     }
 
     /// Returns the preferred size and concurrency of reads; `None` means those of files.
-    pub(super) fn pieces(&self) -> Option<Pieces> {
+    pub(super) fn read_hint(&self) -> Option<ReadHint> {
         match &self.origin {
             #[cfg(feature = "object")]
-            Origin::Other(bytes, _) => bytes.pieces(),
+            Origin::Other(bytes, _) => bytes.read_hint(),
             #[cfg(feature = "npz")]
-            Origin::Blocks(blocks, _) => blocks.pieces(),
-            Origin::ByteRuns { array, .. } => array.pieces(),
+            Origin::Blocks(blocks, _) => blocks.read_hint(),
+            Origin::ByteRuns { array, .. } => array.read_hint(),
             _ => None,
         }
     }
@@ -265,8 +265,8 @@ impl<'a> Source<'a> {
     ///
     /// A remote source divides such a read into concurrent requests.
     pub(super) fn block(&self) -> usize {
-        self.pieces()
-            .map_or(super::BLOCK, |pieces| pieces.bytes.saturating_mul(pieces.threads).max(super::BLOCK))
+        self.read_hint()
+            .map_or(super::BLOCK, |hint| hint.bytes.saturating_mul(hint.threads).max(super::BLOCK))
     }
 
     fn from(origin: Origin<'a>) -> Self {
@@ -464,7 +464,7 @@ enum Fixed<'a> {
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
     ByteRuns {
-        array: Anywhere<'a>,
+        array: RandomAccess<'a>,
         runs: &'a ByteRuns,
     },
 }
@@ -481,11 +481,11 @@ impl<'a> Positioned<'a> {
     /// Reads at an offset until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
         let filled = match self.origin {
-            Fixed::Bytes(bytes) => Anywhere::Bytes(bytes).fill_at(into, from as u64)?,
+            Fixed::Bytes(bytes) => RandomAccess::Bytes(bytes).fill_at(into, from as u64)?,
             Fixed::File(file) => {
                 let left = file.end.saturating_sub(file.at + from as u64);
                 let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                Anywhere::File(file.file, file.at).fill_at(&mut into[..most], from as u64)?
+                RandomAccess::File(file.file, file.at).fill_at(&mut into[..most], from as u64)?
             }
             #[cfg(feature = "object")]
             Fixed::Other(bytes, at, end) => {
@@ -494,7 +494,7 @@ impl<'a> Positioned<'a> {
                 bytes.fill_at(&mut into[..most], at + from as u64)?
             }
             #[cfg(feature = "npz")]
-            Fixed::Blocks(blocks, at) => Anywhere::Blocks(blocks, at).fill_at(into, from as u64)?,
+            Fixed::Blocks(blocks, at) => RandomAccess::Blocks(blocks, at).fill_at(into, from as u64)?,
             Fixed::ByteRuns { array, runs } => {
                 let at = self.passed + from as u64;
                 let left = runs.len().saturating_sub(at);
@@ -521,11 +521,11 @@ const SPAN: u64 = 128 << 10;
 ///
 /// Runs that are close together are read including their gaps, because a call costs as much as a few pages.
 /// Listed runs are read completely, or 0 is returned.
-fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
+fn fill_picked(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let is_memory = match array {
-        Anywhere::Bytes(..) => true, // in memory, single runs cost no extra calls
+        RandomAccess::Bytes(..) => true, // in memory, single runs cost no extra calls
         #[cfg(feature = "object")]
-        Anywhere::Other(bytes, place) => {
+        RandomAccess::Other(bytes, place) => {
             if let Some(filled) = bytes.fill_picked(place, runs, into, from) {
                 return filled;
             }
@@ -578,20 +578,20 @@ fn fill_picked(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
 ///
 /// They are read in the order of the file. Data that is not in the page cache is requested in advance, all at
 /// once, so that the disk can schedule many requests.
-fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
+fn fill_listed(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let wanted = into.len();
     let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
     let (mut rest, mut at) = (into, from);
     while !rest.is_empty() {
         let (place, left) = runs.find(at);
-        let (part, behind) = rest.split_at_mut(left.min(rest.len()));
+        let (part, after) = rest.split_at_mut(left.min(rest.len()));
         at += part.len() as u64;
         parts.push((place, part));
-        rest = behind;
+        rest = after;
     }
     // Read in the order of the file, so that neighbors can be read by one call.
     parts.sort_unstable_by_key(|(place, _)| *place);
-    let Anywhere::File(file, start) = array else {
+    let RandomAccess::File(file, start) = array else {
         for (place, part) in parts {
             if array.fill_at(part, place)? < part.len() {
                 return Ok(0);
@@ -613,8 +613,8 @@ fn fill_listed(array: Anywhere<'_>, runs: &ByteRuns, into: &mut [u8], from: u64)
             }
             (end, count) = (next.max(end), count + 1);
         }
-        let (group, behind) = rest.split_at_mut(count);
-        rest = behind;
+        let (group, after) = rest.split_at_mut(count);
+        rest = after;
         match read_group(group, end, &mut scratch, |into, at| os::read_at_once(file, into, at))? {
             true => {}
             false => {

@@ -263,7 +263,7 @@ fn old_headers_have_no_room() {
     fs::write(file.path(), old).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NoRoom { .. }) && error.help() == Some(Help::GrowHeader),
+        matches!(error.kind(), ErrorKind::HeaderTooSmall { .. }) && error.help() == Some(Help::GrowHeader),
         "{error}"
     );
     grow_header(file.path()).unwrap();
@@ -347,7 +347,7 @@ fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
     assert_eq!(place(&fs::read(&path).unwrap()) + 10, 511, "NumPy's place for the digit");
 
     let Err(error) = append(&synced) else { panic!("it could be torn") };
-    assert!(matches!(error.kind(), ErrorKind::TornHeader { header: 576, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::HeaderCrossesSector { header: 576, .. }), "{error}");
     append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[Long { number: 2 }])).unwrap();
 
     grow_header(&path).unwrap();

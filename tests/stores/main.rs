@@ -264,5 +264,8 @@ fn within_tasks_both_ways_work() {
         assert_eq!(column, array.slice(s![..20, 3]));
         let taken: Array2<u64> = file.take(0, &[5, 2]).await.unwrap();
         assert_eq!(taken, array.select(Axis(0), &[5, 2]));
+        // A blocking method of the file that it dereferences to: opening has not left it cancelled.
+        let rows = file.rows::<u64, ndarray::Ix2>().unwrap();
+        assert_eq!(rows.last().unwrap().unwrap(), array.row(2999));
     });
 }

@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, SliceInfoElem};
 use ndarray_io::DynArray;
 use ndarray_io::dtype::{Casting, Kind};
-use ndarray_io::options::Look;
+use ndarray_io::options::DisplayOptions;
 use num_complex::Complex;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub fn look(part: &DynArray) -> (Value, Picture) {
     });
     // A wide record has as much text in each element as a small array.
     if part.dtype().item_size() <= 1 << 12 {
-        seen["text"] = part.shown(&Look::new().width(100)).into();
+        seen["text"] = part.shown(&DisplayOptions::new().width(100)).into();
     }
     if part.len() > COUNTED {
         seen["of"] = "too many elements for statistics: select a slice".into();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ndarray::SliceInfoElem;
 use ndarray_io::ReadOptions;
-use ndarray_io::options::Look;
+use ndarray_io::options::DisplayOptions;
 
 use super::Failure;
 use super::failure::at;
@@ -55,9 +55,9 @@ impl Arguments {
         vec![&mut self.which.file]
     }
 
-    fn look(&self) -> Look {
+    fn look(&self) -> DisplayOptions {
         let terminal = || terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
-        let mut look = Look::new().width(self.width.unwrap_or_else(terminal));
+        let mut look = DisplayOptions::new().width(self.width.unwrap_or_else(terminal));
         if let Some(digits) = self.precision {
             look = look.precision(digits);
         }
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 }
 
 /// Formats an array; reads only the elements that are shown.
-fn preview(source: &Source, slice: &[SliceInfoElem], look: &Look) -> Result<String, Failure> {
+fn preview(source: &Source, slice: &[SliceInfoElem], look: &DisplayOptions) -> Result<String, Failure> {
     Ok(match source {
         Source::Npy(file) => file.preview_with(slice, look)?,
         Source::Ra(file) => file.preview_with(slice, look)?,

@@ -46,7 +46,7 @@ pub(in super::super) fn decode(
     }
     if header.shape() != dims {
         let shape = Shape::from(dims);
-        return Err(bad(format!("the header declares the shape {}, the pickle {shape}", header.the_shape())));
+        return Err(bad(format!("the header declares the shape {}, the pickle {shape}", header.shape_ref())));
     }
     // With at most one axis longer than 1, both orders are the same bytes.
     let is_same_both_ways = dims_above_one(header) < 2;
@@ -63,7 +63,7 @@ pub(in super::super) fn decode(
         Ok(Object { slot, graph: slot.node().and(graph).cloned() })
     })?;
     if header.order() == Order::Fortran && !is_same_both_ways {
-        items = turned(&items, header.the_shape(), Order::C);
+        items = turned(&items, header.shape_ref(), Order::C);
     }
     let rest = &payload[used..];
     Ok((items, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
@@ -85,7 +85,7 @@ pub(in super::super) fn encode(
     }
     let items: Vec<&Object> = items.collect();
     let is_fortran = header.order() == Order::Fortran && dims_above_one(header) > 1;
-    let items = if is_fortran { turned(&items, header.the_shape(), Order::Fortran) } else { items };
+    let items = if is_fortran { turned(&items, header.shape_ref(), Order::Fortran) } else { items };
     Pickler::new(options)?.array(&items, header, is_fortran)
 }
 
@@ -98,7 +98,7 @@ pub(in super::super) fn rearranged(
     if header.order() == order || dims_above_one(header) < 2 {
         return Arc::clone(items);
     }
-    Arc::new(turned(items, header.the_shape(), header.order()))
+    Arc::new(turned(items, header.shape_ref(), header.order()))
 }
 
 /// Rearranges items from `order` into the other order.

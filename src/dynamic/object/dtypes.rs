@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::ObjectRef;
 use super::budget::Budget;
 use super::graph::{CallParts, Slot, StoredDType};
-use super::known::Look;
-use super::machine::Machine;
+use super::known::GraphView;
+use super::machine::Unpickler;
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, TimeUnit, Title};
 use crate::error::Result;
 use crate::npy_format as npy;
@@ -38,12 +38,12 @@ impl Memo {
 }
 
 /// Decodes the dtype that an object represents, and adds it to the table.
-pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>> {
+pub(super) fn of(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<Known>> {
     let Some(number) = slot.node() else { return Ok(None) };
     if let Some(known) = machine.dtypes.used.get(&number) {
         return Ok(Some(*known));
     }
-    let look = Look::new(&machine.graph, machine.pickle);
+    let look = GraphView::new(&machine.graph, machine.pickle);
     let mut decoder = Decoder { look, made: &mut machine.dtypes.made, budget: &machine.budget };
     let Some(stored) = decoder.within(slot, 0)? else { return Ok(None) };
     // NumPy converts numbers, strings and times to native byte order, and leaves records unchanged.
@@ -65,18 +65,18 @@ pub(super) fn of(machine: &mut Machine<'_>, slot: Slot) -> Result<Option<Known>>
 }
 
 /// Decodes the dtype that an object of a complete graph represents.
-pub(super) fn in_graph(look: Look<'_>, slot: Slot) -> Option<DType> {
+pub(super) fn in_graph(look: GraphView<'_>, slot: Slot) -> Option<DType> {
     let mut decoder = Decoder { look, made: &mut HashMap::new(), budget: &Budget::of(&[]) };
     decoder.within(slot, 0).ok()?.map(|dtype| (*dtype).clone())
 }
 
 /// Decodes the dtype that an object represents.
 pub(super) fn of_object(object: ObjectRef<'_>) -> Option<DType> {
-    in_graph(Look::new(object.graph?, &[]), *object.slot)
+    in_graph(GraphView::new(object.graph?, &[]), *object.slot)
 }
 
 struct Decoder<'a, 'b> {
-    look: Look<'a>,
+    look: GraphView<'a>,
     made: &'b mut HashMap<u32, Option<Arc<DType>>>,
     budget: &'b Budget,
 }
@@ -229,11 +229,11 @@ const MOST_TITLE: usize = 1024;
 /// Maximum nesting of records, the same as in headers.
 const MOST: usize = 32;
 
-fn length(look: Look<'_>, slot: Slot) -> Option<usize> {
+fn length(look: GraphView<'_>, slot: Slot) -> Option<usize> {
     usize::try_from(look.int(slot)?).ok()
 }
 
-fn subarray_of(look: Look<'_>, base: &DType, dims: Slot) -> Option<DType> {
+fn subarray_of(look: GraphView<'_>, base: &DType, dims: Slot) -> Option<DType> {
     let dims = match look.tuple(dims) {
         Some(_) => look.dims(dims)?,
         None => vec![length(look, dims)?],
@@ -247,7 +247,7 @@ type Field = (String, DType, i64, Option<Slot>);
 /// Builds a record; `None` if fields overlap or are not in the order of their offsets.
 ///
 /// Such records are not supported: a [`Record`] has its fields one after another.
-fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
+fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
         let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not supported
@@ -265,7 +265,7 @@ fn record(look: Look<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
 }
 
 /// Applies the unit in a time's metadata: `({}, (b"ns", 1, 1, 1))`.
-fn timed(look: Look<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
+fn timed(look: GraphView<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
     let [_, step] = *metadata else { return None };
     let [unit, count, ..] = *look.tuple(step)? else { return None };
     let unit = look.text(unit)?;

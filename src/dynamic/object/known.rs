@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use num_complex::Complex;
 
 use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
-use super::machine::Machine;
+use super::machine::Unpickler;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
 use crate::dtype::Casting;
@@ -74,12 +74,12 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
 ///
 /// It does not follow references to other graphs.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct GraphView<'a> {
     pub(super) graph: &'a Graph,
     pickle: &'a [u8],
 }
 
-impl<'a> Look<'a> {
+impl<'a> GraphView<'a> {
     pub(super) fn new(graph: &'a Graph, pickle: &'a [u8]) -> Self {
         Self { graph, pickle }
     }
@@ -174,7 +174,7 @@ impl<'a> Look<'a> {
 }
 
 /// Decodes shape and order from the state of an array.
-fn shape_and_order(look: Look<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
+fn shape_and_order(look: GraphView<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
     if look.tuple(dims).is_none() {
         return Err(bad("the shape of an array is not a tuple"));
     }
@@ -192,7 +192,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
     match header.payload_len() == Some(len as u64) {
         true => Ok(()),
         false => {
-            let (shape, dtype) = (header.the_shape(), header.dtype());
+            let (shape, dtype) = (header.shape_ref(), header.dtype());
             Err(bad(format!("{len} bytes do not fit an array of {dtype} of shape {shape}")))
         }
     }
@@ -201,11 +201,11 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
 fn check_count(found: usize, header: &Header) -> Result<()> {
     match found as u64 == header.len() {
         true => Ok(()),
-        false => Err(bad(format!("an array of shape {} has {found} elements", header.the_shape()))),
+        false => Err(bad(format!("an array of shape {} has {found} elements", header.shape_ref()))),
     }
 }
 
-impl Machine<'_> {
+impl Unpickler<'_> {
     /// Returns the object that a call creates, if the call is known.
     pub(super) fn called(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
         let known = self.known(callable);
@@ -411,7 +411,7 @@ pub(super) struct Objects<'a> {
 
 /// Decodes the state of an object into [`Objects`].
 pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
-    let look = Look::new(object.graph?, &[]);
+    let look = GraphView::new(object.graph?, &[]);
     let call = look.call(*object.slot)?;
     look.name(call.callable).filter(|name| is_reconstruct(*name))?;
     let [_, dims, dtype, is_fortran, data] = *look.tuple(call.state)? else { return None };
@@ -428,7 +428,7 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
 /// bytes follow the data (a mask).
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
-    let look = Look::new(graph, &[]);
+    let look = GraphView::new(graph, &[]);
     let call = look.call(*object.slot)?;
     let state = look.tuple(call.state)?;
     // A derived class may wrap the state in one of its own: `(state of the array, more)`.

@@ -14,7 +14,7 @@ use num_bigint::BigInt;
 use super::budget::Budget;
 use super::dtypes;
 use super::graph::{Graph, Node, Slot, Span};
-use super::known::{Known, Look};
+use super::known::{GraphView, Known};
 use super::text::code_points;
 use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};
@@ -23,7 +23,7 @@ use crate::pickle::opcode::*;
 use crate::pickle::{Atom, atom, line, text};
 
 /// The state of the interpreter.
-pub(super) struct Machine<'a> {
+pub(super) struct Unpickler<'a> {
     pub(super) pickle: &'a [u8],
     at: usize,
     protocol: u8,
@@ -68,7 +68,7 @@ const MOST_NODES: u64 = u32::MAX as u64 - 4;
 
 /// Reads one pickle and ignores what follows it.
 pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<Read> {
-    let mut machine = Machine {
+    let mut machine = Unpickler {
         pickle,
         at: 0,
         protocol: 0,
@@ -108,7 +108,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
             MEMOIZE => machine.memoize()?,
             STOP => {
                 let top = machine.pop()?;
-                let Machine { graph, at: used, .. } = machine;
+                let Unpickler { graph, at: used, .. } = machine;
                 return Ok(Read { graph, top, used });
             }
             _ => machine.step(opcode)?,
@@ -116,13 +116,13 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Unpickler<'a> {
     pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
         ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode as u64) }.into()
     }
 
-    pub(super) fn look(&self) -> Look<'_> {
-        Look::new(&self.graph, self.pickle)
+    pub(super) fn look(&self) -> GraphView<'_> {
+        GraphView::new(&self.graph, self.pickle)
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {

@@ -310,7 +310,7 @@ impl<'a> Array<'a> {
             None => DynArray::of_bytes(header, self.bytes()),
             Some(items) => {
                 // `objects` are in C order, whereas those of a `DynArray` are in the order of its header.
-                let in_c = Header::new(header.dtype().clone(), Order::C, header.the_shape().clone())?;
+                let in_c = Header::new(header.dtype().clone(), Order::C, header.shape_ref().clone())?;
                 let items = Arc::new(items.iter().map(ObjectRef::to_object).collect());
                 let items = super::rearranged(&items, &in_c, header.order());
                 Ok(DynArray::of_objects(header, items))

@@ -168,7 +168,7 @@ impl<'a> Part<'a> {
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(most);
         read(block)?;
         // A block counts as loaded only after its check has passed: `finish` relies on that.
-        self.fix.apply(block).map_err(|error| error.behind(self.at / item))?;
+        self.fix.apply(block).map_err(|error| error.offset_element(self.at / item))?;
         self.rest = rest;
         self.at += most;
         if let Some(good) = self.good {

@@ -29,7 +29,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                 swap_units(items, unit_of(&from));
             }
             if from.kind() == Kind::Bool {
-                check_bools(items).map_err(|error| error.behind(index * BLOCK))?;
+                check_bools(items).map_err(|error| error.offset_element(index * BLOCK))?;
             }
             convert(items, made);
             if to.is_foreign() {

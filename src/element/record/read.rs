@@ -22,10 +22,10 @@ use crate::options::{ReadOptions, WriteOptions};
 /// - [`ErrorKind::ExtraField`]: the file has a field that the struct lacks, and the options do not ignore it.
 pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
-    let record = match (found, options.the_composites()) {
+    let record = match (found, options.composite_order()) {
         (DType::Record(record), _) => record,
         // Some formats store records as raw bytes; then the size is all that can be compared.
-        (_, Some(order)) if found.item_size() == R::SPEC.filed().size => {
+        (_, Some(order)) if found.item_size() == R::SPEC.file_layout().size => {
             own = R::SPEC.dtype(&WriteOptions::new())?.with_byte_order(order);
             let DType::Record(record) = &own else { unreachable!("the dtype of a record") };
             record

@@ -76,7 +76,7 @@ pub struct FieldSpec {
     title: Option<&'static str>,
     pub(super) len: Option<usize>,
     offset: Option<usize>,
-    filed: FileLayout,
+    file_layout: FileLayout,
     dtype: fn(&WriteOptions) -> Result<DType>,
     /// The flattened struct, whose fields are fields of the record itself.
     flat: Option<&'static RecordSpec>,
@@ -91,19 +91,19 @@ impl FieldSpec {
         len: Option<usize>,
         offset: Option<usize>,
     ) -> Self {
-        let filed = match len {
+        let file_layout = match len {
             Some(len) => F::FILE_LAYOUT.times(len),
             None => F::FILE_LAYOUT,
         };
         let dtype = |options: &WriteOptions| F::dtype_for(&mut std::iter::empty(), options);
-        Self { name, aliases, title, len, offset, filed, dtype, flat: None }
+        Self { name, aliases, title, len, offset, file_layout, dtype, flat: None }
     }
 
     /// Describes the fields of a flattened struct, which are fields of the record itself.
     pub const fn flat<R: RecordType>(offset: Option<usize>) -> Self {
         let dtype = |options: &WriteOptions| R::SPEC.dtype(options);
-        let (filed, flat) = (R::SPEC.filed(), Some(R::SPEC));
-        Self { name: "", aliases: &[], title: None, len: None, offset, filed, dtype, flat }
+        let (file_layout, flat) = (R::SPEC.file_layout(), Some(R::SPEC));
+        Self { name: "", aliases: &[], title: None, len: None, offset, file_layout, dtype, flat }
     }
 
     /// Returns whether two fields share a name, title or alias.
@@ -162,12 +162,12 @@ impl RecordSpec {
         let (mut start, mut end, mut at) = (0usize, 0, 0);
         while at <= index && at < self.fields.len() {
             if at > 0 {
-                end = start.saturating_add(self.fields[at - 1].filed.size);
+                end = start.saturating_add(self.fields[at - 1].file_layout.size);
             }
             let field = &self.fields[at];
             start = match field.offset {
                 Some(offset) => offset,
-                None => round_up(end, least(field.filed.align, self.pack)),
+                None => round_up(end, least(field.file_layout.align, self.pack)),
             };
             at += 1;
         }
@@ -178,7 +178,7 @@ impl RecordSpec {
     const fn end(&self) -> usize {
         match self.fields.len() {
             0 => 0,
-            count => self.bounds(count - 1).0.saturating_add(self.fields[count - 1].filed.size),
+            count => self.bounds(count - 1).0.saturating_add(self.fields[count - 1].file_layout.size),
         }
     }
 
@@ -191,7 +191,7 @@ impl RecordSpec {
     const fn alignment(&self) -> usize {
         let (mut align, mut index) = (self.align, 0);
         while index < self.fields.len() {
-            let field = least(self.fields[index].filed.align, self.pack);
+            let field = least(self.fields[index].file_layout.align, self.pack);
             align = if field > align { field } else { align };
             index += 1;
         }
@@ -237,11 +237,11 @@ impl RecordSpec {
     }
 
     /// Returns the layout of the struct in a file.
-    pub const fn filed(&self) -> FileLayout {
+    pub const fn file_layout(&self) -> FileLayout {
         let (mut varies, mut has_zero, mut index) = (false, true, 0);
         while index < self.fields.len() {
-            varies |= self.fields[index].filed.varies;
-            has_zero &= self.fields[index].filed.has_zero;
+            varies |= self.fields[index].file_layout.varies;
+            has_zero &= self.fields[index].file_layout.has_zero;
             index += 1;
         }
         FileLayout {

@@ -20,7 +20,7 @@ pub fn dtype_for<R: RecordType>(
     options: &WriteOptions,
 ) -> Result<DType> {
     // Only values of fields with a declared width can fail to fit, so other structs are not visited here.
-    if R::SPEC.filed().varies() {
+    if R::SPEC.file_layout().varies() {
         for (index, item) in items.enumerate() {
             item.check(options).map_err(|error| error.at_element(index))?;
         }

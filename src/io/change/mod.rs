@@ -28,7 +28,7 @@ pub(crate) use lock::leads_to;
 pub(crate) use lock::{Locked, Purpose, is_being_changed, open_locked, with_header_lock};
 use system::Folder;
 pub(crate) use system::{FileId, Mode, id_of};
-use target::Place;
+use target::Destination;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -92,7 +92,7 @@ pub(crate) fn replace_after_look(
     for _ in 0..MOST {
         let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
         match target::follow_links(path)? {
-            Place::File(_) if is_file => {
+            Destination::File(_) if is_file => {
                 match open_locked(path, Purpose::Change, options.get_wait_for_lock()) {
                     Err(error) if error.is_io() => match io::Error::from(error) {
                         error if error.kind() == io::ErrorKind::NotFound => {}
@@ -105,7 +105,7 @@ pub(crate) fn replace_after_look(
                     }
                 }
             }
-            Place::File(_) if fs::symlink_metadata(path).is_err() => {
+            Destination::File(_) if fs::symlink_metadata(path).is_err() => {
                 match create_new(path, options, |file| write(file, &[])) {
                     Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now: inspect it
                     created => return created,
@@ -126,9 +126,9 @@ type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
 /// It takes a trait object so that it is compiled once, not for each type of array.
 fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write: WriteNew<'_>) -> Result<()> {
     let target = match target::follow_links(path)? {
-        Place::File(target) => target,
-        Place::Open(_) if locked.is_some() => return Err(not_itself()),
-        Place::Open(file) => {
+        Destination::File(target) => target,
+        Destination::Open(_) if locked.is_some() => return Err(not_itself()),
+        Destination::Open(file) => {
             write(None, &file)?;
             return sync_file(&file, options);
         }
@@ -372,8 +372,8 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
         return Ok(());
     }
     match target::follow_links(path)? {
-        Place::File(target) => sync_folder(&draft::split(&target)?.0, options),
-        Place::Open(_) => Ok(()),
+        Destination::File(target) => sync_folder(&draft::split(&target)?.0, options),
+        Destination::Open(_) => Ok(()),
     }
 }
 

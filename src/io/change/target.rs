@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::transfer::os;
 
 /// The target of a path.
-pub(super) enum Place {
+pub(super) enum Destination {
     /// A file by name, which may not exist yet.
     File(PathBuf),
     /// A file that this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written at the
@@ -18,13 +18,13 @@ pub(super) enum Place {
     Open(File),
 }
 
-pub(super) fn follow_links(path: &Path) -> Result<Place> {
+pub(super) fn follow_links(path: &Path) -> Result<Destination> {
     const MOST: usize = 40; // the limit of Linux
     // On Windows, opening a named pipe just to inspect it would use it up, so devices are recognized first.
     if cfg!(windows)
         && let Some(device) = open_descriptor(path)?
     {
-        return Ok(Place::Open(device));
+        return Ok(Destination::Open(device));
     }
     // The system resolves all links first, so that a link that it refuses to follow is refused here too (such
     // as another user's link in a world-writable folder, with fs.protected_symlinks).
@@ -37,11 +37,11 @@ pub(super) fn follow_links(path: &Path) -> Result<Place> {
     let mut target = path.to_owned();
     for _ in 0..MOST {
         if let Some(file) = open_descriptor(&target)? {
-            return Ok(Place::Open(file));
+            return Ok(Destination::Open(file));
         }
         match fs::read_link(&target) {
             Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            Err(_) => return Ok(Place::File(target)), // not a link, or nothing exists; opening it will report the error
+            Err(_) => return Ok(Destination::File(target)), // not a link, or nothing exists; opening it will report the error
         }
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links").into())

@@ -53,7 +53,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::DTypeMismatch`] if the elements have another dtype.
     /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
     ///   inner axes are different.
-    /// - [`ErrorKind::NoRoom`] if the header cannot hold a greater length.
+    /// - [`ErrorKind::HeaderTooSmall`] if the header cannot hold a greater length.
     /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows.
     /// - [`ErrorKind::BadOption`] if the array has no axes or holds Python objects, or the path is not a
     ///   regular file.
@@ -75,8 +75,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::DTypeMismatch`] if the elements have another dtype.
     /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
     ///   inner axes are different.
-    /// - [`ErrorKind::NoRoom`] if the header cannot hold a greater length.
-    /// - [`ErrorKind::TornHeader`] if `sync` is set and the length in the header crosses a disk sector.
+    /// - [`ErrorKind::HeaderTooSmall`] if the header cannot hold a greater length.
+    /// - [`ErrorKind::HeaderCrossesSector`] if `sync` is set and the length in the header crosses a disk sector.
     /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows and `surplus` is
     ///   [`UncommittedRows::Refuse`].
     /// - [`ErrorKind::BadOption`] if the array has no axes or holds Python objects, or the path is not a
@@ -250,7 +250,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         }
         file.seek(SeekFrom::Start(end))?;
         let rows =
-            growing_axis(header.order(), header.the_shape()) + usize::try_from(kept).unwrap_or(usize::MAX);
+            growing_axis(header.order(), header.shape_ref()) + usize::try_from(kept).unwrap_or(usize::MAX);
         let header = Header::new(dtype.clone(), header.order(), grown(&row, header.order(), rows))?;
         let end = End::Open { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
         Ok(Self::of(file, header, row, found.version, end, options))
@@ -289,17 +289,17 @@ fn check_room(
     let mut old = vec![0; head];
     file.seek(SeekFrom::Start(0))?;
     file.read_exact(&mut old)?;
-    let (order, rows) = (header.order(), growing_axis(header.order(), header.the_shape()));
+    let (order, rows) = (header.order(), growing_axis(header.order(), header.shape_ref()));
     let of = |rows, is_in_one_sector| {
         let header = Header::new(header.dtype().clone(), order, grown(row, order, rows))?;
         Ok::<_, Error>(npy::format_in_place(&header, version, head, is_in_one_sector))
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
-    let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::NoRoom { header: head as u64 })?;
+    let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::HeaderTooSmall { header: head as u64 })?;
     // 20 digits hold any 64-bit length.
     let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
     if trailing_spaces(&now) + digits(rows) < 20 {
-        return Err(ErrorKind::NoRoom { header: head as u64 }.into());
+        return Err(ErrorKind::HeaderTooSmall { header: head as u64 }.into());
     }
     // The bytes that a later update may change: those that differ now, and the digits of the shape with space
     // for 20. The largest length cannot be formatted directly, because no array of that length fits into
@@ -309,7 +309,7 @@ fn check_room(
         (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
     let first = changed.next().unwrap_or(0) / npy::SECTOR;
     match is_synced && changed.any(|at| at / npy::SECTOR != first) {
-        true => Err(ErrorKind::TornHeader { header: head as u64 }.into()),
+        true => Err(ErrorKind::HeaderCrossesSector { header: head as u64 }.into()),
         false => Ok(is_in_one_sector),
     }
 }
@@ -326,8 +326,8 @@ fn digits_at(head: &[u8]) -> usize {
 
 /// Rewrites a file so that its header can hold a greater length, as current NumPy headers can.
 ///
-/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::NoRoom`] or
-/// [`ErrorKind::TornHeader`]. The elements are copied unchanged, which takes time and disk space in
+/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderTooSmall`] or
+/// [`ErrorKind::HeaderCrossesSector`]. The elements are copied unchanged, which takes time and disk space in
 /// proportion to the file. The file is replaced atomically.
 ///
 /// # Errors

@@ -210,7 +210,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         options: &WriteOptions,
     ) -> Self {
         let rows_are_empty = row.dims().contains(&0);
-        let grown = growing_axis(header.order(), header.the_shape());
+        let grown = growing_axis(header.order(), header.shape_ref());
         Self {
             writer: Slot(Some(writer)),
             path: None,
@@ -371,8 +371,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         // Checked before anything is buffered, so that a text that is too long leaves the writer usable.
         if A::FILE_LAYOUT.varies() {
             let options = width_of::<A>(&self.dtype, &self.options);
-            A::dtype_for(&mut items.iter(), &options)
-                .map_err(|error| error.behind(usize::try_from(self.elements).unwrap_or(usize::MAX)))?;
+            A::dtype_for(&mut items.iter(), &options).map_err(|error| {
+                error.offset_element(usize::try_from(self.elements).unwrap_or(usize::MAX))
+            })?;
         }
         // Broken until everything has been written: an early return leaves part of an element in the file.
         self.is_broken = true;
@@ -462,7 +463,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             rows.map_err(|_| ErrorKind::Overflow { what: format!("an array of {elements} elements") })?;
         let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
         let text = npy::format_in_place(&header, self.version, head, is_in_one_sector);
-        Ok(text.ok_or(ErrorKind::NoRoom { header: head as u64 })?)
+        Ok(text.ok_or(ErrorKind::HeaderTooSmall { header: head as u64 })?)
     }
 
     /// Returns an error if the file does not have the length that this writer gave it.

@@ -113,7 +113,7 @@ pub(crate) fn recode_all(
             Work::Into(work) => {
                 let copy = aligned(words, items.len())?;
                 copy.copy_from_slice(items);
-                work(copy, made).map_err(|error| error.behind(first))?;
+                work(copy, made).map_err(|error| error.offset_element(first))?;
             }
         }
         Ok(())

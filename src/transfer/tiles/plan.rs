@@ -21,7 +21,7 @@ pub(crate) struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
     /// At any offset.
-    Anywhere,
+    RandomAccess,
     /// Sequentially: each tile is a contiguous range of the target.
     ///
     /// Its source may be scattered over short runs.
@@ -98,10 +98,10 @@ impl Plan {
                 // A tile must stay contiguous in the target: only the target's next axis can grow.
                 Writes::InOrder if to.0 < LONG || is_short(&from) => to.1,
                 Writes::InOrder => None,
-                Writes::Anywhere if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
-                Writes::Anywhere if is_short(&to) => to.1,
-                Writes::Anywhere if bytes < MANY => self.nearest(),
-                Writes::Anywhere => None,
+                Writes::RandomAccess if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
+                Writes::RandomAccess if is_short(&to) => to.1,
+                Writes::RandomAccess if bytes < MANY => self.nearest(),
+                Writes::RandomAccess => None,
             };
             let Some(axis) = axis else { break };
             let others: usize = self
@@ -280,7 +280,7 @@ mod tests {
             let axes = any_axes(&mut numbers, from_item.max(1), to_item.max(1));
             let (from, to) = (Side { start: 3, item: from_item }, Side { start: 5, item: to_item });
             let memory = [0, 1, 16, 100, 1000, 1 << 20][numbers.below(6)];
-            let plan = Plan::new(axes.clone(), from, to, memory, Writes::Anywhere);
+            let plan = Plan::new(axes.clone(), from, to, memory, Writes::RandomAccess);
             let (source, target) = plan.tile_bytes();
             assert!(source + target <= memory.max(from_item + to_item), "{axes:?} in {memory}: {plan:?}");
 
@@ -341,7 +341,7 @@ mod tests {
                 Axis { len: rows, from: 8 * columns as u64, to: 8 },
                 Axis { len: columns, from: 8, to: 8 * rows as u64 },
             ];
-            let plan = Plan::new(axes, side, side, memory, Writes::Anywhere);
+            let plan = Plan::new(axes, side, side, memory, Writes::RandomAccess);
             plan.steps.clone()
         };
         let [columns, rows] = turned(1 << 14, 1 << 14, 32 << 20)[..] else { panic!("two axes") };

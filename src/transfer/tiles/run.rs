@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::{pick, turn};
 use crate::transfer::share::share_out;
-use crate::transfer::{Anywhere, ByteRuns, Sink, aligned, os, pipeline, truncated};
+use crate::transfer::{ByteRuns, RandomAccess, Sink, aligned, os, pipeline, truncated};
 
 /// Converts elements: reads them from the first slice, and writes others to the second.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -28,7 +28,7 @@ pub(crate) enum Work<'a> {
 
 /// A source, the plan to move it, and the processing of its elements.
 pub(crate) struct Move<'a> {
-    pub(crate) source: Anywhere<'a>,
+    pub(crate) source: RandomAccess<'a>,
     pub(crate) plan: Plan,
     pub(crate) work: Work<'a>,
     /// The header of the source.
@@ -39,18 +39,18 @@ pub(crate) struct Move<'a> {
 
 /// Two buffers for a tile, before and after a processing step.
 #[derive(Default)]
-struct Room {
+struct TileBuffers {
     now: Vec<u128>,
     next: Vec<u128>,
 }
 
 impl Move<'_> {
     /// Reads and processes a tile, and returns the bytes to be written, in the order of the target.
-    fn make<'r>(&self, tile: &Tile, room: &'r mut Room) -> Result<&'r [u8]> {
+    fn make<'r>(&self, tile: &Tile, room: &'r mut TileBuffers) -> Result<&'r [u8]> {
         self.make_tile(tile, room).map_err(self.named)
     }
 
-    fn make_tile<'r>(&self, tile: &Tile, room: &'r mut Room) -> Result<&'r [u8]> {
+    fn make_tile<'r>(&self, tile: &Tile, room: &'r mut TileBuffers) -> Result<&'r [u8]> {
         let (plan, count) = (&self.plan, tile.len());
         let (from, to) = (plan.from().item, plan.to().item);
         let mut order = plan.order_of_source();
@@ -58,7 +58,7 @@ impl Move<'_> {
         let picked = ByteRuns::of_bytes(tile.from, runs, from);
         let bytes = aligned(&mut room.now, count * from)?;
         match self.source {
-            Anywhere::Bytes(source) => {
+            RandomAccess::Bytes(source) => {
                 if picked.end() > source.len() as u64 {
                     return Err(truncated(self.header, source.len() as u64));
                 }
@@ -80,7 +80,7 @@ impl Move<'_> {
             Work::Nothing => {}
             Work::InPlace(work) => work(aligned(&mut room.now, count * from)?),
             Work::Into(work) => {
-                let Room { now, next } = room;
+                let TileBuffers { now, next } = room;
                 work(aligned(now, count * from)?, aligned(next, count * to)?)
                     .map_err(|error| self.located(error, tile, &order))?;
                 std::mem::swap(now, next);
@@ -91,12 +91,12 @@ impl Move<'_> {
     }
 
     /// Permutes a tile into the order of the target, unless it is in that order.
-    fn turn(&self, tile: &Tile, order: &mut [usize], item: usize, room: &mut Room) -> Result<()> {
+    fn turn(&self, tile: &Tile, order: &mut [usize], item: usize, room: &mut TileBuffers) -> Result<()> {
         let is_longer = |axis: &&usize| tile.lens[**axis] > 1;
         if order.iter().filter(is_longer).is_sorted() {
             return Ok(());
         }
-        let Room { now, next } = room;
+        let TileBuffers { now, next } = room;
         let lens: Vec<usize> = order.iter().map(|&axis| tile.lens[axis]).collect();
         let mut wanted: Vec<usize> = (0..order.len()).collect();
         wanted.sort_by_key(|&at| order[at]);
@@ -140,7 +140,7 @@ pub(crate) fn move_all(
     let count = work.plan.count();
     let written = AtomicU64::new(0);
     let threads = if os::READS_ANYWHERE { threads.min(count) } else { 1 };
-    let run = |room: &mut Room, number: usize| {
+    let run = |room: &mut TileBuffers, number: usize| {
         let tile = work.plan.tile(number);
         let bytes = work.make(&tile, room)?;
         work.put(&tile, bytes, file, start)?;
@@ -151,7 +151,7 @@ pub(crate) fn move_all(
         0 => Ok(()), // nothing new to report
         bytes => tell(bytes),
     };
-    share_out(0..count, threads, &Room::default, &run, &mut tell_all)?;
+    share_out(0..count, threads, &TileBuffers::default, &run, &mut tell_all)?;
     tell_all()
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn move_in_order(
     tell: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     // Buffers are reused, since the threads of the pipeline have no state of their own.
-    let rooms = Mutex::new(Vec::<Room>::new());
+    let rooms = Mutex::new(Vec::<TileBuffers>::new());
     let lock = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |number: usize, block: &mut Vec<u8>| {
         let mut room = lock().pop().unwrap_or_default();

@@ -194,8 +194,8 @@ impl Table {
                 None if !self.is_end => continue, // one long line
                 _ => self.rest.len(),
             };
-            let behind = self.rest.split_off(end);
-            let piece = std::mem::replace(&mut self.rest, behind);
+            let after = self.rest.split_off(end);
+            let piece = std::mem::replace(&mut self.rest, after);
             return Ok(Some(piece).filter(|piece| !piece.is_empty()));
         }
     }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::super::compat::python_3;
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
 use super::super::known::Known;
-use super::Machine;
+use super::Unpickler;
 use crate::error::{ErrorKind, Result};
 use crate::pickle::opcode::*;
 
-impl Machine<'_> {
+impl Unpickler<'_> {
     /// Executes the opcodes that name what Python would call, or call it; any other opcode is an error.
     pub(super) fn step_calls(&mut self, opcode: u8) -> Result<()> {
         match opcode {

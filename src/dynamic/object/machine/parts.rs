@@ -1,7 +1,7 @@
 //! The opcodes that build objects from others.
 
 use super::super::graph::{Node, Slot, Span};
-use super::Machine;
+use super::Unpickler;
 use crate::error::Result;
 use crate::pickle::opcode::*;
 
@@ -13,7 +13,7 @@ enum Extend {
     Add,
 }
 
-impl Machine<'_> {
+impl Unpickler<'_> {
     /// Executes the opcodes that build objects from others, or extend them.
     pub(super) fn step_parts(&mut self, opcode: u8) -> Result<()> {
         match opcode {
