@@ -17,6 +17,7 @@ use crate::support::routes::Aligned;
 /// the name of the crate changed.
 mod migrating {
     #[cfg(all(feature = "mmap", unix))]
+    #[allow(clippy::undocumented_unsafe_blocks, clippy::approx_constant)]
     mod mmap_large;
     pub(super) mod simple;
     #[cfg(feature = "npz")]
