@@ -21,7 +21,7 @@ impl DynArray {
     /// use ndarray_io::header::Order;
     ///
     /// let array = DynArray::from_bytes("|b1".parse()?, [3], Order::C, &[0, 1, 2])?;
-    /// assert_eq!(array.check().unwrap_err().to_string(), "element 2: expected a bool of 0 or 1, found 2");
+    /// assert_eq!(array.check().unwrap_err().to_string(), "element 2: expected a bool (0 or 1), found 2");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn check(&self) -> Result<()> {

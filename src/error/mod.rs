@@ -319,7 +319,7 @@ impl Error {
     /// let mut file = Vec::new();
     /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
     /// let error = Array2::<f64>::read_npy(&file[..]).unwrap_err();
-    /// assert_eq!(error.to_string(), "expected an array of 2 axes, found the shape (2,)");
+    /// assert_eq!(error.to_string(), "expected an array of 2 axes, found shape (2,)");
     /// assert_eq!(error.help(), Some(Help::AnyRank));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```

@@ -7,10 +7,10 @@
 /// ```
 /// use ndarray::arr1;
 /// use ndarray_io::DynArray;
-/// use ndarray_io::options::Look;
+/// use ndarray_io::options::DisplayOptions;
 ///
 /// let array = DynArray::new(&arr1(&[1.0 / 3.0, 2.0, 0.25, 1e9]))?;
-/// let look = Look::new().precision(3).width(40);
+/// let look = DisplayOptions::new().precision(3).width(40);
 /// assert_eq!(array.shown(&look), "[       0.333,          2.0,\n         0.25, 1000000000.0]");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```

@@ -111,3 +111,23 @@ fn one_place_changes_files() {
     }
     assert!(wrong.is_empty(), "files are changed outside of io::change:\n{}", wrong.join("\n"));
 }
+
+/// `docs/safety.md` lists every file with unsafe code, and no other.
+#[test]
+fn unsafe_code_is_where_the_guide_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = fs::read_to_string(root.join("docs/safety.md")).unwrap();
+    let mut count = 0;
+    for path in files(&root.join("src")) {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let is_unsafe = |line: &str| {
+            ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait"].iter().any(|what| line.contains(what))
+        };
+        let has_unsafe = code.map(is_unsafe).any(|is_unsafe| is_unsafe);
+        let inner = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+        assert_eq!(guide.contains(&format!("`{inner}`")), has_unsafe, "{inner}");
+        count += usize::from(has_unsafe);
+    }
+    assert!(count > 10, "only {count} files were found");
+}
