@@ -203,7 +203,7 @@ def differs(one, two, where, seen):
         return None if same else f"{where}: {one!r} and {two!r}"
     if id(one) in seen:
         return None if seen[id(one)][0] is two else f"{where}: what is shared differs"
-    seen[id(one)] = two, one  # which keeps both alive, so that nobody else gets their numbers
+    seen[id(one)] = two, one  # keeps both alive, so that their ids are not reused
     if type(one) in (list, tuple):
         if len(one) != len(two):
             return f"{where}: {len(one)} and {len(two)} items"
@@ -256,7 +256,7 @@ def check(folder, written):
             wanted[0] = wanted[0].astype(wanted[0].dtype.newbyteorder())  # protocol 5 alone keeps the byte order
         try:
             difference = differs(wanted[0], np.load(path, allow_pickle=True)[0], path.stem, {})
-        except Exception as error:  # whatever Python says of our file
+        except Exception as error:  # any error of Python
             difference = f"{path.stem}: {type(error).__name__}: {error}"
         if difference:
             wrong.append(difference)

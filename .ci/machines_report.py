@@ -82,7 +82,7 @@ def main():
                 reasons = LEFT_OUT.get(target, {})
                 reason = next((reason for name, reason in reasons.items() if key[1].startswith(name)), None)
                 if reason is None:
-                    wrong.append(f"{target}: {key[1]} did not run, and nobody says why")
+                    wrong.append(f"{target}: {key[1]} did not run, and is not listed as left out")
                 left.setdefault(reason or "for no known reason", []).append(key[1])
             elif end.startswith("ignored"):
                 left.setdefault(end.removeprefix("ignored").strip(", ") or "ignored", []).append(key[1])

@@ -26,7 +26,7 @@ OLD = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\nq\x01cnumpy\nndarray\nq\x0
 
 
 class Command:
-    """What somebody might send: to load it is to run it."""
+    """An object that an attacker might send: loading it runs a command."""
 
     def __reduce__(self):
         return os.system, ("echo this came from a pickle",)

@@ -1,30 +1,30 @@
 // Shows the file that is dropped on the page. All of the reading is done by ndarray-io, as WebAssembly.
 
 const module = WebAssembly.compileStreaming(fetch('ndarray_io_web.wasm'));
-module.catch(() => {}); // whoever waits for it says so
-// A new one for each file: the memory of the last one goes with it.
+module.catch(() => {}); // errors are reported where the promise is awaited
+// A new instance for each file, so that the memory of the previous one is released.
 let wasm;
 const find = (id) => document.getElementById(id);
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Puts bytes where the library takes them from. */
+/** Copies bytes into the memory of the library. */
 function give(bytes) {
   const at = wasm.allocate(bytes.length);
   new Uint8Array(wasm.memory.buffer, at, bytes.length).set(bytes);
 }
 
-/** What the library says to a question. */
+/** Calls the library, and parses its answer. */
 function asked(question) {
   try {
     question();
     const bytes = new Uint8Array(wasm.memory.buffer, wasm.answer(), wasm.answer_len());
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch (error) {
-    return { error: `it could not be shown (${error.message})`, help: 'open the file again; perhaps this browser has too little memory for it' };
+    return { error: `cannot be shown (${error.message})`, help: 'open the file again; perhaps this browser has too little memory for it' };
   }
 }
 
-/** An element with this text, and with these attributes. */
+/** Creates an element with the given text and attributes. */
 function element(name, text = '', attributes = {}) {
   const made = document.createElement(name);
   made.textContent = text;
@@ -44,7 +44,7 @@ async function open(file) {
   const number = ++opened;
   document.querySelector('main').hidden = true;
   find('shown').hidden = true;
-  if (file.size > 1 << 30) return tell(find('error'), { error: 'files of more than 1 GiB are not shown here' });
+  if (file.size > 1 << 30) return tell(find('error'), { error: 'files larger than 1 GiB are not supported here' });
   let bytes;
   let instance;
   try {
@@ -53,7 +53,7 @@ async function open(file) {
   } catch (error) {
     return tell(find('error'), { error: `${file.name} cannot be read (${error.message})` });
   }
-  if (number !== opened) return; // another file has been dropped meanwhile
+  if (number !== opened) return; // another file has been dropped since
   wasm = instance.exports;
   const found = asked(() => {
     give(bytes);
