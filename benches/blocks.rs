@@ -1,7 +1,9 @@
-//! Conversions, casts, fields and partial reads, against NumPy, a copy, and the system calls: `cargo bench -p
-//! ndarray-io-benches --bench blocks`. A name after `--` picks the races whose work contains it.
+//! Compares conversions, casts, fields and partial reads with NumPy, a copy, and system calls.
 //!
-//! "copy" is one read and one write through a buffer of 1 MiB, into a new file.
+//! Run with `cargo bench -p ndarray-io-benches --bench blocks`.
+//! An argument after `--` selects the races whose name contains it.
+//!
+//! "copy" copies the file to a new one, through a buffer of 1 MiB.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -22,7 +24,7 @@ use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
 const ROUNDS: usize = 7;
 
-/// NumPy's side, where there is one.
+/// The NumPy process, if NumPy is installed.
 struct Side(RefCell<Option<NumPy>>);
 
 impl Side {
@@ -55,7 +57,7 @@ fn main() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Starts from a new target with nothing waiting to be written.
+/// Measures work that creates a new file, after pending writes have been synced.
 fn new(path: &Path, work: impl FnOnce()) -> Duration {
     let _ = fs::remove_file(path);
     // SAFETY: the call touches no memory.
@@ -74,7 +76,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// An array of ones whose first numbers differ, written by rows.
+/// Writes an array with the elements `row ^ column`, some rows at a time.
 fn make(path: &Path, rows: usize, columns: usize) {
     let mut writer = NpyWriter::<f64, _>::create(path, &[columns]).unwrap();
     let step = (1 << 20) / columns.min(1 << 20);
@@ -172,7 +174,7 @@ struct Point {
     p: [f32; 3],
 }
 
-/// Other places, and other types of the same fields.
+/// The fields of `Point` in another order.
 #[derive(Clone, Copy, Record)]
 #[repr(C)]
 struct Moved {
@@ -210,7 +212,7 @@ fn records(folder: &Path, numpy: &Side) {
     let _ = fs::remove_file(path);
 }
 
-/// A column of elements of 8 bytes, 8 KiB apart.
+/// Reads a column: elements of 8 bytes that are 8 KiB apart.
 fn narrow(folder: &Path, numpy: &Side) {
     let path = &folder.join("wide.npy");
     make(path, 100_000, 1024);

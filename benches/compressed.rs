@@ -1,5 +1,7 @@
-//! Compressed members, for five kinds of data: `cargo bench -p ndarray-io-benches --bench compressed`. A name after `--` picks the
-//! races whose work contains it.
+//! Compressed members, with five kinds of data.
+//!
+//! Run with `cargo bench -p ndarray-io-benches --bench compressed`.
+//! An argument after `--` selects the races whose name contains it.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -14,7 +16,7 @@ use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
 const ROUNDS: usize = 9;
 
-/// What 32 MiB of each kind are, in NumPy's words.
+/// Each kind of data, and the NumPy expression that makes 32 MiB of it.
 const KINDS: &[(&str, &str)] = &[
     ("noise", "np.random.default_rng(1).standard_normal(4 << 20)"),
     ("smooth", "np.sin(np.arange(4 << 20) / 1000.)"),
@@ -126,7 +128,7 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
     [npy, own, theirs, two, &path("w.npz")].into_iter().for_each(|path| drop(fs::remove_file(path)));
 }
 
-/// A part of a member, against all of it.
+/// Compares reading a part of a member with reading all of it.
 fn parts(folder: &Path) {
     let path = &folder.join("large.npz");
     let rows = 32 << 10;

@@ -1,9 +1,9 @@
-//! Races: several programs do the same work in turn, round by round, in one run.
+//! Races: several programs do the same work in alternating rounds.
 //!
-//! The usual harnesses measure one function to the end and then the next, and know nothing of another process. These
-//! machines are shared, and their speed drifts within seconds, so that only what was measured in turn can be compared;
-//! and NumPy is one of the runners. So this is a harness of its own: in each round every runner works once (small work
-//! many times), and what is reported are the medians and their ratios to ours.
+//! The usual harnesses run one function to the end before the next, and cannot measure another process. These
+//! machines are shared and their speed drifts within seconds, so only alternating rounds can be compared, and
+//! NumPy is one of the competitors. In each round, every runner works once (small work is repeated many
+//! times). The results are the medians, and their ratios to the median of this library.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// NumPy's side: a Python process that works on demand and says how long it took.
+/// A Python process that does work with NumPy on demand, and reports how long it took.
 pub struct NumPy {
     child: Child,
     to: ChildStdin,
@@ -20,7 +20,7 @@ pub struct NumPy {
 }
 
 impl NumPy {
-    /// Starts `numpy_side.py` with the interpreter that `PYTHON` names, else `python3`. `None` if it has no NumPy.
+    /// Starts `numpy_side.py` with the interpreter in `PYTHON`, or with `python3`. `None` if it has no NumPy.
     pub fn start() -> Option<Self> {
         let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/numpy_side.py");
@@ -54,7 +54,7 @@ impl Drop for NumPy {
     }
 }
 
-/// Measures some work, without the time to drop its result.
+/// Measures the time of some work, without dropping its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
     let made = black_box(work());
@@ -63,7 +63,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> Duration {
     time
 }
 
-/// The mean time of small work, done many times.
+/// Returns the mean time of small work that is repeated many times.
 pub fn timed_small<T>(mut work: impl FnMut() -> T) -> Duration {
     const TIMES: u32 = 20_000;
     timed(|| (0..TIMES).for_each(|_| drop(black_box(work())))) / TIMES
@@ -71,7 +71,7 @@ pub fn timed_small<T>(mut work: impl FnMut() -> T) -> Duration {
 
 type Runner<'a> = (&'static str, Box<dyn FnMut() -> Duration + 'a>);
 
-/// Some work, and its runners. The first is ours.
+/// Some work, and its runners. The first runner is this library.
 pub struct Race<'a> {
     work: String,
     runners: Vec<Runner<'a>>,
@@ -94,7 +94,7 @@ impl<'a> Race<'a> {
         }
         let mut times = vec![Vec::new(); self.runners.len()];
         for round in 0..=rounds {
-            // The order of the runners changes, because caches and pending writes of one affect the next.
+            // The order of the runners changes, because the caches and pending writes of one affect the next.
             for place in 0..self.runners.len() {
                 let index = (round + if round % 2 == 0 { place } else { self.runners.len() - 1 - place })
                     % self.runners.len();
@@ -128,7 +128,7 @@ fn shown(time: Duration) -> String {
     }
 }
 
-/// The head of the table that the races print.
+/// Prints the head of the table of results.
 pub fn print_head(numpy: Option<&NumPy>) {
     println!("NumPy {}\n", numpy.map_or("is not there", |numpy| &numpy.version));
     println!("| work | who | least | median | of ours |\n|---|---|---|---|---|");

@@ -1,5 +1,6 @@
-//! The program `ndio` against NumPy in a new Python process: `cargo build --release --features cli`, then `cargo bench -p
-//! ndarray-io-benches --bench ndio`.
+//! Compares the program `ndio` with NumPy in a new Python process.
+//!
+//! Run with `cargo build --release --features cli`, then `cargo bench -p ndarray-io-benches --bench ndio`.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -30,7 +31,7 @@ fn main() {
     let ndio = |arguments: &[&str]| run(&program, arguments);
     let numpy = |code: &str| run(Path::new(&python), &["-c", &format!("import numpy as np\n{code}")]);
 
-    // 10 GiB, of which nothing is on the disk but the header.
+    // A sparse file of 10 GiB: only its header is on the disk.
     let large = folder.join("large.npy");
     ndarray_io::write_zeroed_npy::<f64, _>(&File::create(&large).unwrap(), (1 << 17, 1 << 13 | 1 << 11))
         .unwrap();
@@ -63,7 +64,7 @@ fn main() {
     )
     .unwrap();
     let name = numbers.to_str().unwrap();
-    // Each core copies its half of the file into memory that stays in its cache: what reading costs at least.
+    // The minimum cost of reading: each core reads half of the file into a buffer that stays in its cache.
     let read = || {
         timed(|| {
             std::thread::scope(|scope| {
@@ -107,7 +108,7 @@ fn main() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// 8 million numbers as text. Of the others, the time of the call alone is taken, without the start of Python.
+/// Converts 8 million numbers to and from CSV. For the Python libraries, the start of Python is not measured.
 fn tables(folder: &Path, ndio: &dyn Fn(&[&str]) -> Duration) {
     let python = RefCell::new(NumPy::start().expect("NumPy is what is compared with: PYTHON names it"));
     let ask = |work: &str| python.borrow_mut().time(work, 1);

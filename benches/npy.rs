@@ -1,6 +1,8 @@
-//! NPY, against `ndarray-npy`, `npyz`, NumPy and the plain system calls: `cargo bench -p ndarray-io-benches`.
+//! Compares NPY files with `ndarray-npy`, `npyz`, NumPy and system calls.
 //!
-//! A name after `--` picks the races whose work contains it.
+//! Run with `cargo bench -p ndarray-io-benches`.
+//!
+//! An argument after `--` selects the races whose name contains it.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -34,7 +36,7 @@ fn main() {
 
 type Python = RefCell<Option<NumPy>>;
 
-/// Adds NumPy as a runner, if it is there.
+/// Adds NumPy as a runner, if it is installed.
 fn with_numpy<'a>(race: Race<'a>, numpy: &'a Python, work: String, times: u32) -> Race<'a> {
     if numpy.borrow().is_none() {
         return race;
@@ -75,7 +77,7 @@ fn reads(folder: &Path, numpy: &Python) {
         .run(ROUNDS);
 }
 
-/// A file that the library cannot recognize as one.
+/// A reader of a file that the library does not recognize as a file.
 struct Hidden(File);
 
 impl Read for Hidden {
@@ -88,7 +90,7 @@ fn read_npyz(path: &Path) -> Vec<f64> {
     npyz::NpyFile::new(BufReader::new(File::open(path).unwrap())).unwrap().into_vec().unwrap()
 }
 
-/// The limit: fresh memory of huge pages, filled by two threads of positioned reads.
+/// The lower bound: new memory with huge pages, filled with positioned reads by two threads.
 #[cfg(target_os = "linux")]
 fn raw_read(path: &Path, offset: u64) -> Vec<u8> {
     use std::os::unix::fs::FileExt;
@@ -111,7 +113,7 @@ fn raw_read(path: &Path, _: u64) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// The limit: preallocation, one write, a rename.
+/// The lower bound: preallocation, one write, and a rename.
 fn raw_write(path: &Path, bytes: &[u8]) {
     use std::io::Write;
     let draft = path.with_extension("draft");
@@ -129,9 +131,9 @@ fn raw_write(path: &Path, bytes: &[u8]) {
 /// The state of the target before a write.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Nothing, and nothing waits to be written to the disk.
+    /// There is no file, and no data waits to be written to the disk.
     New,
-    /// The file of the last round, which the system may still be writing to the disk: what a loop sees.
+    /// The file of the previous round, which the system may still be writing to the disk, as in a loop.
     Again,
 }
 
@@ -149,7 +151,7 @@ impl Place {
             }
         }
         #[cfg(target_os = "linux")]
-        // SAFETY: the call takes nothing and touches no memory.
+        // SAFETY: the call has no arguments and touches no memory.
         unsafe {
             libc::sync();
         }
@@ -163,7 +165,7 @@ impl Place {
     }
 }
 
-/// A race of writing one array, of which NumPy has its own.
+/// Measures writing an array with this library and others; `theirs` is the NumPy expression for the array.
 fn write_race<T>(folder: &Path, numpy: &Python, work: &str, array: &T, theirs: &str, raw: Option<&[u8]>)
 where
     T: WriteNpyExt + ndarray_npy::WriteNpyExt,
@@ -266,7 +268,7 @@ fn texts_and_halves(folder: &Path, numpy: &Python) {
         .run(ROUNDS);
 }
 
-/// 10,000 files of 1 KB, opened by their paths, read and closed.
+/// Opens, reads and closes 10,000 files of 1 KB.
 fn many_files(folder: &Path) {
     let array = Array1::<f64>::ones(112);
     let paths: Vec<_> = (0..10_000).map(|number| folder.join(format!("many-{number}.npy"))).collect();
@@ -306,7 +308,7 @@ fn file_of_array(array: &Array1<f64>) -> Vec<u8> {
     file
 }
 
-/// Files of three elements with the headers that other writers make.
+/// Reads files of three elements with the headers that other writers make.
 fn headers(numpy: &Python) {
     let mut own = Vec::new();
     ndarray_npy::WriteNpyExt::write_npy(&arr1(&[1.0, 2.0, 3.0]), &mut own).unwrap();
@@ -340,7 +342,7 @@ fn headers(numpy: &Python) {
     with_numpy(race, numpy, header.into(), 2000).run(ROUNDS);
 }
 
-/// A file of version 1.0 with this text as its header.
+/// Returns a file of version 1.0 with this text as its header.
 fn file_of(text: &str, payload: &[u8]) -> Vec<u8> {
     let padded = format!("{text:<width$}\n", width = (text.len() + 11).next_multiple_of(64) - 11);
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
@@ -359,7 +361,7 @@ fn small(numpy: &Python) {
     for (word, bytes) in words.iter_mut().zip(file.chunks_exact(8)) {
         *word = u64::from_ne_bytes(bytes.try_into().unwrap());
     }
-    // SAFETY: 19 words are 152 bytes; they are aligned as a view needs it.
+    // SAFETY: 19 words are 152 bytes, and they have the alignment that a view needs.
     let aligned = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), 152) };
     tell(
         numpy,

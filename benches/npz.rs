@@ -1,5 +1,7 @@
-//! NPZ, against `ndarray-npy` and NumPy: `cargo bench -p ndarray-io-benches --bench npz`. A name after `--`
-//! picks the races whose work contains it.
+//! Compares NPZ archives with `ndarray-npy` and NumPy.
+//!
+//! Run with `cargo bench -p ndarray-io-benches --bench npz`.
+//! An argument after `--` selects the races whose name contains it.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -31,7 +33,7 @@ fn main() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Adds NumPy as a runner, if it is there. What it writes is removed before each round, as for the others.
+/// Adds NumPy as a runner, if it is installed. Its output is removed before each round, as for other runners.
 fn with_numpy<'a>(race: Race<'a>, numpy: &'a Python, work: String, output: Option<&'a Path>) -> Race<'a> {
     if numpy.borrow().is_none() {
         return race;
@@ -100,7 +102,7 @@ fn stored(folder: &Path, numpy: &Python) {
 
 fn deflated(folder: &Path, numpy: &Python) {
     let path = |name: &str| folder.join(name);
-    // Measurements: a signal with noise, of which the upper bytes repeat themselves.
+    // Like measurements: a signal with noise, whose upper bytes repeat.
     let mut state = 1u64;
     let waves = Array2::from_shape_fn((2048, 2048), |(row, column)| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -192,7 +194,7 @@ fn many(folder: &Path, numpy: &Python) {
     with_numpy(race, numpy, format!("[array for _, array in np.load(r'{}').items()]", own.display()), None)
         .run(5);
 
-    // The same members by names, as `ndarray-npy` and NumPy write them.
+    // Reads the same members by name, from archives that `ndarray-npy` and NumPy have written.
     for (writer, path) in [("ndarray-npy", other), ("NumPy", third)] {
         if !path.exists() {
             continue;
@@ -223,7 +225,7 @@ fn many(folder: &Path, numpy: &Python) {
     opens(folder, own);
 }
 
-/// Directories, beside the crates that read nothing else.
+/// Opens archives, compared with the crates `zip` and `rawzip`.
 fn opens(folder: &Path, many: &Path) {
     let few = &folder.join("few.npz");
     write_npz(few, &[("a", &arr1(&[1.0])), ("b", &Array1::<f64>::zeros(100_000))]).unwrap();
@@ -280,7 +282,7 @@ fn maps(folder: &Path) {
     let small = &folder.join("small.npz");
     write_npz(small, &[("a", &arr1(&[1.0])), ("b", &ndarray::arr2(&[[1.0]]))]).unwrap();
     let view = |path: &Path| {
-        // SAFETY: the file is this program's own.
+        // SAFETY: no other process uses the file.
         let npz = unsafe { NpzMmap::open(path).unwrap() };
         npz.view::<f64, Ix2>("b").unwrap()[[0, 0]]
     };

@@ -1,7 +1,9 @@
-//! Objects, against NumPy, which runs the pickle: `cargo bench -p ndarray-io-benches --bench objects`.
+//! Compares objects with NumPy, which executes the pickle.
 //!
-//! Each measurement is a process of its own, and both sides take turns: what Python's collector of garbage does depends on what
-//! was there before.
+//! Run with `cargo bench -p ndarray-io-benches --bench objects`.
+//!
+//! Each measurement is a separate process, in alternating rounds: the time of Python's garbage collector
+//! depends on what the process did before.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +13,7 @@ use ndarray::Array1;
 use ndarray_io::object::Object;
 use ndarray_io::{read_npy, write_npy};
 
-/// What is in an array, as Python makes it of the numbers below `n`; and how many.
+/// The kinds of objects: a name, the number of elements `n`, and the Python expression for them.
 const KINDS: &[(&str, usize, &str)] = &[
     ("str", 1_000_000, "[f'item {i}' for i in range(n)]"),
     ("int", 1_000_000, "[i * 1000 for i in range(n)]"),
@@ -99,7 +101,7 @@ fn main() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// One measurement, in this process.
+/// Measures once, in this process.
 fn one(what: &str, path: &Path, out: &Path) {
     let start = Instant::now();
     let array: Array1<Object> = read_npy(path).unwrap();

@@ -1,5 +1,7 @@
-//! Files larger than memory: written piece by piece, read in parts, turned round: `cargo bench -p ndarray-io-benches --bench
-//! parts`. A name behind `--` picks the races whose work contains it.
+//! Files larger than memory: written in pieces, read in parts, and transposed.
+//!
+//! Run with `cargo bench -p ndarray-io-benches --bench parts`.
+//! An argument after `--` selects the races whose name contains it.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -52,7 +54,7 @@ fn pushes(folder: &Path) {
                 file.write_all(&[b' '; 128]).unwrap(); // a header, so that writes are not page-aligned
                 for row in rows.rows() {
                     let row: &[f64] = row.to_slice().unwrap();
-                    // SAFETY: the memory of floats is bytes.
+                    // SAFETY: any float can be viewed as bytes.
                     file.write_all(unsafe { std::slice::from_raw_parts(row.as_ptr().cast(), 1024) }).unwrap();
                 }
                 file.flush().unwrap();
@@ -133,7 +135,7 @@ fn chunks(folder: &Path) {
                 let mut file = File::open(path).unwrap();
                 let mut block = vec![0f64; 128 << 10];
                 let mut sum = 0.0;
-                // SAFETY: any bytes are floats.
+                // SAFETY: any bytes are valid floats.
                 let bytes =
                     unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>(), 1 << 20) };
                 file.read_exact(&mut bytes[..128]).unwrap();

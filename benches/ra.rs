@@ -1,5 +1,7 @@
-//! RA files against our own NPY, the `rawarray` crate, NumPy's raw files and the LZ4 codec alone: `cargo
-//! bench -p ndarray-io-benches --bench ra`. A name after `--` picks the races whose work contains it.
+//! Compares RA files with NPY files, the `rawarray` crate, NumPy's raw files and the LZ4 codec.
+//!
+//! Run with `cargo bench -p ndarray-io-benches --bench ra`.
+//! An argument after `--` selects the races whose name contains it.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,7 @@
-//! Records of five fields, against `npyz` and a plain array of the same bytes: `cargo bench -p ndarray-io-benches --bench
-//! records`. A name behind `--` picks the races whose work contains it.
+//! Compares records of five fields with `npyz` and a plain array of the same bytes.
+//!
+//! Run with `cargo bench -p ndarray-io-benches --bench records`.
+//! An argument after `--` selects the races whose name contains it.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};
@@ -25,7 +27,7 @@ struct Tight {
     kind: i32,
 }
 
-/// The same with padding: 40 bytes.
+/// The same fields with padding: 40 bytes.
 #[derive(Record, Clone, Copy)]
 #[repr(C)]
 struct Padded {
@@ -77,7 +79,7 @@ fn run(folder: &Path) {
         .runner("ndarray-io", || timed(|| read_npy::<_, Array1<Padded>>(reordered).unwrap()))
         .runner("ndarray-io, f64", || timed(|| read_npy::<_, Array1<f64>>(plain_wide).unwrap()))
         .run(ROUNDS);
-    // npyz takes no padding: it reads the tight file.
+    // npyz does not support padding, so it reads the tight file.
     Race::new("read records, reordered")
         .runner("ndarray-io", || timed(|| read_npy::<_, Array1<Tight>>(reordered).unwrap()))
         .runner("npyz, not reordered", || timed(|| npyz_read(matching)))

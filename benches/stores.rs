@@ -1,5 +1,5 @@
-//! Arrays from a web server on loopback (nginx, which has to be installed), beside plain sockets, one request after another, and fsspec with
-//! NumPy. `DELAY=20` delays each request by that many milliseconds, for all runners.
+//! Compares arrays from a local web server (requires nginx) with plain sockets, with one request at a time,
+//! and with fsspec and NumPy. `DELAY=20` delays each request by 20 milliseconds, for all runners.
 //!
 //!     PYTHON=… [DELAY=20] [MIB=1024] cargo bench -p ndarray-io-benches --features stores --bench stores
 
@@ -23,7 +23,7 @@ struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // Killed at once, it would leave its workers.
+        // `Child::kill` would leave nginx's worker processes running, so send SIGTERM.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
     }
@@ -53,7 +53,7 @@ fn nginx(folder: &Path) -> (Killed, u16) {
     (child, port)
 }
 
-/// Passes requests on after a delay, each connection by two threads.
+/// Forwards requests after a delay, with two threads for each connection.
 fn proxy(to: u16, delay: Duration) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -66,7 +66,7 @@ fn proxy(to: u16, delay: Duration) -> u16 {
             thread::spawn(move || {
                 let mut head = vec![0; 16 << 10];
                 while let Ok(count @ 1..) = from_client.read(&mut head) {
-                    thread::sleep(delay); // a request comes in one piece
+                    thread::sleep(delay); // a request arrives in one piece
                     if to_server.write_all(&head[..count]).is_err() {
                         break;
                     }
@@ -75,7 +75,7 @@ fn proxy(to: u16, delay: Duration) -> u16 {
             });
             thread::spawn(move || {
                 let (mut server, mut client) = (server, client);
-                let _ = std::io::copy(&mut server, &mut client); // splice
+                let _ = std::io::copy(&mut server, &mut client); // uses splice
                 let _ = client.shutdown(Shutdown::Both);
             });
         }
@@ -83,7 +83,7 @@ fn proxy(to: u16, delay: Duration) -> u16 {
     port
 }
 
-/// One request for a range, whose bytes go straight into memory.
+/// Requests a range, and reads its bytes directly into memory.
 fn get(stream: &mut TcpStream, port: u16, from: usize, into: &mut [u8]) {
     let to = from + into.len() - 1;
     write!(stream, "GET /x.npy HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nRange: bytes={from}-{to}\r\n\r\n")
@@ -105,7 +105,7 @@ fn get(stream: &mut TcpStream, port: u16, from: usize, into: &mut [u8]) {
 
 /// Reads the entire array over the given number of connections.
 fn sockets(port: u16, rows: usize, offset: usize, at_once: usize) -> Array2<f64> {
-    let mut array = Array2::<f64>::zeros((rows, COLUMNS)); // of pages that are zero when they are touched
+    let mut array = Array2::<f64>::zeros((rows, COLUMNS)); // the pages are zeroed when they are first accessed
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(array.as_slice_mut().unwrap());
     let parts: Vec<std::sync::Mutex<(usize, &mut [u8])>> = bytes
         .chunks_mut(PART)

@@ -1,6 +1,6 @@
-//! Arrays whose type is not known beforehand: `cargo run --release --example dynamic [FILE.npy …]`.
+//! Arrays whose type is known only at run time: `cargo run --release --example dynamic [FILE.npy …]`.
 //!
-//! Shows what each file holds. Without a file, it shows one of records that it makes itself.
+//! Prints the content of each file. Without a file, prints an array of records that it makes itself.
 
 use ndarray_io::dtype::Kind;
 use ndarray_io::{DynArray, WriteNpyExt, read_npy, with_numbers};
@@ -31,12 +31,12 @@ fn show(array: &DynArray) -> Result<(), Box<dyn std::error::Error>> {
         let sum = with_numbers!(array, |view| view.iter().map(|item| *item as f64).sum::<f64>())?;
         println!("the sum is {sum}");
     }
-    // Written back, it is the same file.
+    // Writing the array back produces the same file.
     array.write_npy(std::io::sink())?;
     Ok(())
 }
 
-/// What a file of two points holds, as a program without a type for them would get it.
+/// Reads an array of two records, as a program would that does not know their type.
 fn records() -> ndarray_io::Result<DynArray> {
     let header = "{'descr': [('name', '<U3'), ('x', '<f4', (2,))], 'fortran_order': False, 'shape': (2,), }";
     let mut file = b"\x93NUMPY\x01\x00".to_vec();

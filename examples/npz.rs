@@ -1,6 +1,6 @@
 //! Archives: `cargo run --release --example npz [FILE.npz …]`.
 //!
-//! With files, it says what is in them. Without one, it writes, reads, updates and maps an archive of its own.
+//! With files, prints their contents. Without files, writes, reads, updates and maps an archive of its own.
 
 #![allow(unsafe_code)] // mapping is unsafe: the example is the only user of its file
 
@@ -21,29 +21,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("model.npz");
 
-    // One line to write, one to read. An existing file is replaced atomically.
+    // Write and read in one line each. An existing file is replaced atomically.
     let (weights, labels) = (Array2::<f32>::zeros((100, 50)), arr1(&["cat".to_owned(), "dog".to_owned()]));
     write_npz(&path, &[("weights", &weights), ("labels", &labels)])?;
     let arrays = read_npz(&path)?;
     println!("labels: {}", arrays["labels"]);
 
-    // Typed reads; the archive can be shared across threads.
+    // Read members as typed arrays. The archive can be shared across threads.
     let npz = NpzFile::open(&path)?;
     let weights: Array2<f32> = npz.read("weights")?;
     println!("weights: {:?}, {}", weights.shape(), npz.peek("weights")?.header.dtype());
 
-    // Stored members are mapped; nothing is copied.
+    // Map stored members, without copying them.
     // SAFETY: no process changes the file while it is mapped.
     let map = unsafe { NpzMmap::open(&path)? };
     println!("mapped: {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
 
-    // Members are added, replaced and removed; the others are copied unchanged.
+    // Add, replace and remove members. The others are copied unchanged.
     let trained = Array2::<f32>::ones((100, 50));
     NpzUpdate::open(&path)?.replace("weights", &trained)?.add("epoch", &arr1(&[1u32]))?.finish()?;
     println!("updated: {:?}", NpzFile::open(&path)?.names());
     println!("the map still has {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
 
-    // To anything that writes, compressed on all cores.
+    // Write to any writer, compressed on all cores.
     let options = NpzOptions::new().compression(Compression::deflated());
     let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
     npz.add_array("numbers", &Array1::from_iter(0..1_000_000u32))?;

@@ -1,7 +1,7 @@
 //! Objects: `cargo run --example objects --features object [FILE.npy]`.
 //!
-//! An array of Python objects is a program that `np.load` runs. Here it is data: this example opens an array one of whose items
-//! would run a command, and shows the command.
+//! An array of Python objects is a program that `np.load` executes. This library reads it as data: the
+//! example opens an array with an item that would run a command, and prints the command.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    // Objects of one's own are a line, to Python and back.
+    // Write your own objects and read them back.
     let rows = [("name", Object::from("scan")), ("size", 3.into()), ("tags", vec!["a", "b"].into())];
     let mut file = Vec::new();
     Array1::from_elem(1, rows.into_iter().collect::<Object>()).write_npy(&mut file)?;

@@ -1,8 +1,8 @@
 //! Arrays larger than memory: `cargo run --release --example pieces [FOLDER]`.
 //!
-//! These are the use cases that NumPy's format was proposed for: exchanging files with users of NumPy,
-//! records for users without Python, intermediate data written as it is computed, and an array filled by
-//! several processes. With a folder, the files are kept, for use in NumPy.
+//! These are the use cases for which NumPy's format was proposed: exchanging files with users of NumPy,
+//! records for users without Python, intermediate data that is written as it is computed, and an array that
+//! several processes fill. If a folder is given, the files are kept there, for use in NumPy.
 
 #![allow(unsafe_code)] // mapping is unsafe: the example is the only user of its file
 
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     write_npy(&particles, &Array1::from_iter((0..5).map(particle)))?;
     println!("records of {}", NpyFile::open(&particles)?.dtype());
 
-    // Intermediate data: rows as they are computed, counted at every checkpoint, and more on another day.
+    // Intermediate data: write rows as they are computed, update the header at checkpoints, and append later.
     let log = folder.join("log.npy");
     let mut writer = NpyWriter::create(&log, &[3])?;
     for step in 0..1000 {
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writer.finish()?;
     NpyWriter::append(&log)?.push_and_finish(&arr1(&[1000.0, 0.0, 1.0]))?;
 
-    // Parts of it, and all of it piece by piece.
+    // Read parts of the file, and then all of it piece by piece.
     let file = NpyFile::open(&log)?;
     println!("every hundredth sine: {:.2}", file.slice::<f64, _>(s![..;100, 1])?);
     let mut largest = f64::MIN;
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("the largest cosine of {:?} is {largest}", file.shape());
     convert_npy(&log, folder.join("columns.npy"), Conversion::new().order(Order::Fortran).memory(4096))?;
 
-    // One array, filled by several processes: this program again, each with rows of its own.
+    // One array that several processes fill: this program starts itself, each time for other rows.
     let shared = folder.join("shared.npy");
     let options = WriteOptions::new().preallocate(true);
     write_zeroed_npy_with::<f32, _>(&std::fs::File::create(&shared)?, (400, 100), &options)?;

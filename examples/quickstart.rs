@@ -1,6 +1,6 @@
-//! The common things, one after another: `cargo run --release --example quickstart [FILE.npy]`.
+//! Common tasks, one after another: `cargo run --release --example quickstart [FILE.npy]`.
 //!
-//! With a file, it says what is in it. Without one, it writes, reads, views and maps an array of its own.
+//! With a file, describes it. Without one, writes, reads, views and maps an array of its own.
 
 #![allow(unsafe_code)] // mapping is unsafe: the example is the only user of its file
 
@@ -18,19 +18,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("waves.npy");
 
-    // Write what numpy.save would write, and read it again.
+    // Write what `numpy.save` would write, and read it back.
     let waves = Array2::from_shape_fn((1000, 512), |(row, column)| ((row * column) as f64 / 1e3).sin());
     write_npy(&path, &waves)?;
     let read: Array2<f64> = read_npy(&path)?;
     assert_eq!(read, waves);
     println!("wrote and read {} elements; their sum is {:.3}", read.len(), read.sum());
 
-    // Any reader and writer will do, and any strides.
+    // Use any reader and writer, and arrays with any strides.
     waves.slice(s![..;-1, ..;2]).write_npy(File::create(&path)?)?;
     let halved = Array2::<f64>::read_npy(File::open(&path)?)?;
     println!("every second column, from the last row: {:?}", halved.shape());
 
-    // Numbers of another type come out converted, but only by asking.
+    // Numbers of another type are converted only on request.
     let singles: ArrayD<f32> =
         ndarray_io::read_npy_with(&path, &ReadOptions::new().casting(Casting::SameKind))?;
     let error = read_npy::<_, Array2<f32>>(&path).unwrap_err();
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     describe(&path)
 }
 
-/// Says what is in a file without reading its elements.
+/// Describes a file without reading its elements.
 fn describe(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let reader = NpyReader::new(File::open(path)?)?;
     println!(

@@ -1,14 +1,15 @@
 //! Structs as elements: `cargo run --release --example records`.
 //!
-//! A star catalog, written as a NumPy record array and read back: completely, by columns, and viewed without
-//! copying.
+//! A star catalog, written as a NumPy record array and read in several ways: completely, by columns, and
+//! viewed without copying.
 
 use ndarray::{Array1, ArrayView1, Ix1};
 use ndarray_io::{
     Chars, DynArray, NpyReader, ReadNpyExt, ReadOptions, Record, ViewNpyExt, WriteNpyExt, read_npy, write_npy,
 };
 
-/// Packed in the file, in this order: `[('name', '<U12'), ('position', '<f8', (3,)), ('mag', '<f4')]`.
+/// In the file, the fields are in this order without padding:
+/// `[('name', '<U12'), ('position', '<f8', (3,)), ('mag', '<f4')]`.
 #[derive(Record, Clone, Debug, PartialEq)]
 struct Star {
     #[record(len = 12)]
@@ -18,7 +19,7 @@ struct Star {
     magnitude: f32,
 }
 
-/// The same bytes, in memory as in the file, so that they can be viewed without copying.
+/// The same record with the same layout in memory as in the file, so that it can be viewed without copying.
 #[derive(Record, Clone, Copy)]
 #[repr(C, packed)]
 struct StarBytes {
@@ -27,7 +28,7 @@ struct StarBytes {
     mag: f32,
 }
 
-/// Only the field that is needed.
+/// A struct with only the field that is needed.
 #[derive(Record)]
 struct Magnitude {
     mag: f32,
@@ -45,29 +46,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     write_npy(&path, &stars)?;
     println!("{}", NpyReader::new(std::fs::File::open(&path)?)?.dtype());
 
-    // Whole.
+    // Read complete records.
     let read: Array1<Star> = read_npy(&path)?;
     assert_eq!(read, stars);
     let brightest = read.iter().min_by(|one, other| one.magnitude.total_cmp(&other.magnitude));
     println!("the brightest is {brightest:?}");
 
-    // A part of the fields.
+    // Read only some of the fields.
     let options = ReadOptions::new().ignore_extra_fields(true);
     let magnitudes = Array1::<Magnitude>::read_npy_with(std::fs::File::open(&path)?, &options)?;
     println!("{} magnitudes, the first {}", magnitudes.len(), magnitudes[0].mag);
 
-    // Without copying. (This also works for mapped files: `NpyMmap::<StarBytes, Ix1>`.)
+    // View records without copying. (This also works for mapped files: `NpyMmap::<StarBytes, Ix1>`.)
     let mut bytes = Vec::new();
     stars.write_npy(&mut bytes)?;
     let view = ArrayView1::<StarBytes>::view_npy(&bytes)?;
     println!("viewed: {:?} at {:?}, {}", { view[2].name }, { view[2].position }, { view[2].mag });
 
-    // Without a struct: a column of any record.
+    // Read a column of any record, without a struct.
     let whatever: DynArray = read_npy(&path)?;
     println!("magnitudes: {}", whatever.field("mag")?);
     println!("their sum: {}", whatever.field_cow::<f32, Ix1>("mag")?.sum());
 
-    // What does not match is named.
+    // Errors name what does not match.
     let error = Array1::<Magnitude>::read_npy(std::fs::File::open(&path)?).err();
     println!("without the option: {}", error.map(|error| error.to_string()).unwrap_or_default());
     Ok(())

@@ -1,6 +1,7 @@
-//! Adds a part to a stack of NPY files, which Dask reads: `cargo run --example stack --features object -- FOLDER`.
+//! Adds a part to a stack of NPY files that Dask can read.
 //!
-//! A new folder becomes a stack of days, each of which has a number of hours of a few sensors.
+//! Run with `cargo run --example stack --features object -- FOLDER`. A new folder becomes a stack of days.
+//! Each day has a number of hours, with the values of three sensors.
 
 use ndarray::Array2;
 use ndarray_io::stack::{NpyStack, NpyStackWriter};

@@ -12,14 +12,16 @@
 //! | what other processes see while a file is changed | [`changes`] |
 //! | arrays of Python objects | [`objects`] |
 //! | S3, GCS, Azure and web servers | [`object_stores`] |
-//! | what an error says | [`errors`] |
-//! | untrusted files, and unsafe code | [`safety`] |
-//! | how to be fast | [`performance`] |
+//! | errors and remedies | [`errors`] |
+//! | untrusted files and unsafe code | [`safety`] |
+//! | fast reading and writing | [`performance`] |
 //! | Dask, Zarr and MPI | [`scaling`] |
 //! | how compressed members are read in parts | [`block_index`] |
 
-/// Makes a module of a page. The first definition of a link counts, so that links which lead from file to file in the
-/// repository lead from module to module here.
+/// Turns a page into a module.
+///
+/// Links between files of the repository become links between modules, because the first definition of a link
+/// takes precedence.
 macro_rules! page {
     ($name:ident, $file:literal) => {
         #[doc = concat!(

@@ -1,4 +1,4 @@
-//! The part of a header that all formats have: dtype, order and shape of the payload.
+//! The part of a header that all formats share: the dtype, order and shape of the payload.
 
 mod inner;
 
@@ -11,7 +11,7 @@ pub use crate::shape::{Order, Shape};
 
 /// The dtype, memory order and shape of an array, as declared by the header of any format.
 ///
-/// All code after the parsing of a format depends on this type alone.
+/// Once a header has been parsed, all code depends only on this type, not on the format.
 ///
 /// ```
 /// use ndarray_io::header::Order;
@@ -37,21 +37,21 @@ pub struct Header {
 /// How the elements are stored after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Payload {
-    /// Items of fixed size, with the total number of bytes.
+    /// Items of fixed size, and their total size in bytes.
     Items(u64),
     /// A single unit of undeclared size (a pickle).
     Whole,
 }
 
 impl Header {
-    /// Creates a header, and checks that its size does not overflow.
+    /// Creates a header, and checks that the size of the array does not overflow.
     ///
     /// An array that is too large for this machine's memory is not an error: it can still be read in parts.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
-    /// - [`ErrorKind::Overflow`] if the number of elements, or of their bytes, exceeds `i64::MAX` (see
+    /// - [`ErrorKind::Overflow`] if the number of elements or their size in bytes exceeds `i64::MAX` (see
     ///   [`Shape::len`]).
     ///
     /// # Examples
@@ -123,7 +123,9 @@ impl Header {
         }
     }
 
-    /// Returns the size of one index of the slowest axis in bytes; 0 if there is none or it is not known.
+    /// Returns the size of one row in bytes, or 0 if there are no axes or the size is not declared.
+    ///
+    /// A row is one index of the axis that varies slowest.
     pub(crate) fn row_bytes(&self) -> u64 {
         let slowest = match self.order {
             Order::C => 0,
@@ -156,8 +158,8 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parsed<H> {
-    /// The header is incomplete: call again with at least this number of bytes, counted from the start.
+    /// The header is incomplete: call again with at least this many bytes from the start of the file.
     NeedMore(usize),
-    /// The header, and its length in bytes. The payload starts directly after it.
+    /// The header, and its length in bytes. The payload follows directly.
     Done(H, usize),
 }

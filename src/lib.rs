@@ -23,11 +23,11 @@
 //! | read and write structs | [`#[derive(Record)]`](macro@Record) |
 //! | read an array whose type is known only at run time | [`DynArray`] |
 //! | write an array piece by piece, or append to a file | [`NpyWriter`] |
-//! | read parts of a file: slices, chunks, rows at random | [`NpyFile`] |
+//! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
 //! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
 //! | read or write a stack of files, as Dask writes them | [`NpyStack`](stack::NpyStack), [`NpyStackWriter`](stack::NpyStackWriter) |
 //! | let zarr-python, xarray and Dask read files in place | [`References`](refs::References) |
-//! | read and write in S3, GCS, Azure and on web servers | [`Remote`](store::Remote) |
+//! | read and write in S3, GCS and Azure, and on web servers | [`Remote`](store::Remote) |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
@@ -38,48 +38,54 @@
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
 //! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
 //! | create a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
-//! | convert numbers on reading, set limits, choose the number of threads | [`ReadOptions`] |
+//! | convert numbers while reading, set limits, choose the number of threads | [`ReadOptions`] |
 //! | choose order, byte order, version, durability | [`WriteOptions`] |
 //! | find out what went wrong | [`Error::kind`], [`Error::help`] |
 //! | parse headers yourself | [`npy::parse`], [`npy::format`], [`ra::parse`], [`ra::format`] |
 //!
-//! [`guide`] has a page for each topic: the formats, element types, records, archives, arrays larger than memory, several
-//! processes, Python objects, object stores, errors, safety, performance, and other engines.
+//! [`guide`] has a page for each topic: the formats, element types, records, archives, arrays larger than
+//! memory, concurrent processes, Python objects, object stores, errors, safety, performance, and Dask, Zarr
+//! and MPI.
 //!
 //! # Compatibility with NumPy
 //!
-//! The library writes what `numpy.save` of NumPy 2 writes, byte for byte. The pickle of Python objects, of which NumPy itself
-//! writes two for equal arrays, is the exception: it loads as equal objects.
+//! The library writes what `numpy.save` of NumPy 2 writes, byte for byte. The only exception is pickles of
+//! Python objects, for which the output of NumPy itself can differ between equal arrays: the pickles load as
+//! equal objects.
 //!
-//! The library reads files as NumPy does, except where NumPy's leniency hides damage. These are errors: a bool other than 0
-//! and 1, a key that occurs twice in a header, bytes after the array at the end of a file, and invalid text that is read as
-//! `String`. From a reader exactly one array is read.
+//! The library reads files as NumPy does, except where NumPy's leniency hides damage. The following are
+//! errors: a bool other than 0 and 1, a key that occurs twice in a header, bytes after the array at the end
+//! of a file, and invalid text that is read as `String`. Reading from a reader consumes exactly one array.
 //!
 //! # Untrusted files
 //!
-//! No input makes this library panic, overflow, or allocate memory out of proportion to the input. The length of a file is
-//! checked before memory is allocated; from a stream, memory grows with the bytes that arrive. [`Limits`] bound it further.
+//! No input can make this library panic, overflow, or allocate memory out of proportion to the size of the
+//! input. The length of a file is checked before memory is allocated; when reading from a stream, memory
+//! grows with the bytes that arrive. [`Limits`] restrict files further.
 //!
 //! # Features
 //!
 //! - `derive` (default): `#[derive(Record)]` and `#[derive(Element)]`.
 //! - `mmap` (default): memory maps.
 //! - `npz` (default): archives, stored and deflated.
-//! - `py_literal` (default): headers in any spelling that Python accepts. Headers of all known writers are read without it.
-//! - `zstd`: members of archives compressed by Zstandard.
-//! - `zip-methods`: reading members that are encrypted (AES and the old encryption of ZIP), or compressed by bzip2, LZMA, XZ
-//!   or deflate64.
+//! - `py_literal` (default): headers in any spelling that Python accepts. Headers of all known writers can be
+//!   read without it.
+//! - `zstd`: archive members compressed with Zstandard.
+//! - `zip-methods`: reading members that are encrypted (with AES or the traditional ZIP encryption), or
+//!   compressed with bzip2, LZMA, XZ or deflate64.
 //! - `libdeflate`: a C library that decompresses deflated members faster.
 //! - `lz4`: compressed RA files.
 //! - `object`: Python objects as data ([`object`](mod@object)), and stacks of files ([`stack`]).
 //! - `refs`: references for readers of Zarr ([`refs`]).
-//! - `object-store`: arrays in S3, GCS, Azure and on web servers ([`store`]). `object-store-0_14` is its name for programs
-//!   that use types of that crate.
-//! - `serde-1`, `num-bigint-0_4`: Python objects to and from the types of these crates.
+//! - `object-store`: arrays in S3, GCS and Azure, and on web servers ([`store`]). Programs that use types of
+//!   the crate `object_store` enable it as `object-store-0_14`.
+//! - `serde-1`, `num-bigint-0_4`: conversions between Python objects and types of these crates.
 //! - `half-2` (alias `half`): `f16` and `bf16`.
-//! - `chrono-0_4`, `jiff-0_2`: [`Datetime64`] and [`Timedelta64`] to and from the types of these crates.
+//! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`] and [`Timedelta64`] to and from types of these
+//!   crates.
 //! - `full`: all of these except `object-store`. `cli`: the program `ndio`.
-//! - `compressed_npz` and `num-complex-0_4` ease migrating from `ndarray-npy`, and add nothing to the defaults.
+//! - `compressed_npz` and `num-complex-0_4`: names that ease migration from `ndarray-npy`. They add nothing
+//!   to the default features.
 
 #![cfg_attr(docsrs, feature(doc_cfg))] // on docs.rs, each item shows the feature that it needs
 
@@ -143,9 +149,9 @@ pub use ndarray_io_derive::{Element, Record};
 pub mod file {
     //! Readers, writers, files and maps of one array in any format, and functions that change files.
     //!
-    //! [`ArrayReader`], [`ArrayFile`] and [`ArrayMmap`] are the same code for NPY ([`Npy`]) and RA ([`Ra`]). Their aliases for
-    //! NPY are [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and `NpyMmap`; those for RA are in
-    //! [`ra`](crate::ra).
+    //! [`ArrayReader`], [`ArrayFile`] and [`ArrayMmap`] are generic over the format: NPY ([`Npy`]) or RA
+    //! ([`Ra`]). Their aliases for NPY are [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and
+    //! `NpyMmap`; those for RA are in [`ra`](crate::ra).
 
     pub use crate::array::WriteArray;
     pub use crate::io::{
@@ -158,9 +164,9 @@ pub mod file {
 }
 
 pub mod npy {
-    //! NPY headers on their own, and rarely needed functions.
+    //! Parsing and formatting of NPY headers, and rarely needed functions.
     //!
-    //! [`parse`] and [`format()`] do no I/O: they are for programs that move the bytes themselves.
+    //! [`parse`] and [`format()`] do no I/O: they are for programs that read and write the bytes themselves.
 
     #[cfg(all(fuzzing, feature = "py_literal"))]
     #[doc(hidden)]
@@ -170,7 +176,9 @@ pub mod npy {
 }
 
 pub mod ra {
-    //! RA files, used in magnetic resonance imaging: a header of fixed fields, followed by an array of numbers.
+    //! RA files, which are used in magnetic resonance imaging.
+    //!
+    //! An RA file has a header of fixed fields, followed by an array of numbers.
     //!
     //! ```
     //! use ndarray::{Array2, arr2};
@@ -197,15 +205,15 @@ pub mod ra {
 #[cfg(any(doc, all(doctest, feature = "cli")))]
 pub mod guide;
 
-/// The blocks of the README are compiled.
+/// Compiles the examples in the README.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Items that derived code uses. They may change with every version.
+/// Items that derived code uses. They may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    /// The `core` that derived code names: `::core` could be another crate where it is expanded.
+    /// The `core` crate for derived code: where that code is expanded, `::core` could be another crate.
     pub use ::core;
 
     pub use crate::element::record::*;

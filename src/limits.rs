@@ -21,14 +21,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The maximum nesting of brackets in a header.
+    /// The maximum nesting depth of brackets in a header.
     #[cfg(feature = "py_literal")]
     pub(crate) const NESTING: usize = 128;
-    /// The maximum nesting of records.
+    /// The maximum nesting depth of records.
     pub(crate) const RECORD_NESTING: usize = 32;
-    /// The maximum number of elements that take no bytes in the file: their memory is not backed by data.
+    /// The maximum number of elements without bytes in the file: no data backs the memory they occupy.
     pub(crate) const EMPTY_ITEMS: usize = 1 << 20;
-    /// The maximum number of axes, which is NumPy's own.
+    /// The maximum number of axes, as in NumPy.
     pub(crate) const DIMENSIONS: usize = 64;
 
     /// Returns the default limits.
@@ -57,17 +57,17 @@ impl Limits {
 
     /// Sets the maximum number of lists, dicts and other containers in a pickle. It is unlimited by default.
     ///
-    /// Each takes at least one byte of the pickle and about 150 bytes of memory. Numbers, text and bytes are
-    /// not counted.
+    /// Each container occupies at least one byte of the pickle and about 150 bytes of memory. Numbers, text
+    /// and bytes do not count towards the limit.
     #[must_use]
     pub fn objects(mut self, count: u64) -> Self {
         self.objects = count;
         self
     }
 
-    /// Sets the maximum nesting of objects in a pickle. The default is 1000; NumPy has no limit.
+    /// Sets the maximum nesting depth of objects in a pickle. The default is 1000; NumPy has no limit.
     ///
-    /// An object's nesting is one more than that of its most deeply nested part.
+    /// The depth of an object is one more than that of its most deeply nested part.
     #[must_use]
     pub fn object_height(mut self, height: u32) -> Self {
         self.object_height = height;
@@ -117,8 +117,8 @@ pub(crate) fn check(limit_kind: LimitKind, found: u64, limit: u64) -> Result<()>
 /// Returns the capacity for a payload of `total` bytes after `arrived` of them have been read.
 ///
 /// It is at most 1 MiB or 64 times `arrived`, whichever is greater, which bounds the memory that a false
-/// header can claim. Each growth is a new allocation and a copy; the last one happens when 1/64 of the payload
-/// has arrived, so that no more than that is in memory twice.
+/// header can claim. Each growth is a new allocation and a copy. The last one happens when 1/64 of the
+/// payload has arrived, so at most this part is in memory twice.
 pub(crate) fn room_for(arrived: usize, total: usize) -> usize {
     const FIRST: usize = 1 << 20;
     const STEP: usize = 64;

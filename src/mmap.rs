@@ -30,8 +30,9 @@ use crate::transfer::{self, Source};
 #[derive(Debug)]
 struct Mapped<A, D, F: ArrayFormat> {
     place: ViewLocation<A, D, F>,
-    /// The offset of the map in the file and its length, in bytes.
+    /// The offset of the map in the file, in bytes.
     start: u64,
+    /// The length of the map in bytes.
     len: usize,
     /// Makes a map `Send` and `Sync` only if its elements are.
     elements: PhantomData<Vec<A>>,
@@ -39,7 +40,7 @@ struct Mapped<A, D, F: ArrayFormat> {
 
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     fn check(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        // A file that is being appended to has bytes after its array: `trailing_len` reports them.
+        // A file that is being appended to may have bytes after its array: `trailing_len` reports them.
         let options = options.clone().allow_trailing(true);
         let place = locate::<A, D, F>(bytes, &options)?;
         // Check alignment and element values once, so that views need no checks.
@@ -54,7 +55,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
         let header = F::header(&found);
         F::check_plain(&found, options)?;
-        // Check the length before mapping: accessing pages after the end of the file is a fault.
+        // Check the length before mapping: accessing a page past the end of the file would be a fault.
         transfer::check_length(&source, header, options)?;
         let (header, _, plain): (Header, D, _) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
         let mut dims = header.shape().to_vec();
@@ -88,7 +89,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
 
     /// Returns an error if changing elements could write uninitialized bytes to the file.
     ///
-    /// `IS_FULL` reports this at compile time, with a clear message; the token is the authority.
+    /// `IS_FULL` reports this at compile time, with a clear message, but the token is authoritative.
     fn check_full(&self) -> Result<()> {
         match self.place.plain.is_full() {
             true => Ok(()),
@@ -96,7 +97,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         }
     }
 
-    /// Returns the offset and the length in the map of a range of the slowest-varying axis, in bytes.
+    /// Returns where a range of the slowest-varying axis is in the map: its offset and length in bytes.
     fn bytes_of(&self, range: Range<usize>) -> Result<(usize, usize)> {
         let (dims, place) = (self.place.header.shape(), &self.place);
         let slowest = if place.header.order() == Order::C { dims.first() } else { dims.last() };
@@ -123,7 +124,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     }
 }
 
-/// The accessors that both kinds of map have.
+/// The accessors that both kinds of maps share.
 macro_rules! description {
     () => {
         /// Returns the type of the elements.
@@ -162,7 +163,7 @@ macro_rules! description {
 
         /// Asks the operating system to start loading a range of the slowest-varying axis.
         ///
-        /// The range is relative to the mapped part. This is a hint, which has an effect on Unix only.
+        /// The range is relative to the mapped part. This is a hint, and has an effect only on Unix.
         ///
         /// # Errors
         ///
@@ -178,6 +179,8 @@ macro_rules! description {
         }
 
         /// Returns the number of bytes after the array when the file was mapped, such as rows being appended.
+        ///
+        /// For a map of a part of the file, this is 0.
         pub fn trailing_len(&self) -> usize {
             self.mapped.len - self.mapped.place.payload.end
         }
@@ -193,7 +196,7 @@ macro_rules! description {
 ///
 /// The elements must have the requested type, be in native byte order and be aligned, as in the files that
 /// NumPy writes. Otherwise opening fails with a [mismatch](crate::Error::is_mismatch), and the file can be
-/// read instead. Elements with invalid bit patterns, such as `bool`, are all checked when the file is opened.
+/// read instead. If the element type has invalid bit patterns, as `bool` does, opening checks all elements.
 ///
 /// # Safety
 ///
@@ -219,11 +222,12 @@ pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
 ///
 /// [`create`](ArrayMmapMut::create) creates a file of zeros and maps it, [`open`](ArrayMmapMut::open) maps an
 /// existing file, and [`open_cow`](ArrayMmapMut::open_cow) maps a private copy, whose changes stay in memory.
-/// [`view_mut`](ArrayMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file at
-/// once. The system writes them to the disk later; [`flush`](ArrayMmapMut::flush) waits for that.
+/// [`view_mut`](ArrayMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file
+/// immediately. The system writes them to disk later; [`flush`](ArrayMmapMut::flush) waits for that.
 ///
 /// A map that writes to the file locks it: programs that use this library can neither append to the file nor
-/// replace it. Other mutable maps and [`NpyFile::write_slice`](crate::NpyFile::write_slice) are not kept out.
+/// replace it. The lock does not exclude other mutable maps or
+/// [`NpyFile::write_slice`](crate::NpyFile::write_slice).
 ///
 /// # Safety
 ///
@@ -249,18 +253,20 @@ pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
 /// ```
 pub type NpyMmapMut<A, D> = ArrayMmapMut<A, D, Npy>;
 
-/// A read-only memory map of an RA file, whose data must not be packed. See [`NpyMmap`].
+/// A read-only memory map of an RA file. See [`NpyMmap`].
+///
+/// The data must not be compressed or stored as single bits.
 pub type RaMmap<A, D> = ArrayMmap<A, D, Ra>;
 /// A memory map of an RA file, for changing the file in place or a private copy of it.
 ///
-/// See [`NpyMmapMut`]. New files are in Fortran order, so [`create`](ArrayMmapMut::create) takes a shape such
-/// as `(3, 4).f()`.
+/// See [`NpyMmapMut`]. New files are in Fortran order, so [`create`](ArrayMmapMut::create) requires a shape
+/// such as `(3, 4).f()`.
 pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
 
 /// A read-only memory map of an array: see [`NpyMmap`] and [`RaMmap`](crate::ra::RaMmap).
 ///
-/// Opening reads only the header, and all elements if their type has invalid bit patterns. Pages are loaded
-/// when they are accessed.
+/// Opening reads only the header, unless the element type has invalid bit patterns, as `bool` does: then all
+/// elements are checked. Pages are loaded when they are accessed.
 ///
 /// # Examples
 ///
@@ -289,16 +295,16 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
     /// While the map exists, nothing in this process or another may change the file's elements or truncate
-    /// the file. Views would change under safe code, and accessing pages after the end of a truncated file
-    /// raises SIGBUS. Replacing the file as [`write_npy`](crate::write_npy) does is harmless: the map keeps
-    /// the old one.
+    /// the file. Otherwise, views would change under safe code, and accessing pages past the end of a
+    /// truncated file would raise SIGBUS. Replacing the file as [`write_npy`](crate::write_npy) does is
+    /// harmless: the map keeps the old file.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
@@ -306,15 +312,15 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Maps a file for reading, with options.
     ///
-    /// The limits apply, and `ignore_ra_flags` to RA files.
+    /// The limits apply and, for RA files, `ignore_ra_flags`.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
@@ -332,7 +338,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
             };
             match map() {
                 // Another process may have been writing the header, or may have finished an append since the
-                // file was mapped: try again while it cannot write the header.
+                // file was mapped. Try again under a lock that prevents it from writing the header.
                 Err(error) if error.is_format() => change::with_header_lock(&file, change::Mode::Shared, map),
                 Ok(found) if !F::HAS_TRAILING && found.trailing_len() > 0 => {
                     change::with_header_lock(&file, change::Mode::Shared, map)
@@ -343,24 +349,23 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Maps a part of a file for reading: a range of the axis that varies slowest.
+    /// Maps a range of the slowest-varying axis of a file for reading.
     ///
-    /// This is the first axis, or in Fortran order the last. Other processes may change the rest of the file.
+    /// This is the first axis, or the last in Fortran order. Other processes may change the rest of the file.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the range is out of bounds.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`], but only the mapped elements must not change. The file must not be
-    /// truncated.
+    /// As for [`ArrayMmap::open`], except that elements outside the mapped range may change.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
@@ -377,8 +382,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// Returns a view of the array, in constant time.
     pub fn view(&self) -> ArrayView<'_, A, D> {
         let first = self.mapped.first(self.map.as_ptr());
-        // SAFETY: opening has checked that the map contains elements of this shape, aligned and valid, and
-        // its caller has guaranteed that the file does not change. The view borrows the map.
+        // SAFETY: opening has checked that the map contains aligned and valid elements of this shape, and its
+        // caller has guaranteed that the file does not change. The view borrows the map.
         unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
     }
 

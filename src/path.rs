@@ -84,17 +84,17 @@ where
 
 /// Writes an array to an NPY file, replacing an existing file atomically.
 ///
-/// The bytes are those that `numpy.save` writes.
+/// The bytes are identical to those that `numpy.save` writes.
 ///
 /// The array is written to a temporary file in the same folder, which then replaces the old file. If the
 /// process dies or the disk is full, the old file is unchanged. Processes that have the old file open or
-/// mapped keep it, and an array that views the file can be written back to it. The file is not synced to the
-/// disk, so a loss of power may damage it: see [`WriteOptions::sync`].
+/// mapped continue to see its content, so an array that views the file can be written back to it. The file is
+/// not synced to the disk, so a loss of power may damage it: see [`WriteOptions::sync`].
 ///
 /// Symbolic links are followed. Permissions, owner and (on Linux) extended attributes are preserved. Where
 /// that is impossible (a file with several hard links, a folder without write permission), the old file is
-/// left unchanged, and the [help](crate::Error::help) of the error suggests [`WriteOptions::in_place`]. If
-/// the path is not a regular file, such as a pipe or `/dev/stdout`, it is written directly.
+/// left unchanged, and the [help](crate::Error::help) of the error suggests [`WriteOptions::in_place`].
+/// Anything that is not a regular file, such as a pipe or `/dev/stdout`, is written to directly.
 ///
 /// # Errors
 ///
@@ -103,7 +103,8 @@ where
 ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
+///   with the call.
 /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
 ///
 /// # Examples
@@ -132,7 +133,8 @@ where
 ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
+///   with the call.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
 ///
@@ -158,7 +160,7 @@ where
 
 /// Writes an array to a new NPY file, which must not exist yet.
 ///
-/// The file appears under its name when it is complete.
+/// The file does not appear under its name until it is complete.
 ///
 /// # Errors
 ///
@@ -168,7 +170,8 @@ where
 ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
+///   with the call.
 ///
 /// # Examples
 ///
@@ -199,7 +202,8 @@ where
 ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
+///   with the call.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
@@ -223,10 +227,10 @@ where
         .map_err(|error| error.at_path(path))
 }
 
-/// Writes an NPY file of zeros at the position of `file`, and truncates `file` after it.
+/// Writes an NPY file of zeros at the position of `file`, and truncates `file` after the array.
 ///
 /// This is for arrays larger than memory. On file systems with sparse files, no disk space is used until
-/// elements are written. `NpyMmapMut::create` creates such a file by path, atomically, and maps it.
+/// elements are written. `NpyMmapMut::create` creates such a file atomically at a path, and maps it.
 ///
 /// # Errors
 ///
@@ -287,10 +291,10 @@ where
     io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
 }
 
-/// Replaces a file of any format atomically with what a callback writes.
+/// Atomically replaces a file of any format with what a callback writes.
 ///
-/// By default, the callback writes to an empty temporary file, which replaces an existing file as with
-/// [`write_npy`] when the callback returns `Ok`. Use this for formats that this library does not write.
+/// By default, the callback writes to an empty temporary file. When it returns `Ok`, this file replaces an
+/// existing file, as with [`write_npy`]. Use this function for formats that this library does not write.
 ///
 /// # Errors
 ///
@@ -341,7 +345,7 @@ where
 
 /// Reads an array from an RA file.
 ///
-/// Bytes after the array are ignored: [`RaReader::trailing`] returns them.
+/// Bytes after the array are ignored; [`RaReader::trailing`] reads them.
 ///
 /// # Errors
 ///
@@ -390,8 +394,8 @@ where
 
 /// Writes an array to an RA file, replacing an existing file atomically. See [`write_npy`].
 ///
-/// If bytes follow the array of the existing file, this is an error, so that they are not lost by accident:
-/// see [`Trailing`].
+/// If bytes follow the array in the existing file, the call fails, so that they are not lost by accident; see
+/// [`Trailing`].
 ///
 /// # Errors
 ///
@@ -399,7 +403,8 @@ where
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
 ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
 ///   represent the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
+///   with the call.
 /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or if
 ///   bytes follow its array.
 ///
@@ -429,7 +434,8 @@ where
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
 ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
 ///   represent the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict each other or the call.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
+///   with the call.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or if
 ///   bytes that follow its array would be lost.
@@ -442,7 +448,7 @@ where
     let write = options.element_options();
     let put = || match options.get_trailing() {
         Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),
-        // `Keep` and `Protect` read the old file under a lock that is held until it is replaced.
+        // `Keep` and `Protect` read the old file under a lock that is held until the file is replaced.
         Trailing::Keep => {
             let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);
             change::replace_after_look(path, &write, trailing_of, put)
@@ -468,7 +474,7 @@ pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
 
 /// Returns the bytes after the array of an old RA file; none if the file has another format.
 ///
-/// An RA file that cannot be understood is an error, because such bytes might be lost.
+/// An RA file that cannot be parsed is an error, because bytes after its array might be lost.
 fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     let mut old = old.map_err(|error| unread(&error))?;
     let metadata = old.metadata()?;
@@ -481,7 +487,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     };
     old.rewind()?;
     let other = {
-        let mut other = *MAGIC; // in the other byte order
+        let mut other = *MAGIC; // the magic in the other byte order
         other.reverse();
         other
     };
@@ -490,8 +496,8 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     }
     let mut read = || {
         let mut reader = RaReader::new(&mut old)?;
-        // Some writers store the unpacked size in the header of packed data. The data is then the rest of the
-        // file, and its end is unknown.
+        // Some writers store the decompressed size in the header of compressed data. The position where the
+        // data ends is then unknown.
         let size = reader.ra_header().size;
         let is_unpacked = reader.payload_len() == Some(size);
         if reader.flags() & 2 != 0 && (size > metadata.len() || is_unpacked) {
@@ -510,7 +516,7 @@ fn unread(error: &dyn std::fmt::Display) -> crate::Error {
     Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing)
 }
 
-/// Returns the header of an RA file as YAML, as in the documentation of the format.
+/// Returns the header of an RA file as YAML, as shown in the documentation of the format.
 ///
 /// The text ends with one newline.
 ///

@@ -40,7 +40,8 @@ impl ProgressCounter {
 
     /// Adds to the bytes done and invokes the callback.
     ///
-    /// It is invoked under the lock, by one thread at a time, so that the numbers never decrease.
+    /// The lock is held during the call. So only one thread at a time invokes the callback, and the numbers
+    /// never decrease.
     pub(crate) fn add(&self, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -51,7 +52,7 @@ impl ProgressCounter {
     }
 }
 
-/// Converts the callback's answer into an error if it cancels.
+/// Returns an error if the callback's answer cancels the operation.
 pub(crate) fn go_on(answer: ControlFlow<()>) -> Result<()> {
     match answer {
         ControlFlow::Continue(()) => Ok(()),

@@ -26,13 +26,13 @@ pub enum Order {
 /// assert_eq!(shape.len(), Some(12));
 /// assert_eq!(shape.byte_len(8), Some(96));
 /// assert_eq!(shape.to_string(), "(3, 4)");
-/// assert_eq!(Shape::from([usize::MAX, 2]).len(), None); // more than this machine can count
+/// assert_eq!(Shape::from([usize::MAX, 2]).len(), None); // overflows
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shape(Vec<usize>);
 
 impl Shape {
-    /// Returns whether both orders are the same: the array is empty or at most one axis is longer than 1.
+    /// Returns whether C and Fortran order coincide: the array is empty or at most one axis is longer than 1.
     #[cfg(feature = "object")]
     pub(crate) fn is_any_order(&self) -> bool {
         self.dims().contains(&0) || self.dims().iter().filter(|length| **length > 1).count() < 2
@@ -58,12 +58,12 @@ impl Shape {
 
     /// Returns the number of elements, or `None` if it overflows.
     ///
-    /// It overflows if the product of the non-zero axes exceeds `i64::MAX`, even if another axis is zero;
-    /// `ndarray` has the same rule with `isize::MAX`.
+    /// It overflows if the product of all non-zero lengths exceeds `i64::MAX`, even if another axis has
+    /// length 0; `ndarray` has the same rule with `isize::MAX`.
     ///
     /// ```
     /// use ndarray_io::header::Shape;
-    /// assert_eq!(Shape::from([]).len(), Some(1)); // no axis: one element
+    /// assert_eq!(Shape::from([]).len(), Some(1)); // no axes: one element
     /// assert_eq!(Shape::from([0, usize::MAX]).len(), None);
     /// ```
     #[expect(clippy::len_without_is_empty, reason = "emptiness would need the same check of overflow")]
@@ -73,8 +73,8 @@ impl Shape {
 
     /// Returns the size of the elements in bytes, or `None` if it overflows.
     ///
-    /// The overflow rule is that of [`Shape::len`], applied to the size in bytes; items of size 0 count as 1
-    /// byte.
+    /// Overflow is defined as for [`Shape::len`], but for the size in bytes. In this check, items of size 0
+    /// count as 1 byte.
     ///
     /// ```
     /// assert_eq!(ndarray_io::header::Shape::from([3, 0]).byte_len(8), Some(0));
@@ -86,7 +86,9 @@ impl Shape {
 }
 
 impl Shape {
-    /// Returns the size in bytes without axes of length 0; `ndarray` and a file's length must represent it.
+    /// Returns the size in bytes, ignoring axes of length 0, or `None` if it exceeds `i64::MAX`.
+    ///
+    /// Both `ndarray` and the length of a file must be able to represent this size.
     fn bound(&self, item_size: usize) -> Option<u64> {
         let mut lengths = self.0.iter().filter(|length| **length > 0);
         let bound =
@@ -133,7 +135,7 @@ impl From<Vec<usize>> for Shape {
     }
 }
 
-/// Formats the shape as the Python tuple in a header.
+/// Formats the shape as a Python tuple, as in an NPY header.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
@@ -152,7 +154,7 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     use super::Shape;
 
-    #[cfg(target_pointer_width = "64")] // elsewhere no shape is as large as a file may be
+    #[cfg(target_pointer_width = "64")] // on 32-bit targets, no shape reaches the maximum length of a file
     #[test]
     fn products_never_wrap() {
         let big = isize::MAX as usize;

@@ -1,11 +1,11 @@
-//! `#[derive(Element)]` for newtypes of elements and for enums whose variants are numbers.
+//! `#[derive(Element)]` for newtypes of elements and for enums without fields.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, Path, Result, Type, parse_quote};
 
-/// The types allowed in an enum's `repr`: the integers that NumPy has.
+/// The types allowed in an enum's `repr`: the integer types that NumPy has.
 const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
@@ -71,14 +71,15 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         let message = "a newtype needs `#[repr(transparent)]`, so that it is laid out as what it wraps";
         return Err(Error::new(input.ident.span(), message));
     }
-    // `is_marker` sees only the name. The generated code lets the compiler check that it is `PhantomData`.
+    // `is_marker` compares only the name. The generated code lets the compiler check that the type is
+    // `PhantomData`.
     let markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
     let markers: Vec<_> = markers.map(|(member, _)| member).collect();
     let (ident, type_) = (&input.ident, &field.ty);
     let private = quote!(#library::__private);
     let is_concrete = input.generics.params.is_empty();
-    // For a type without parameters, the compiler checks bounds at once. The bound of `Inner` suffices for
-    // that error.
+    // For a type without parameters, the compiler checks bounds immediately. The bound of `Inner` is enough
+    // to report an unsupported type, so no other bounds are added.
     let with = |bound: TokenStream, is_static: bool| {
         let mut generics = input.generics.clone();
         let clause = generics.make_where_clause();
@@ -131,7 +132,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         #[automatically_derived]
         impl #view_implemented #library::ViewElement for #ident #view_arguments #view_clause {}
 
-        // SAFETY: the type has the layout of its field, which the bound requires to be mutably viewable.
+        // SAFETY: the type has the layout of its field, which the bound requires to be viewable mutably.
         #[automatically_derived]
         unsafe impl #mut_implemented #library::ViewMutElement for #ident #mut_arguments #mut_clause {
             const IS_FULL: () = <#private::Of<'static, #type_> as #private::ViewMutField>::IS_FULL;
@@ -149,7 +150,7 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         return Err(Error::new(ident.span(), "an enum without variants has no values"));
     }
     let reprs = reprs(&input.attrs)?;
-    // Other representations are refused: `align` would add padding.
+    // Other representations are rejected: `align` would add padding.
     if let Some(other) =
         reprs.iter().find(|repr| *repr != "C" && !NUMBERS.iter().any(|number| repr == number))
     {
@@ -184,7 +185,7 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
     Ok(quote! { const _: () = {
         #(const #constants: #number = #ident::#variants as #number;)*
 
-        // SAFETY: the enum has this `repr`, and the numbers are those of its variants.
+        // SAFETY: the enum has this `repr`, and the constants are the numbers of its variants.
         #[automatically_derived]
         unsafe impl #private::Enumeration for #ident {
             type Number = #number;

@@ -1,7 +1,7 @@
 //! Generates the code of `#[derive(Record)]`.
 //!
-//! The code uses full paths only, so that it does not depend on imports. It describes the struct; the library
-//! does everything else.
+//! The code uses only full paths, so it does not depend on imports. It describes the struct; the library does
+//! everything else.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -25,9 +25,9 @@ pub(crate) fn expand(parsed: &Struct) -> TokenStream {
 
 /// Returns the generics, with a bound for the type of each field.
 ///
-/// For a struct without parameters, the compiler would report an unmet bound at each place where it is
-/// written. Adding an unused lifetime (`for<'of>`) defers the check to the first use of the record, so that
-/// only [`checks`] reports the error.
+/// For a struct without parameters, the compiler would report an unmet bound at each place where the bound is
+/// written. Adding an unused lifetime (`for<'of>`) defers the check to the first use of the record, so only
+/// [`checks`] reports the error.
 fn bounded(parsed: &Struct) -> syn::Generics {
     let mut generics = parsed.generics.clone();
     let is_concrete = generics.params.is_empty();
@@ -40,7 +40,7 @@ fn bounded(parsed: &Struct) -> syn::Generics {
             .predicates
             .push(parse_quote_spanned!(type_.span() => #lifetime #type_: #library::__private::#bound));
     }
-    // As in serde, types whose values come from `Default` must implement it.
+    // As in serde, a type whose values come from `Default` must implement it.
     if !is_concrete {
         let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(Make::Default)));
         let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, Make::Default));
@@ -64,7 +64,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
     let locals: Vec<_> =
         (0..fields.len()).map(|index| format_ident!("column_{index}", span = Span::mixed_site())).collect();
-    // Hygienic names, so that a path given as `default` cannot refer to them.
+    // These names are hygienic, so a path given as `default` cannot refer to them.
     let hidden = |name: &str| syn::Ident::new(name, Span::mixed_site());
     let [from, records, record, count, out] = ["columns", "records", "record", "count", "out"].map(hidden);
     let (source, each) = (hidden("fields"), hidden("each"));
@@ -126,7 +126,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 false => quote!(#private::check_field::<Self, #type_>(#index, #value, options)?;),
             }
         });
-    // Without `repr(C)`, the layout in memory is unspecified, so the fields are packed in the file.
+    // Without `repr(C)`, the layout in memory is unspecified, so the fields have no padding in the file.
     let (pack, align) = match (layout.is_ordered, layout.pack, layout.align) {
         (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
         (false, ..) => (1, 1),
@@ -136,7 +136,8 @@ fn record_type(parsed: &Struct) -> TokenStream {
         let checks = checks(parsed);
         quote! { const { #checks }; }
     });
-    // Public types within an unnamed constant: no user can name them, and the types of fields can be private.
+    // Public types within an unnamed constant: users cannot name them, and the types of the fields can be
+    // private.
     let (columns_type, slots_type) = (quote!(__NdarrayIoColumns), quote!(__NdarrayIoSlots));
     let marker = quote!(#private::core::marker::PhantomData);
 
@@ -146,7 +147,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
         #[doc(hidden)]
         pub struct #slots_type #implemented (#(#private::Slot<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
 
-        // SAFETY: each field is given exactly once, with its type and its offset.
+        // SAFETY: each field is passed exactly once, with its type and its offset.
         #[automatically_derived]
         unsafe impl #implemented #private::RecordType for #ident #arguments #clause {
             const SPEC: &'static #private::RecordSpec =
@@ -206,7 +207,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
     }; }
 }
 
-/// Returns the function that creates a value that is not in the file.
+/// Returns the function that creates the value of a field that is not in the file.
 fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     match make {
         Make::Default => {
@@ -216,10 +217,10 @@ fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     }
 }
 
-/// Zips columns, and returns the iterator with the pattern that destructures one of its rows.
+/// Returns an iterator that zips the columns, and the pattern that destructures one of its items.
 ///
-/// Zipped vectors know their length, so that no end is checked for each element. The zips form a tree: as a
-/// chain, a struct of 130 fields would exceed the compiler's recursion limit.
+/// The length of zipped vectors is known, so their ends are not checked for each element. The zips form a
+/// tree: in a chain, a struct of 130 fields would exceed the compiler's recursion limit.
 fn side_by_side(
     columns: &[syn::Ident],
     count: &syn::Ident,
@@ -244,7 +245,9 @@ fn option<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> Token
     }
 }
 
-/// Sets the span of a path, so that errors point there: the compiler reports that of a macro's first token.
+/// Sets the span of a path, so that errors point there.
+///
+/// The compiler reports the span of a macro's first token.
 fn at(path: &TokenStream, span: Span) -> TokenStream {
     let moved = path.clone().into_iter().map(|mut token| {
         token.set_span(span);
@@ -253,7 +256,7 @@ fn at(path: &TokenStream, span: Span) -> TokenStream {
     moved.collect()
 }
 
-/// Returns assertions on the types of the fields, which the compiler evaluates.
+/// Returns assertions about the fields, which the compiler evaluates.
 fn checks(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, size, generics, .. } = parsed;
     let (_, arguments, _) = generics.split_for_impl();

@@ -1,7 +1,7 @@
 //! `#[derive(Record)]` and `#[derive(Element)]` for `ndarray-io`.
 //!
 //! For a record, [`parse`] reads the struct and its attributes, and [`expand`] generates code that describes
-//! them; [`element`] does both for an element. Everything else is up to the library.
+//! them; [`element`] does both for an element. Everything else is done by the library.
 
 mod element;
 mod expand;
@@ -9,10 +9,10 @@ mod parse;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct an element: a NumPy record.
+/// Implements the element traits for a struct, which is stored as a NumPy record.
 ///
-/// The fields must be named. The type of a field is an element, a struct that derives `Record`, or an array
-/// `[T; N]` of field types (NumPy's subarray).
+/// The fields must be named. The type of each field is an element, a struct that derives `Record`, or an
+/// array `[T; N]` of such types (NumPy's subarray).
 ///
 /// # Examples
 ///
@@ -45,35 +45,35 @@ use proc_macro::TokenStream;
 /// When reading, fields are matched by name. Their order, offsets and byte order in the file may differ from
 /// those of the struct.
 ///
-/// If the layout in the file is that of the struct in memory, records are copied in bulk, as fast as plain
-/// numbers. With `#[repr(C)]` or `#[repr(C, packed)]` they can also be viewed and mapped. A struct with
+/// If a struct has the same layout in the file as in memory, records are copied in bulk, as fast as plain
+/// numbers. With `#[repr(C)]` or `#[repr(C, packed)]`, they can also be viewed and mapped. A struct with
 /// padding cannot be viewed mutably.
 ///
 /// # Errors
 ///
 /// Reading fails with `ErrorKind::MissingField` if the file lacks a field of the struct (see `default`
-/// below), and with `ErrorKind::ExtraField` if it has more fields, unless `ReadOptions::ignore_extra_fields`
-/// is set.
+/// below), and with `ErrorKind::ExtraField` if the file has additional fields, unless
+/// `ReadOptions::ignore_extra_fields` is set.
 ///
 /// # Attributes
 ///
 /// On the struct:
-/// - `#[record(size = 32)]`: the size of a record in the file, in bytes, if larger than its fields.
+/// - `#[record(size = 32)]`: the size of a record in the file, in bytes, if it is larger than its fields.
 /// - `#[record(rename_all = "camelCase")]`: the case of the field names in the file. As in serde, the choices
 ///   are `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`,
 ///   `kebab-case` and `SCREAMING-KEBAB-CASE`.
-/// - `#[record(crate = path::to::ndarray_io)]`: the path of the library, if not `::ndarray_io`.
+/// - `#[record(crate = path::to::ndarray_io)]`: the path of the library, if it is not `::ndarray_io`.
 ///
 /// On a field:
 /// - `#[record(rename = "…")]`: the name of the field in the file. It can be any non-empty text.
-/// - `#[record(alias = "…")]`: another name that is accepted when reading. Can be given several times.
-/// - `#[record(default)]`, `#[record(default = "path")]`: if the file lacks the field, its value is that of
-///   `Default::default` or of the function.
-/// - `#[record(skip)]`: the field is not in the file. When reading, its value is that of `Default::default`,
-///   or of the function of `default`. A struct with such a field cannot be viewed.
+/// - `#[record(alias = "…")]`: another name that is accepted when reading. It can be given several times.
+/// - `#[record(default)]`, `#[record(default = "path")]`: if the file lacks the field, its value is created
+///   by `Default::default` or by the function at this path.
+/// - `#[record(skip)]`: the field is not in the file. When reading, its value is created by
+///   `Default::default`, or by the function that `default` sets. A struct with such a field cannot be viewed.
 /// - `#[record(flatten)]`: the field's type derives `Record`, and its fields become fields of this record.
-/// - `#[record(title = "…")]`: the NumPy title, a second name for the field. It is written, and ignored when
-///   reading.
+/// - `#[record(title = "…")]`: the NumPy title, a second name for the field. It is written to files, but
+///   ignored when reading.
 /// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. Writing a
 ///   longer value fails with `ErrorKind::TextTooLong`.
 /// - `#[record(offset = 8)]`: the offset of the field in the file's record, in bytes.
@@ -84,17 +84,18 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Makes a newtype or an enum an element, stored as the value that it wraps or its number.
+/// Implements the element traits for a newtype or an enum.
 ///
-/// The type itself costs no copy or conversion when it is read, written or viewed.
+/// A newtype is stored as the value that it wraps, and an enum as its number. Reading, writing or viewing the
+/// type needs no copy or conversion beyond those for the stored type.
 ///
 /// - A struct with `#[repr(transparent)]` around one element (`f64`, `String`, `[f32; 3]`, a struct that
 ///   derives `Record`, …) is stored as that element. It can have type parameters and additional `PhantomData`
 ///   fields.
-/// - An enum without fields and with an integer from `u8` to `i64` as its `#[repr(…)]` is stored as the
-///   number of its variant. Reading or viewing a number without a variant fails with `ErrorKind::NoVariant`.
-///   Creating files full of zeros (`write_zeroed_npy`, `NpyMmapMut::create`) is a compile error if no variant
-///   has the number 0.
+/// - An enum without fields whose `#[repr(…)]` is an integer type of 8 to 64 bits is stored as the number of
+///   its variant. Reading or viewing a number without a variant fails with `ErrorKind::NoVariant`. If no
+///   variant has the number 0, creating files filled with zeros (`write_zeroed_npy`, `NpyMmapMut::create`) is
+///   a compile error.
 ///
 /// Such types can also be fields of records.
 ///
@@ -126,7 +127,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// `#[element(crate = path::to::ndarray_io)]` sets the path of the library, if not `::ndarray_io`.
+/// `#[element(crate = path::to::ndarray_io)]` sets the path of the library, if it is not `::ndarray_io`.
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

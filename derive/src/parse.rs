@@ -1,4 +1,4 @@
-//! Parses a struct and its attributes. Every error points at the code that it is about.
+//! Parses a struct and its attributes. Every error points at the code that causes it.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -31,7 +31,7 @@ pub(crate) struct Field {
     pub(crate) len: Option<Expr>,
     pub(crate) offset: Option<Expr>,
     pub(crate) default: Option<Make>,
-    /// Whether the fields of its type become fields of the record itself.
+    /// Whether the fields of this field's type become fields of the record itself.
     pub(crate) is_flat: bool,
 }
 
@@ -178,7 +178,7 @@ impl OfField {
         Ok(of)
     }
 
-    /// Returns whether an attribute is present that only a field with a name of its own can have.
+    /// Returns whether the field has an attribute that requires a name of its own.
     fn is_named(&self) -> bool {
         self.rename.is_some() || !self.aliases.is_empty() || self.title.is_some() || self.len.is_some()
     }
@@ -266,7 +266,7 @@ impl Case {
             "SCREAMING-KEBAB-CASE" => Self::ScreamingKebab,
             _ => {
                 let message = "unknown case, expected lowercase, UPPERCASE, PascalCase, camelCase, snake_case, SCREAMING_SNAKE_CASE, \
-                               kebab-case and SCREAMING-KEBAB-CASE";
+                               kebab-case or SCREAMING-KEBAB-CASE";
                 return Err(Error::new(name.span(), message));
             }
         })
@@ -311,7 +311,7 @@ fn once<T>(slot: &mut Option<T>, at: Span, value: impl FnOnce() -> Result<T>) ->
     }
 }
 
-/// Checks that names, titles and aliases are unique: NumPy keeps names and titles in one table.
+/// Checks that names, titles and aliases are unique: NumPy keeps names and titles in one dictionary.
 fn check_names(fields: &[Field]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     for field in fields.iter().filter(|field| !field.is_flat) {

@@ -21,10 +21,10 @@ pub(crate) fn grouped<'h, A: ReadableElement, D: Dimension>(
     header.grouped(&inner, D::NDIM, options.is_innermost_first())
 }
 
-/// Invokes the callback with the payload, whose header has the inner axes moved into the dtype.
+/// Invokes `read` with the payload, whose header has the inner axes moved into the dtype.
 ///
 /// If the parts of an element are not contiguous in the file (Fortran order), the payload is first transposed
-/// to C order in memory, which takes twice its size.
+/// to C order in memory, which requires twice the payload's size.
 pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     payload: Payload<'_, '_>,
     read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
@@ -34,7 +34,7 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     if !is_scattered {
         return read(Payload { source, header: &elements, options });
     }
-    // A pickle has no fixed item size, so that its parts cannot be transposed.
+    // A pickle has no fixed item size, so its parts cannot be transposed.
     if header.payload_len().is_none() {
         return Err(ErrorKind::Objects { found: header.dtype().clone() }.into());
     }

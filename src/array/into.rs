@@ -13,7 +13,7 @@ use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source, Target};
 
-/// Reads NPY files into existing arrays and views, so that a loop allocates only once.
+/// Reads NPY files into existing arrays and views, without allocating new arrays.
 ///
 /// ```
 /// use ndarray::{arr2, s, Array2};
@@ -28,9 +28,9 @@ use crate::transfer::{self, Source, Target};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ReadNpyIntoExt: Sealed {
-    /// Reads exactly one array of the same shape; the strides of both may differ.
+    /// Reads exactly one array of the same shape as `self`; the strides may differ.
     ///
-    /// What follows the array is left in the reader.
+    /// Bytes after the array are left in the reader.
     ///
     /// # Errors
     ///
@@ -40,10 +40,10 @@ pub trait ReadNpyIntoExt: Sealed {
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the file has a different shape.
     /// - Another [mismatch](crate::Error::is_mismatch) if its elements have a different type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
-    /// After an error while the elements are read, such as truncation, some of them may have been
-    /// overwritten.
+    /// After an error while the elements are being read, such as truncation, some elements of `self` may have
+    /// been overwritten.
     fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
         self.read_npy_into_with(reader, &ReadOptions::new())
     }
@@ -74,7 +74,7 @@ impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header::<io::Npy>(&mut source, options.get_limits())?;
         let result = read_into(self, Payload { source: &mut source, header: &found.header, options });
-        // After an error as well, so that the position of a file is where reading stopped.
+        // Also after an error, so that the position of a file is where reading stopped.
         source.settle()?;
         result
     }

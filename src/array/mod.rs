@@ -1,7 +1,7 @@
 //! The extension traits on ndarray's arrays.
 //!
-//! Each of them handles the header, the number of axes, the dtype, the payload and the shape, in this order.
-//! So a wrong number of axes or dtype is reported before any of the payload is read.
+//! Each trait handles the header, the number of axes, the dtype, the payload and the shape, in this order. So
+//! a wrong number of axes or a wrong dtype is reported before any of the payload is read.
 
 mod grouped;
 mod into;
@@ -29,7 +29,7 @@ pub use write::WriteNpyExt;
 use crate::error::{ErrorKind, Result};
 use crate::shape::Shape;
 
-/// Converts a shape to a dimension of ndarray.
+/// Converts a shape to an `ndarray` dimension.
 ///
 /// Fails if the number of axes differs, or if the array is larger than this machine can address.
 pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
@@ -45,7 +45,7 @@ pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     })
 }
 
-/// Converts a dimension of ndarray to a shape.
+/// Converts an `ndarray` dimension to a shape.
 fn shape_of<D: Dimension>(dim: &D) -> Shape {
     Shape::from(dim.slice())
 }

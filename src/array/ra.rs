@@ -18,8 +18,8 @@ use crate::transfer::Sink;
 /// Reads arrays from RA files.
 ///
 /// The trait is implemented for the same arrays as [`ReadNpyExt`](crate::ReadNpyExt). The first axis of an RA
-/// file varies fastest, so that the array gets Fortran strides; nothing is transposed. (Its `reversed_axes`
-/// are in C order.)
+/// file varies fastest, so the array has Fortran strides, and nothing is transposed. (Its `reversed_axes` are
+/// in C order.)
 ///
 /// ```
 /// use ndarray::{arr2, Array2};
@@ -33,10 +33,10 @@ use crate::transfer::Sink;
 /// ```
 ///
 /// Elements of a composite type (0) can be read as any struct that derives [`Record`](macro@crate::Record)
-/// and has their size. The file does not describe them further, so that **only the size is checked**.
+/// and has their size. The file does not describe them further, so **only the size is checked**.
 /// [`Void`](crate::Void) reads them as raw bytes.
 pub trait ReadRaExt: FromPayload + Sealed {
-    /// Reads one array, and leaves what follows it in the reader.
+    /// Reads one array, and leaves the bytes after it in the reader.
     ///
     /// To read the trailing bytes, use an [`RaReader`] and its [`trailing`](RaReader::trailing).
     ///
@@ -47,7 +47,7 @@ pub trait ReadRaExt: FromPayload + Sealed {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     fn read_ra<R: Read>(reader: R) -> Result<Self> {
         Self::read_ra_with(reader, &ReadOptions::new())
     }
@@ -68,8 +68,8 @@ pub trait ReadRaExt: FromPayload + Sealed {
 /// shape of the array; the elements of an array in C order are transposed while they are written, unless
 /// [`RaOptions::reversed`] is set.
 ///
-/// RA holds integers, floats, complex numbers, raw bytes and structs, and `bool` with
-/// [`RaOptions::eltype_5`]; it cannot represent text and times.
+/// RA can represent integers, floats, complex numbers, raw bytes and structs, and, with
+/// [`RaOptions::eltype_5`], `bool`. It cannot represent text or times.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -89,8 +89,8 @@ pub trait WriteRaExt: WriteArray {
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
     ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
     ///   represent the elements.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())
     }
@@ -99,9 +99,9 @@ pub trait WriteRaExt: WriteArray {
     ///
     /// # Errors
     ///
-    /// As for [`write_ra`](Self::write_ra); [`BadOption`](crate::error::ErrorKind::BadOption) also for
-    /// [`Trailing::Keep`], since a writer has no trailing bytes to keep, and if the options ask for a sync
-    /// and the writer is neither a `File` nor a `BufWriter<File>`.
+    /// As for [`write_ra`](Self::write_ra). [`BadOption`](crate::error::ErrorKind::BadOption) is also
+    /// returned for [`Trailing::Keep`], since a writer has no trailing bytes to keep, and if the options
+    /// request a sync of a writer that is neither a `File` nor a `BufWriter<File>`.
     fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
         let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
@@ -136,8 +136,8 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     ///
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or an element is
     ///   invalid.
-    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
-    ///   in the other byte order, misaligned, compressed, or have a different layout in memory.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
+    ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_ra(bytes: &'a [u8]) -> Result<Self> {
         Self::view_ra_with(bytes, &ReadOptions::new())
@@ -151,7 +151,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-/// Views the bytes of an RA file as a mutable array, to change it in place.
+/// Views the bytes of an RA file as a mutable array, to change them in place.
 ///
 /// ```
 /// use ndarray::{arr1, Array1, ArrayViewMut1};
@@ -170,8 +170,8 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     ///
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or an element is
     ///   invalid.
-    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
-    ///   in the other byte order, misaligned, compressed, or have a different layout in memory.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
+    ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_ra_with(bytes, &ReadOptions::new())
@@ -230,7 +230,7 @@ fn store_packed<T: WriteArray + ?Sized>(
 
     use crate::codec::lz4;
 
-    /// Collects the encoded elements; if they arrive in a single write, compresses them without a copy.
+    /// Collects the encoded elements, or compresses them without a copy if they arrive in a single write.
     struct Packer<'a> {
         bytes: Vec<u8>,
         wanted: &'a Cell<usize>,
@@ -253,13 +253,13 @@ fn store_packed<T: WriteArray + ?Sized>(
     }
 
     let mut found = None;
-    // `format` is called before any element is written, and sets this to the size of the payload.
+    // `format` is called before any element is written, and sets `wanted` to the size of the payload.
     let wanted = Cell::new(usize::MAX);
     let mut packer = Packer { bytes: Vec::new(), wanted: &wanted, packed: None };
     let mut format = |header: &Header, _: &_| {
         wanted.set(header.in_memory()?.1);
         found = Some(describe(header)?);
-        // The header contains the compressed size, so that it is written below, after the compression.
+        // The header contains the compressed size, so it is written below, after compression.
         Ok(Vec::new())
     };
     array.store(SinkRef::new(Sink::of(&mut packer)), options, &mut Format::new(&mut format))?;

@@ -16,8 +16,8 @@ use crate::transfer;
 /// Reads arrays from NPY files.
 ///
 /// The trait is implemented for every owned array (`Array`, `ArcArray`, `CowArray`) with a fixed or dynamic
-/// number of axes, and for [`DynArray`](crate::DynArray), which holds any dtype. An array in Fortran order
-/// gets Fortran strides; nothing is transposed.
+/// number of axes, and for [`DynArray`](crate::DynArray), which can have any dtype. An array in Fortran order
+/// has Fortran strides; nothing is transposed.
 ///
 /// ```
 /// use std::fs::File;
@@ -33,10 +33,10 @@ use crate::transfer;
 ///
 /// To read a file by its path, prefer [`read_npy`](crate::read_npy), whose errors include the path.
 pub trait ReadNpyExt: FromPayload + Sealed {
-    /// Reads exactly one array, and leaves what follows it in the reader.
+    /// Reads exactly one array, and leaves the bytes after it in the reader.
     ///
-    /// A `File` is read at explicit positions and by several threads; do not wrap it in a `BufReader`, which
-    /// would only slow it down.
+    /// A `File` is read at explicit positions and by several threads. Do not wrap it in a `BufReader`, which
+    /// would only slow down reading.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     fn read_npy<R: Read>(reader: R) -> Result<Self> {
         Self::read_npy_with(reader, &ReadOptions::new())
     }

@@ -25,20 +25,20 @@ use crate::transfer::{self, Source};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// The elements must be in this machine's byte order and aligned. To view a file, map it with `NpyMmap`,
+/// The elements must be aligned and in this machine's byte order. To view a file, map it with `NpyMmap`,
 /// which owns the mapping, or with another crate.
 pub trait ViewNpyExt<'a>: Sized + Sealed {
     /// Views an entire file; bytes after the array are an error.
     ///
-    /// The time does not depend on the number of elements unless values of the type can be invalid, as for
-    /// `bool`: then every element is checked.
+    /// The time does not depend on the number of elements, unless the type has invalid bit patterns, like
+    /// `bool`: every element is then checked.
     ///
     /// # Errors
     ///
     /// - A [format error](crate::Error::is_format) if the file is malformed, truncated, or longer than its
     ///   array, or if an element is invalid.
-    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
-    ///   in the other byte order, misaligned, or have a different layout in memory.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
+    ///   order or memory layout, or are misaligned.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_npy(bytes: &'a [u8]) -> Result<Self> {
         Self::view_npy_with(bytes, &ReadOptions::new())
@@ -46,7 +46,7 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
 
     /// Views an entire file, with options.
     ///
-    /// A view never converts elements, so that [`ReadOptions::casting`] has no effect.
+    /// A view never converts elements, so [`ReadOptions::casting`] has no effect.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-/// Views the bytes of an NPY file as a mutable array, to change it in place.
+/// Views the bytes of an NPY file as a mutable array, to change them in place.
 ///
 /// ```
 /// use ndarray::{arr1, Array1, ArrayViewMut1};
@@ -87,8 +87,8 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     ///
     /// - A [format error](crate::Error::is_format) if the file is malformed, truncated, or longer than its
     ///   array, or if an element is invalid.
-    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes, are
-    ///   in the other byte order, misaligned, or have a different layout in memory.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
+    ///   order or memory layout, or are misaligned.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_npy_with(bytes, &ReadOptions::new())
@@ -96,7 +96,7 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
 
     /// Views an entire file, with options.
     ///
-    /// A view never converts elements, so that [`ReadOptions::casting`] has no effect.
+    /// A view never converts elements, so [`ReadOptions::casting`] has no effect.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);
-    // Other formats allow trailing bytes, so that there is nothing to check.
+    // Other formats allow trailing bytes, so there is nothing to check.
     if !F::HAS_TRAILING {
         io::check_end(&mut source, header, options)?;
     }
@@ -202,7 +202,7 @@ pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
 ) -> Result<(Header, D, Bitwise<A>)> {
     let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
     if is_scattered {
-        // The parts of an element are not contiguous in the file, so that a view would need a copy.
+        // The parts of an element are not contiguous in the file, so they cannot be viewed without a copy.
         return Err(ErrorKind::NotViewable { found: elements.dtype().clone() }.into());
     }
     let dim = dimension(elements.shape_ref())?;

@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A word. A payload is all words, one per line, followed by a full stop.
+/// A word. A payload consists of all words, one per line, followed by a full stop.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Word(String);
 

@@ -16,8 +16,8 @@ use crate::transfer::{self, Items, Sink};
 
 /// Writes arrays as NPY files.
 ///
-/// The trait is implemented for every array and view with any strides, and for [`DynArray`](crate::DynArray).
-/// The bytes are those that `numpy.save` writes.
+/// The trait is implemented for all arrays and views, with any strides, and for
+/// [`DynArray`](crate::DynArray). The bytes are identical to those that `numpy.save` writes.
 ///
 /// ```
 /// use std::fs::File;
@@ -40,8 +40,8 @@ pub trait WriteNpyExt: WriteArray {
     ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
     ///   represent the elements.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// After an error, the writer may have received part of the file.
     fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
@@ -54,8 +54,8 @@ pub trait WriteNpyExt: WriteArray {
     ///
     /// # Errors
     ///
-    /// As for [`write_npy`](Self::write_npy); [`BadOption`](crate::error::ErrorKind::BadOption) if the writer
-    /// cannot be synced.
+    /// As for [`write_npy`](Self::write_npy). [`BadOption`](crate::error::ErrorKind::BadOption) is also
+    /// returned if the writer cannot be synced.
     ///
     /// # Examples
     ///
@@ -90,7 +90,7 @@ pub trait WriteNpyExt: WriteArray {
 /// # assert_eq!(arrays.len(), 2);
 /// ```
 pub trait WriteArray: Sealed {
-    /// Returns the approximate size in a file, in bytes.
+    /// Returns the approximate size of the array in a file, in bytes.
     #[doc(hidden)]
     fn byte_len(&self) -> usize;
 
@@ -193,7 +193,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
         // Fortran order is C order with the axes reversed.
         let view = if order == Order::Fortran { self.t() } else { self.view() };
-        // For texts, this goes through all elements to find the longest.
+        // For text, this iterates over all elements to find the longest one.
         let dtype = A::dtype_for(&mut view.iter(), options)?;
         let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
         let emit = A::emit(header.dtype());

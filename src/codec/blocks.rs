@@ -1,22 +1,24 @@
 //! The block index of a compressed member: the length and checksum of each independent block.
 //!
-//! Archives that this library writes have it as an extra field in the central directory. See
+//! Archives that this library writes store the index in an extra field of the central directory. See
 //! `docs/block-index.md`.
 
 use super::Crc;
 
-/// The uncompressed size of each block but the last, in bytes.
+/// The uncompressed size of each block except the last, in bytes.
 pub(crate) const STEP: usize = 1 << 20;
-/// The most blocks in a field. With them and the Zip64 field, the extra fields stay within 65,535 bytes.
+/// The maximum number of blocks in a field.
+///
+/// With this many blocks and the Zip64 field, the extra fields do not exceed 65,535 bytes.
 const MOST: usize = 8120;
 const VERSION: u8 = 1;
-/// The size of the field before the entries of the blocks.
+/// The size of the part of the field that precedes the entries of the blocks, in bytes.
 const HEAD: usize = 22;
 
 /// The positions and checksums of the blocks of a compressed stream.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockIndex {
-    /// The uncompressed size of each block, in bytes. The last may be shorter.
+    /// The uncompressed size of each block, in bytes. The last block may be shorter.
     step: u64,
     blocks: Vec<Block>,
     sum: Crc,
@@ -24,8 +26,9 @@ pub(crate) struct BlockIndex {
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// The offset of the block in the compressed stream, and its length there.
+    /// The offset of the block in the compressed stream.
     at: u64,
+    /// The length of the block in the compressed stream.
     packed: u64,
     sum: Crc,
 }
@@ -37,12 +40,12 @@ impl Default for BlockIndex {
 }
 
 impl BlockIndex {
-    /// Adds the next block, with its compressed length. All blocks but the last have [`STEP`] bytes.
+    /// Adds the next block, with its compressed length. All blocks except the last have [`STEP`] bytes.
     pub(crate) fn push(&mut self, packed: u64, sum: Crc) {
         self.sum.append(&sum);
         let at = self.packed();
         self.add(Block { at, packed, sum });
-        // When the index is full, pairs of blocks become one, so that it fits for members of any size.
+        // When the index is full, merge pairs of blocks, so that the index of any member fits into the field.
         if self.blocks.len() > MOST {
             self.widen();
         }
@@ -56,7 +59,7 @@ impl BlockIndex {
         }
     }
 
-    /// Adds a block, or merges it into the last one if that is shorter than the step.
+    /// Adds a block, or merges it into the last block if that block is shorter than the step.
     fn add(&mut self, block: Block) {
         match self.blocks.last_mut() {
             Some(last) if last.sum.len() < self.step => {
@@ -72,7 +75,7 @@ impl BlockIndex {
     pub(crate) fn of_one(crc: u32, size: u64, packed: u64) -> Self {
         let sum = Crc::of(crc, size);
         let block = Block { at: 0, packed, sum: sum.clone() };
-        // The step is at least the size, so that every offset is in the first block.
+        // The step is at least the size, so every offset is in the first block.
         Self { step: size.max(1).next_power_of_two(), blocks: vec![block], sum }
     }
 
@@ -107,7 +110,7 @@ impl BlockIndex {
 
     /// Encodes the extra field.
     ///
-    /// Returns `None` for fewer than two blocks, or if a compressed block has 4 GiB or more.
+    /// Returns `None` for fewer than two blocks, or if a compressed block is 4 GiB or longer.
     pub(crate) fn to_field(&self) -> Option<Vec<u8>> {
         if self.blocks.len() < 2 {
             // A single block has to be decompressed from the beginning anyway.
@@ -126,10 +129,10 @@ impl BlockIndex {
 
     /// Decodes an extra field. Returns `None` unless it matches the member's checksum and both its lengths.
     ///
-    /// If another program replaces a member and keeps its fields, the index is stale.
+    /// The index is stale if another program has replaced the member's content but kept its extra fields.
     ///
     /// `ratio` is the highest possible compression ratio. Blocks that would exceed it are rejected, so that
-    /// the memory for a block is proportional to the size of the archive.
+    /// the memory for a block is at most proportional to the size of the archive.
     pub(crate) fn of_field(field: &[u8], crc: u32, size: u64, packed: u64, ratio: u64) -> Option<Self> {
         let (head, mut rest) = field.split_at_checked(HEAD)?;
         let mut stated = vec![VERSION, *head.get(1)?];
@@ -158,7 +161,7 @@ impl BlockIndex {
             at += u64::from(packed);
             rest = more;
         }
-        // The checksums of the blocks must combine to that of the member.
+        // The combined checksum of the blocks must be that of the member.
         (index.sum.get() == crc && at == packed).then_some(index)
     }
 }

@@ -1,4 +1,4 @@
-//! CRC-32 of bytes that arrive in order or in any order.
+//! CRC-32 of bytes that arrive in order, and of pieces that arrive in any order.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -49,8 +49,8 @@ impl UnorderedCrc {
             return;
         }
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Extend the piece that ends here, which this thread usually wrote. Hash without the lock, so that
-        // threads run in parallel.
+        // Extend the piece that ends here, which this thread usually added. Release the lock while hashing,
+        // so that threads can hash in parallel.
         let mut pieces = lock();
         let own = pieces.iter().position(|(start, sum)| start + sum.len() == at);
         let (start, mut sum) = own.map_or_else(|| (at, Crc::default()), |index| pieces.swap_remove(index));
@@ -74,7 +74,7 @@ impl UnorderedCrc {
         for (start, sum) in pieces {
             let end = start + sum.len();
             if start < all.len() || end > len {
-                continue; // overlaps: read again below if still missing
+                continue; // overlaps: missing bytes are read again below
             }
             if start > all.len() {
                 missing(all.len()..start, &mut |bytes| all.add(bytes))?;
@@ -109,7 +109,7 @@ mod tests {
             };
             assert_eq!(sum.finish(10_000, missing), Ok(crc32fast::hash(&bytes)));
         }
-        // zlib.crc32(b'123456789')
+        // Computed with Python's zlib.crc32(b'123456789').
         let sum = UnorderedCrc::default();
         sum.add(0, b"123456789");
         assert_eq!(sum.finish(9, |_, _| Ok::<(), ()>(())), Ok(0xCBF4_3926));

@@ -5,8 +5,8 @@
 
 /// Decodes exactly the integers that fill `into`, `size` bytes each.
 ///
-/// They are written in big-endian order if `is_big` is set, otherwise in little-endian order. Returns `false`
-/// if `packed` is malformed, too short or too long, or if a number does not fit.
+/// The integers are stored in big-endian order if `is_big` is set, otherwise in little-endian order.
+/// Returns `false` if `packed` is malformed, too short or too long, or if a number does not fit.
 pub(crate) fn unpack(packed: &[u8], size: usize, is_signed: bool, is_big: bool, into: &mut [u8]) -> bool {
     let mut rest = packed;
     for slot in into.chunks_exact_mut(size) {
@@ -45,7 +45,7 @@ fn next(rest: &mut &[u8], bits: u32) -> Option<u64> {
 mod tests {
     use super::unpack;
 
-    /// The examples of Wikipedia (LEB128) and of the Protocol Buffers documentation (zigzag).
+    /// Examples from Wikipedia (LEB128) and from the Protocol Buffers documentation (zigzag).
     #[test]
     fn known_numbers() {
         let mut one = [0; 4];

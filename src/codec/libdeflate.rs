@@ -1,6 +1,6 @@
 //! Deflate decompression with the C library `libdeflate`.
 //!
-//! It needs the entire stream in memory, and is about one and a half times as fast as a streaming decoder.
+//! The library needs the entire stream in memory, and is about 1.5 times as fast as a streaming decoder.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -10,7 +10,7 @@ use libdeflate_sys::{
     libdeflate_free_decompressor, libdeflate_result_LIBDEFLATE_SUCCESS,
 };
 
-/// The decompressor state of the library.
+/// The decompressor state, which the library allocates.
 struct Decompressor(NonNull<libdeflate_decompressor>);
 
 impl Drop for Decompressor {
@@ -20,14 +20,14 @@ impl Drop for Decompressor {
     }
 }
 
-/// Decompresses a stream, and returns whether it fills `into` exactly and nothing follows it.
+/// Decompresses a stream. Returns whether the result fills `into` exactly and no bytes follow the stream.
 pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
     // SAFETY: the function takes no arguments, and returns null if memory is exhausted.
     let Some(made) = NonNull::new(unsafe { libdeflate_alloc_decompressor() }) else { return false };
     let decompressor = Decompressor(made);
     let (mut taken, mut made) = (0, 0);
-    // SAFETY: the state is valid and used by this call alone. The library reads within `stream` and writes
-    // within `into`, whose lengths it is given, and stores two numbers in variables that outlive the call.
+    // SAFETY: the state is valid and used only by this call. The library reads within `stream` and writes
+    // within `into`, whose lengths it receives. It stores two numbers in variables that outlive the call.
     let result = unsafe {
         libdeflate_deflate_decompress_ex(
             decompressor.0.as_ptr(),
@@ -39,6 +39,6 @@ pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
             &mut made,
         )
     };
-    // Success alone does not mean that all of the stream was consumed.
+    // Success does not imply that the entire stream was consumed.
     result == libdeflate_result_LIBDEFLATE_SUCCESS && (taken, made) == (stream.len(), into.len())
 }

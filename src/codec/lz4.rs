@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 
-/// The largest block of the reference implementation, whose sizes are signed 32-bit integers.
+/// The maximum input of a block in the reference implementation, where sizes are signed 32-bit integers.
 const MOST: usize = 2_113_929_216;
 
 /// Compresses bytes as one block.

@@ -1,4 +1,4 @@
-//! Compression, checksums and bit-level codecs. They work on slices and do no I/O.
+//! Compression, checksums and bit-level codecs, which work on slices and do no I/O.
 
 pub(crate) mod bits;
 #[cfg(feature = "npz")]

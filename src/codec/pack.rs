@@ -1,4 +1,4 @@
-//! Compression in independent blocks, which concatenated are an ordinary stream.
+//! Compression in independent blocks, which form an ordinary stream when concatenated.
 //!
 //! The blocks can be compressed in parallel, and decompressed one at a time.
 
@@ -30,7 +30,7 @@ pub(crate) struct Turn {
     pub(crate) is_last: bool,
 }
 
-/// A block compressor. Reusing it saves the setup.
+/// A block compressor. Reuse it to save the setup time.
 pub(crate) enum Packer {
     Deflate(Compress),
     #[cfg(feature = "zstd")]
@@ -58,12 +58,12 @@ impl Packer {
 
 /// Compresses a block with Deflate.
 ///
-/// All blocks but the last end with a flush to a byte boundary, so that another can follow.
+/// All blocks except the last end with a flush to a byte boundary, so that another block can follow.
 fn deflate(compress: &mut Compress, bytes: &[u8], is_last: bool, out: &mut Vec<u8>) -> Result<()> {
     let broken = |what: &dyn std::fmt::Display| std::io::Error::other(format!("deflate failed: {what}"));
     compress.reset();
-    // Reserve the worst case, nine bits per byte, so that one call suffices: a repeated flush adds an empty
-    // block, and the output would depend on the capacity of the buffer.
+    // Reserve enough for the worst case, nine bits per byte, so that one call suffices. Another flush would
+    // add an empty block, and the output would then depend on the capacity of the buffer.
     out.reserve(bytes.len() + bytes.len() / 8 + 1024);
     let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
     let status = compress.compress_vec(bytes, out, flush).map_err(|error| broken(&error))?;
@@ -71,5 +71,5 @@ fn deflate(compress: &mut Compress, bytes: &[u8], is_last: bool, out: &mut Vec<u
         true => status == Status::StreamEnd,
         false => compress.total_in() as usize == bytes.len() && out.len() < out.capacity(),
     };
-    if is_done { Ok(()) } else { Err(broken(&"the output exceeds its largest possible size").into()) }
+    if is_done { Ok(()) } else { Err(broken(&"the output exceeds its maximum size").into()) }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Unpacked {
     pub(crate) end: End,
 }
 
-/// What ended with the bytes that were consumed.
+/// What ends at the last byte that was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Nothing,
@@ -70,11 +70,11 @@ impl Unpacker {
     /// Returns whether the block decompresses to exactly the length of `into`, and ends where another block
     /// can follow.
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
-        const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // ends every block but the last
+        const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // ends every block except the last
         if matches!(self, Self::Deflate(_)) && !turn.is_last && !packed.ends_with(&FLUSH) {
             return false;
         }
-        // `libdeflate` decodes only complete streams, so a block that is not the last gets an end.
+        // `libdeflate` decodes only complete streams, so an end is appended to each block except the last.
         #[cfg(feature = "libdeflate")]
         if matches!(self, Self::Deflate(_)) {
             return match turn.is_last {
@@ -85,12 +85,12 @@ impl Unpacker {
         self.block_as_stream(packed, turn, into)
     }
 
-    /// Does the same as [`Unpacker::block`] with the streaming decoder.
+    /// Like [`Unpacker::block`], but always uses the streaming decoder.
     fn block_as_stream(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
         let (head, tail) = self.frame();
         let head = if turn.is_first { &[] } else { head };
         let tail = if turn.is_last { &[] } else { tail };
-        // What is left over from a failed block must not reach this one.
+        // State left over from a failed block must not affect this one.
         if self.restart().is_err() {
             return false;
         }
@@ -122,10 +122,10 @@ impl Unpacker {
         Ok(())
     }
 
-    /// Returns the bytes that make a complete stream of a block: a prefix and a suffix.
+    /// Returns the prefix and the suffix that turn a block into a complete stream.
     fn frame(&self) -> (&'static [u8], &'static [u8]) {
         match self {
-            Self::Deflate(_) => (&[], &[1, 0, 0, 0xFF, 0xFF]), // an empty, stored, last block
+            Self::Deflate(_) => (&[], &[1, 0, 0, 0xFF, 0xFF]), // an empty stored block, marked as the last one
             #[cfg(feature = "zstd")]
             Self::Zstd(_) => (&zstd_blocks::HEAD, &zstd_blocks::TAIL),
         }
@@ -190,7 +190,7 @@ mod tests {
                     for (turn, block, packed) in blocks.iter().rev() {
                         let mut into = vec![0; block.len()];
                         assert!(is_right(packed, *turn, &mut into) && into == *block, "{packing:?}");
-                        // Exactly this length: a buffer that is shorter or longer, a truncated block and
+                        // The length must match exactly: a shorter or longer buffer, a truncated block and
                         // trailing bytes all fail.
                         assert!(!is_right(packed, *turn, &mut into[1..]), "{packing:?}");
                         assert!(!is_right(packed, *turn, &mut vec![0; block.len() + 1]), "{packing:?}");

@@ -1,11 +1,11 @@
-//! Determines the dictionary sizes of an XZ stream, which decide how much memory its decoder needs.
+//! Determines the dictionary sizes of an XZ stream, on which the memory use of its decoder depends.
 
 use crate::error::Result;
 
 /// Returns the largest dictionary size of a stream's blocks, in bytes, without decompressing it.
 ///
-/// `fill` fills a buffer from an offset, and returns fewer bytes only at the end. For a malformed stream the
-/// result covers the blocks before the error, which the decoder will report.
+/// `fill` fills a buffer from an offset, and returns fewer bytes only at the end. For a malformed stream, the
+/// result covers only the blocks before the error, which the decoder will report.
 ///
 /// The blocks are visited chunk by chunk, as a decoder does. The index at the end of the stream is not
 /// trusted.
@@ -16,9 +16,9 @@ pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<
     Ok(largest)
 }
 
-/// The size of a read, which several small chunks share. Larger chunks are skipped and cost one read each.
+/// The size of a read, which can contain several small chunks. Skipping a larger chunk costs one read.
 const WINDOW: usize = 4096;
-/// The length of a block's checksum, by its type.
+/// The length of a block's checksum in bytes, indexed by the type of the checksum.
 const CHECKS: [u64; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
 const LZMA2: u64 = 0x21;
 
@@ -31,7 +31,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the next `count` bytes, or `None` if the stream ends before.
+    /// Returns the next `count` bytes, or `None` if the stream ends first.
     fn take(&mut self, count: usize) -> Result<Option<&[u8]>> {
         let have = |walk: &Self| {
             let from = usize::try_from(walk.at.checked_sub(walk.start)?).ok()?;
@@ -104,8 +104,8 @@ fn dictionary(mut head: &[u8]) -> Option<u64> {
         if filter == LZMA2 {
             let bits = properties.first()? & 0x3F;
             largest = Some(match bits {
-                // The encoding of the XZ specification: two bits of mantissa, then an exponent. 40 means 4
-                // GiB - 1.
+                // The encoding of the XZ specification: two bits of mantissa, then an exponent. 40 means
+                // 4 GiB - 1.
                 0..40 => u64::from(2 | bits & 1) << (bits / 2 + 11),
                 _ => u64::from(u32::MAX),
             });
@@ -117,7 +117,7 @@ fn dictionary(mut head: &[u8]) -> Option<u64> {
 /// Decodes a variable-length integer: seven bits per byte, least significant first.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
-    // The XZ format allows at most nine bytes, that is 63 bits.
+    // The XZ format allows at most nine bytes, that is, 63 bits.
     for group in 0..9 {
         let byte = *bytes.split_off_first()?;
         number |= u64::from(byte & 0x7F) << (7 * group);

@@ -13,12 +13,12 @@ pub(super) const TAIL: [u8; 3] = [1, 0, 0];
 
 /// Compresses the parts of one frame.
 ///
-/// They are not separate frames, because Python reads only the first frame of a member.
+/// The parts are not separate frames, because Python reads only the first frame of a member.
 ///
-/// A Zstandard block may refer to tables and offsets of earlier blocks. When the library compresses a job on
-/// a worker thread, nothing earlier is known, so that a job other than the first refers to nothing. Each part
-/// is therefore compressed as the second job of a frame, after a first job of one byte whose output is
-/// discarded. A single part becomes an ordinary frame.
+/// A Zstandard block may refer to tables and offsets of earlier blocks. A job that the library compresses on
+/// a worker thread does not know the earlier blocks, so jobs other than the first contain no such
+/// references. Each part is therefore compressed as the second job of a frame. The first job is a single
+/// byte, whose output is discarded. If there is only one part, it is compressed as an ordinary frame.
 pub(crate) struct ZstdPacker {
     level: i32,
     parts: Option<Encoder<'static>>,
@@ -48,7 +48,7 @@ impl ZstdPacker {
         // The first job, whose output is discarded.
         run(encoder, &[0], &mut Vec::new(), |encoder, out| encoder.flush(out))?;
         if turn.is_first {
-            // The encoder's own frame header went with the first job.
+            // The encoder's own frame header was discarded with the output of the first job.
             out.extend_from_slice(&HEAD);
         }
         run(encoder, bytes, out, |encoder, out| encoder.flush(out))?;
@@ -60,13 +60,13 @@ impl ZstdPacker {
 }
 
 fn parts(level: i32) -> Result<Encoder<'static>> {
-    /// The smallest overlap: no job refers to the previous one.
+    /// The smallest overlap, with which no job refers to the previous one.
     const NOTHING: u32 = 1;
     let mut encoder = Encoder::new(level)?;
     encoder.set_parameter(CParameter::NbWorkers(1))?;
     encoder.set_parameter(CParameter::OverlapSizeLog(NOTHING))?;
     encoder.set_parameter(CParameter::WindowLog(STEP.ilog2()))?;
-    encoder.set_parameter(CParameter::JobSize(2 * STEP as u32))?; // larger than a part, so that no part is split
+    encoder.set_parameter(CParameter::JobSize(2 * STEP as u32))?; // larger than a part, so no part is split
     Ok(encoder)
 }
 

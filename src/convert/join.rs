@@ -1,4 +1,4 @@
-//! Joins arrays into one: computes the header of the result and where each input goes.
+//! Joins arrays into one: computes the header of the result and the position of each input.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -63,7 +63,7 @@ impl<F: ArrayFormat> Input for ArrayFile<F> {
     }
 }
 
-/// A file that is reopened when it is needed, because a process may have only a limited number of open files.
+/// A file that is reopened when it is needed, because the number of files a process can open is limited.
 struct Closed {
     path: PathBuf,
     header: Header,
@@ -74,7 +74,7 @@ impl Input for Closed {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
         let file = NpyFile::open_with(&self.path, &self.options)?;
         if *file.header() != self.header {
-            let reason = "the file contains another array than when the operation began".into();
+            let reason = "the file contains a different array than when the operation began".into();
             return Err(self.named(ErrorKind::ArrayChanged { reason }.into()));
         }
         file.check_complete()?;
@@ -99,7 +99,7 @@ impl Input for DynArray {
 impl Inputs {
     /// Opens NPY files.
     pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
-        /// Files beyond this number are closed and reopened later: a process may have as few as 256 open.
+        /// The number of files to keep open. The limit for a process can be as low as 256.
         const OPEN: usize = 64;
         let mut inputs = Self::default();
         for path in paths {
@@ -135,20 +135,19 @@ impl Inputs {
         Self { headers, sources, files: Vec::new() }
     }
 
-    /// Returns an error if an input is also the target and has uncommitted rows after its array, which would
-    /// be lost.
+    /// Returns an error if an input is also the target and has uncommitted rows, which would be lost.
     pub(super) fn refuse_uncounted_rows(&self, target: &File) -> Result<()> {
         let target = id_of(target)?;
         for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
             if let (true, Some(bytes @ 1..)) = (target == *file, *trailing) {
                 let rows = bytes.checked_div(header.row_bytes()).unwrap_or(0);
-                return Err(source.named(ErrorKind::Trailing { bytes, at_least: false, rows }.into()));
+                return Err(source.named(ErrorKind::UncommittedRows { bytes, rows }.into()));
             }
         }
         Ok(())
     }
 
-    /// Checks that the inputs fit together, and returns the header of the result.
+    /// Checks that the inputs are compatible, and returns the header of the result.
     pub(super) fn header(&self, along: Along, conversion: &Conversion<'_>) -> Result<Header> {
         let Some(first) = self.headers.first() else {
             return Err(ErrorKind::BadOption { reason: "there are no input files".into() }.into());
@@ -165,10 +164,10 @@ impl Inputs {
             }
         };
         for (header, source) in self.headers.iter().zip(&self.sources) {
-            // Checked even for empty arrays, so that the result does not depend on their lengths.
+            // Checked even for empty arrays, so that success does not depend on the lengths of the inputs.
             change(header.dtype(), &conversion.target(header.dtype()), conversion.casting())
                 .map_err(|error| source.named(error))?;
-            // The header may declare any number of elements that take no bytes; here they would get some.
+            // A header may declare any number of zero-byte elements, to which the conversion would add bytes.
             if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
                 limits::check(LimitKind::EmptyItems, header.len(), Limits::EMPTY_ITEMS as u64)
                     .map_err(|error| source.named(error))?;
@@ -225,7 +224,7 @@ impl Inputs {
         } else if self.follow_one_another(along, header) {
             self.move_to(None, file, along, header, conversion, &mut told)?;
         } else {
-            // The target is a stream, but the inputs interleave: build the payload in a temporary file first.
+            // The target is a stream and the inputs interleave: build the payload in a temporary file first.
             let made = unnamed(&temporary_folder())?;
             self.move_to(Some(0), &made, along, header, conversion, &mut told)?;
             (&made).seek(SeekFrom::Start(0))?;
@@ -237,7 +236,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Whether the inputs are contiguous in the new file, one after another.
+    /// Returns whether each input is contiguous in the new file.
     fn follow_one_another(&self, along: Along, header: &Header) -> bool {
         let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return true };
         let slowest =
@@ -259,8 +258,8 @@ impl Inputs {
             return Ok(());
         }
         let threads = conversion.write.get_threads();
-        // Each thread holds one tile; writing in order keeps up to two more per thread waiting for their
-        // turn.
+        // Each thread needs memory for one tile. When writing in order, up to two more tiles per thread are
+        // waiting for their turn.
         let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
         let writes = if start.is_some() { Writes::RandomAccess } else { Writes::InOrder };
         let item = target.dtype().item_size();
@@ -294,7 +293,7 @@ impl Inputs {
             let (work, memory) = match &change {
                 Change::Nothing => (Work::Nothing, memory),
                 Change::Swap(swap) => (Work::InPlace(swap), memory),
-                // Both buffers grow to hold the larger of the two item sizes.
+                // Both buffers are as large as the larger of the two item sizes requires.
                 Change::Recode(recode) => (Work::Into(recode), memory / (2 * own.max(item)) * (own + item)),
             };
             let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);

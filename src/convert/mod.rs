@@ -1,5 +1,6 @@
-//! Converts, concatenates and stacks files of any size in bounded memory: to another order, byte order, dtype
-//! or format.
+//! Converts, concatenates and stacks files of any size in bounded memory.
+//!
+//! The order, byte order, dtype and format of the result can differ from those of the inputs.
 
 mod join;
 
@@ -26,7 +27,8 @@ use crate::shape::Order;
 
 /// Options for converting and joining files.
 ///
-/// Unlike other options it is passed by value, because its progress callback may borrow from the caller.
+/// Unlike other options, a `Conversion` is passed by value, because its progress callback may borrow from the
+/// caller.
 ///
 /// ```
 /// use ndarray_io::convert::Conversion;
@@ -50,7 +52,7 @@ pub struct Conversion<'a> {
     memory: Option<usize>,
     drop_trailing: bool,
     progress: Option<Box<Progress<'a>>>,
-    /// Reports progress of one file as part of several: the bytes done before it, and the total.
+    /// If the file is one of several: the number of bytes written to the files before it, and the total.
     within: Option<(u64, u64)>,
     read: ReadOptions,
     write: WriteOptions,
@@ -86,18 +88,17 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Sets the approximate amount of memory to use for data, in bytes (default: 64 MiB, shared by all
-    /// threads).
+    /// Sets the approximate memory budget for data in bytes, shared by all threads (default: 64 MiB).
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// Sets a callback for progress, which receives the bytes done and the total.
+    /// Sets a callback that receives the number of bytes done and the total.
     ///
-    /// If it returns [`ControlFlow::Break`], the conversion is cancelled and the output is not created or
-    /// replaced.
+    /// If it returns [`ControlFlow::Break`], the conversion is cancelled, and the output is neither created
+    /// nor replaced.
     #[must_use]
     pub fn progress(mut self, call: impl FnMut(u64, u64) -> ControlFlow<()> + Send + 'a) -> Self {
         self.progress = Some(Box::new(call));
@@ -111,8 +112,9 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Sets the options for reading the inputs, such as limits. The number of threads comes from
-    /// [`write`](Self::write).
+    /// Sets the options for reading the inputs, such as limits.
+    ///
+    /// The number of threads is that of the options set with [`write`](Self::write).
     #[must_use]
     pub fn read(mut self, options: ReadOptions) -> Self {
         self.read = options;
@@ -202,14 +204,15 @@ impl std::fmt::Debug for Conversion<'_> {
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
-/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
-/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
-/// output is an input with rows left by an interrupted append;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
+/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+///   of an interrupted append, which would be lost.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -238,17 +241,21 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
-/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
-/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
-/// output is an input with rows left by an interrupted append;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
-/// empty, or `axis` is out of range; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes
-/// do not fit; [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ;
-/// [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
+///   during the conversion, and this is detected when the file is reopened.
+/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
+/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+///   of an interrupted append, which would be lost.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
+///   empty, or `axis` is out of range.
+/// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
+/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
+/// - [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
 ///
 /// # Examples
 ///
@@ -274,21 +281,25 @@ where
 
 /// Stacks NPY files of equal shape along a new axis, like `numpy.stack`.
 ///
-/// Otherwise it works like [`concatenate_npy`].
+/// In all other respects, it works like [`concatenate_npy`].
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
-/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
-/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
-/// output is an input with rows left by an interrupted append;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
-/// empty, or `axis` is out of range; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes
-/// do not fit; [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ;
-/// [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
+///   during the conversion, and this is detected when the file is reopened.
+/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
+/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+///   of an interrupted append, which would be lost.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
+///   empty, or `axis` is out of range.
+/// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
+/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
+/// - [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
 ///
 /// # Examples
 ///
@@ -336,15 +347,16 @@ fn join_npy<P: AsRef<Path>>(
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, are Python objects, or have no
-/// equivalent in RA;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
-/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input changes during the conversion; a
-/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if the
-/// output is the input with rows left by an interrupted append;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, are Python objects, or
+///   cannot be represented in RA.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
+/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+///   of an interrupted append, which would be lost.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -389,19 +401,20 @@ where
 
 /// Converts an RA file of any size to an NPY file.
 ///
-/// A compressed RA file is read into memory completely. Bytes that follow the array are an error unless
+/// A compressed RA file is read entirely into memory. Bytes that follow the array are an error unless
 /// [`Conversion::drop_trailing`] is set.
 ///
 /// # Errors
 ///
-/// [`Io`](crate::error::ErrorKind::Io) if the system fails; an error of the [format](crate::Error::is_format) if the file is malformed
-/// or truncated; [`Limit`](crate::error::ErrorKind::Limit) beyond the [`Limits`](crate::Limits); a
-/// [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, or have no equivalent in NPY;
-/// [`Cancelled`](crate::error::ErrorKind::Cancelled) by the callback;
-/// [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the input changes during the conversion;
-/// [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array; a
-/// [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced;
-/// [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
+/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, or cannot be represented
+///   in NPY.
+/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
+/// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,
@@ -440,7 +453,7 @@ where
     write_file(to, locked, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
-/// Converts an open NPY file, which is not the output.
+/// Converts an open NPY file, which must not be the output.
 #[cfg(feature = "object")]
 pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<'_>) -> Result<()> {
     let inputs = Inputs::of_file(from)?;
@@ -449,7 +462,9 @@ pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<
     write_file(to, None, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
-/// Concatenates NPY files that differ at most in order and byte order, with the order and dtype of `header`.
+/// Concatenates NPY files that differ at most in order and byte order.
+///
+/// Unless the conversion sets them, the order and dtype of the result are those of `header`.
 #[cfg(feature = "object")]
 pub(crate) fn concatenate_as<P: AsRef<Path>>(
     from: &[P],
@@ -465,7 +480,7 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
     join_npy(from, to, Along::Axis(axis), conversion)
 }
 
-/// A file to be split into files along an axis.
+/// A file to be split along an axis into several files.
 #[cfg(feature = "object")]
 pub(crate) struct Splitter(Inputs);
 
@@ -475,12 +490,12 @@ impl Splitter {
         Inputs::of_file(file).map(Self)
     }
 
-    /// Returns the header of all pieces together.
+    /// Returns the header of the entire array, which the pieces form together.
     pub(crate) fn header(&self, conversion: &Conversion<'_>) -> Result<Header> {
         self.0.header(Along::Alone, conversion)
     }
 
-    /// Writes `len` indices of `axis`, starting at `first`.
+    /// Writes `len` indices of `axis`, starting at `first`, to a new file.
     pub(crate) fn write(
         &self,
         to: &Path,
@@ -500,7 +515,7 @@ impl Splitter {
     }
 }
 
-/// Writes the new file and puts it in place; `locked` is the old one if it is also an input.
+/// Writes the new file and moves it to its path; `locked` is the old file if that is also an input.
 fn write_file(
     to: &Path,
     locked: Option<Locked>,
@@ -510,7 +525,7 @@ fn write_file(
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
     let options = conversion.write.clone();
-    // The closure owns the inputs, so they are closed before the rename: some systems do not replace an open
+    // The closure owns the inputs, so they are closed before the rename: some systems cannot replace an open
     // file.
     let write = move |file: &File| {
         let inputs = inputs;

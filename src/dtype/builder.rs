@@ -35,7 +35,7 @@ pub struct RecordBuilder {
 pub enum RecordError {
     /// A field has the same name or title as another.
     NameTwice(String),
-    /// A field has an empty name, which NumPy takes for padding.
+    /// A field has an empty name, which NumPy treats as padding.
     NoName,
     /// An offset or size is less than the end of the preceding fields.
     Overlap {
@@ -64,15 +64,16 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl RecordBuilder {
-    /// Creates a record without fields.
+    /// Creates a builder for a record without fields.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Aligns the fields that follow as a C compiler does.
+    /// Aligns the fields that are added after this call, as a C compiler does.
     ///
-    /// The record is padded to its largest alignment, unless [`size`](Self::size) sets its size.
+    /// The record is padded to the largest alignment of its fields, unless [`size`](Self::size) sets its
+    /// size.
     #[must_use]
     pub fn aligned(mut self) -> Self {
         self.align.get_or_insert(1);
@@ -95,8 +96,8 @@ impl RecordBuilder {
     #[must_use]
     pub fn field_at(self, offset: usize, name: impl Into<String>, dtype: DType) -> Self {
         let mut there = self.pad_to(offset);
-        // The caller chose the offset, so this field is not aligned; it still counts for the alignment of the
-        // record.
+        // The caller chose the offset, so this field is not aligned. Its alignment still contributes to that
+        // of the record.
         let align = there.align.take().map(|most| most.max(alignment(&dtype)));
         let mut there = there.push(name.into(), None, dtype);
         there.align = align;
@@ -115,7 +116,7 @@ impl RecordBuilder {
     ///
     /// The first [`RecordError`] that a call on the builder caused.
     pub fn build(mut self) -> Result<DType, RecordError> {
-        // A size that the caller has set takes precedence over alignment.
+        // A size set by the caller takes precedence over alignment.
         if let Some(align) = self.align.filter(|_| !self.is_sized) {
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
@@ -133,8 +134,8 @@ impl RecordBuilder {
             self = self.pad(padding);
             self.align = Some(most.max(align));
         }
-        // NumPy keeps names and titles in one dictionary, so neither may repeat, nor may a title equal its
-        // name.
+        // NumPy keeps names and titles in one dictionary, so neither may be repeated. A title must also
+        // differ from the name of its own field.
         let twice =
             [Some(&name), title.as_ref()].into_iter().flatten().find(|name| self.names.contains(*name));
         let twice = twice.or_else(|| title.as_ref().filter(|title| **title == name)).cloned();
@@ -174,8 +175,8 @@ impl RecordBuilder {
 
 /// Returns the alignment of elements in C, as `numpy.dtype.alignment` does.
 ///
-/// NumPy remembers whether a record was created with `align=True`. Here a record counts as such if its fields
-/// are aligned.
+/// NumPy remembers whether a record was created with `align=True`. Here, a record is considered aligned if
+/// its fields are.
 fn alignment(dtype: &DType) -> usize {
     match dtype {
         DType::Scalar(scalar) => match scalar.kind() {

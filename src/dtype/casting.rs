@@ -5,11 +5,12 @@
 /// Conversions follow these rules:
 ///
 /// - Numbers are converted as by Rust's `as`: floats are truncated to integers and saturate, and NaN becomes
-///   zero. (In NumPy the result of a value out of range depends on the machine.) Anything but zero is `true`.
-/// - Times are converted to another unit, rounded down; a time out of range is an error. Floats that are NaN
-///   or out of range become "not a time".
-/// - Numbers become text in NumPy's spelling, and text is parsed as a number as Python does. Text that does
-///   not fit its width is an error; it is never truncated.
+///   zero. (In NumPy, the result for a value out of range depends on the machine.) When numbers are converted
+///   to bools, anything but zero is `true`.
+/// - Times are converted to another unit by rounding down; a time out of range is an error. Floats that are
+///   converted to times become "not a time" if they are NaN or out of range.
+/// - Numbers are converted to text in NumPy's spelling, and text is parsed as a number as Python does. Text
+///   that does not fit its width is an error; it is never truncated.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -25,14 +26,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Casting {
-    /// Only conversions that keep every value, with NumPy's exception of 64-bit integers to `f64`.
+    /// Only conversions that keep every value, and 64-bit integers to `f64` (real or complex), as in NumPy.
     ///
     /// Conversions to text are safe if the width suffices for every number of the type.
     Safe,
-    /// Also conversions within a kind or to a later one (bool, unsigned, signed, float, complex).
+    /// Also conversions within a kind, or to a later one in the order bool, unsigned, signed, float, complex.
     ///
     /// This includes numbers to text of any width, and times to a coarser unit.
     SameKind,
-    /// Any conversion that exists: also numbers to bools, times to numbers, and text to numbers.
+    /// Any supported conversion, including numbers to bools, times to numbers, and text to numbers.
     Unsafe,
 }

@@ -1,4 +1,4 @@
-//! Formats a dtype as the Python literal that NumPy writes to a header, for `Display` as well.
+//! Implements `Display` for dtypes, as the Python literals that NumPy writes to a header.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// Formats the step as between the brackets: `25s`.
+/// Formats the step as NumPy does between the brackets: `25s`.
 impl fmt::Display for TimeStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
@@ -110,8 +110,9 @@ impl fmt::Display for Quoted<'_> {
 
 /// Returns what Python's `str.isprintable` returns.
 ///
-/// The standard library's table for `Debug` is based on the same Unicode categories. It is reached through
-/// `str::escape_debug`, which escapes combining marks only at the start, so a letter precedes the character.
+/// The standard library's table for `Debug` is based on the same Unicode categories. Only `str::escape_debug`
+/// gives access to that table. It escapes combining marks only at the start, so a letter precedes the
+/// character.
 fn is_printable(char: char) -> bool {
     if char.is_ascii() {
         return !char.is_ascii_control();

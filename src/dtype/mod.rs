@@ -1,8 +1,8 @@
 //! The dtype of a file's elements: a scalar, a subarray, a record or a Python object.
 //!
-//! Dtypes are plain data. Formats parse them from headers, `element` compares them with what a Rust type can
-//! hold, and `Display` shows them as NumPy spells them in a header. The constructors enforce NumPy's limit of
-//! 2³¹ − 1 bytes per element, so that sizes can be added and compared without further checks.
+//! Dtypes are plain data. Formats parse them from headers, `element` compares them with the dtypes of Rust
+//! types, and `Display` formats them as NumPy spells them in a header. The constructors enforce NumPy's limit
+//! of 2³¹ − 1 bytes per element, so sizes can be added and compared without further checks.
 
 mod builder;
 mod casting;
@@ -48,9 +48,9 @@ pub enum DType {
 impl DType {
     /// Returns the size of one element in bytes.
     ///
-    /// For objects it is 8, the size of a pointer on 64-bit machines, which is unrelated to their size in the
-    /// file: their payload is one unit ([`Header::payload_len`](crate::header::Header::payload_len) is
-    /// `None`).
+    /// For objects, this is 8, the size of a pointer on 64-bit machines. It is unrelated to their size in the
+    /// file, where the payload is one unit
+    /// ([`Header::payload_len`](crate::header::Header::payload_len) is `None`).
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -84,7 +84,7 @@ impl DType {
 
     /// Returns whether some bytes are invalid for the dtype, as for bools and text.
     ///
-    /// `DynArray::check` finds them.
+    /// `DynArray::check` reports such bytes.
     ///
     /// ```
     /// # use ndarray_io::DType;
@@ -111,7 +111,7 @@ impl DType {
         }
     }
 
-    /// Returns the same dtype with everything in it in one byte order.
+    /// Returns the same dtype with this byte order for all of its scalars.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Selects a field of a record, or a field within fields.
+/// Selects a field of a record, or a nested field.
 ///
 /// ```
 /// use ndarray_io::DynArray;
@@ -19,12 +19,12 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldPath<'a> {
-    /// The number of a field, counted from 0.
+    /// The index of a field.
     Index(usize),
-    /// The name or title of a field, or those of nested fields separated by dots.
+    /// The name or title of a field, or the names or titles of nested fields, separated by dots.
     ///
-    /// A field with exactly this name takes precedence over a nested one. Since names may contain dots, a
-    /// text may match several nested fields, which is an error.
+    /// A field with exactly this name takes precedence over a nested one. A text that matches several nested
+    /// fields, which is possible because names may contain dots, is an error.
     Text(&'a str),
     /// The names or titles of nested fields, from the outermost to the innermost.
     Names(Vec<&'a str>),

@@ -15,7 +15,7 @@ pub struct Subarray {
 }
 
 impl Subarray {
-    /// Creates a subarray of `shape` elements of `base`.
+    /// Creates a subarray with this shape, whose elements have the dtype `base`.
     ///
     /// Returns `None` if it would exceed NumPy's limit of 2³¹ − 1 bytes for the size of an element.
     ///
@@ -33,7 +33,7 @@ impl Subarray {
         Some(Self { base, shape, size })
     }
 
-    /// Returns the dtype of its elements.
+    /// Returns the dtype of the subarray's elements.
     pub fn base(&self) -> &DType {
         &self.base
     }
@@ -57,7 +57,7 @@ impl Subarray {
     }
 }
 
-/// The title of a field: an optional second name in NumPy, nearly always text.
+/// The title of a field: NumPy's optional second name, which is nearly always text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Title {
@@ -114,7 +114,7 @@ impl Field {
 /// assert_eq!(DType::from(record).to_string(), "[('flag', '|u1'), ('', '|V3'), ('value', '<f4')]");
 /// ```
 ///
-/// A clone shares the fields, so that cloning is cheap for any number of fields.
+/// A clone shares the fields, so cloning is cheap for any number of fields.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     fields: Arc<Vec<Field>>,
@@ -134,12 +134,12 @@ impl Eq for Record {}
 
 impl Hash for Record {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // `within` follows from the fields.
+        // `within` is determined by the fields.
         (&self.fields, self.size).hash(state);
     }
 }
 
-/// Properties of all dtypes within a record, computed once as fields are added.
+/// Properties of all dtypes within a record, updated as fields are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Within {
     /// The number of fields, including nested ones.
@@ -188,10 +188,10 @@ impl Record {
     /// Appends a field.
     ///
     /// Returns `None`, and leaves the record unchanged, if it would exceed NumPy's limit of 2³¹ − 1 bytes.
-    /// The caller has to ensure that names are unique: a format can report where the repeated name is.
+    /// The caller must ensure that names are unique, and can report where a repeated name is.
     pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Option<()> {
         let offset = self.size;
-        // `pad` fails before anything has changed.
+        // `pad` fails before anything is changed.
         self.pad(dtype.item_size())?;
         self.within.add(Within::of(&dtype));
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
@@ -211,7 +211,7 @@ impl Record {
             ByteOrder::Little => self.within.has_big,
             ByteOrder::Big => self.within.has_little,
         };
-        // Without anything to change, the fields stay shared instead of being cloned.
+        // If there is nothing to change, the fields stay shared instead of being cloned.
         if !has_other {
             return self.clone();
         }

@@ -40,7 +40,7 @@ pub enum Kind {
     Float,
     /// `c`: two floating-point numbers, the real part first.
     ///
-    /// Those of 2 × 16 bits occur in RA files, but not in NPY files.
+    /// Complex numbers of 2 × 16 bits occur in RA files, but not in NPY files.
     Complex,
     /// `S`: a byte string of fixed length, padded with NULs.
     Bytes,
@@ -48,7 +48,7 @@ pub enum Kind {
     Text,
     /// `V`: raw bytes without a meaning.
     Void,
-    /// `M`: a point in time, counted in steps since 1970.
+    /// `M`: a point in time, counted in steps since the start of 1970.
     Datetime(TimeStep),
     /// `m`: a duration, counted in steps.
     Timedelta(TimeStep),
@@ -190,13 +190,13 @@ impl TimeStep {
 
     /// Creates a step of `count` units.
     ///
-    /// The count is not checked here; [`Scalar::new`] rejects one that is out of range.
+    /// The count is not checked here; [`Scalar::new`] rejects a count that is out of range.
     pub const fn new(count: u32, unit: TimeUnit) -> Self {
         Self { count, unit }
     }
 }
 
-/// A scalar dtype: its kind, its size in bytes, and its byte order where it has one.
+/// A scalar dtype: its kind, its size in bytes, and its byte order, if it has one.
 ///
 /// ```
 /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -216,7 +216,7 @@ impl Scalar {
     /// Creates a scalar of this kind, size in bytes and byte order.
     ///
     /// Returns `None` if the kind does not have this size. The byte order is dropped where it has no meaning.
-    /// Complex numbers of 4 bytes are accepted, although NumPy has none: RA files may contain them.
+    /// Complex numbers of 4 bytes are accepted because RA files may contain them, although NumPy has none.
     ///
     /// ```
     /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -228,7 +228,7 @@ impl Scalar {
         }
         let has_order = match kind {
             Kind::Bool | Kind::Bytes | Kind::Void => false,
-            Kind::Text => true, // NumPy writes one even for text without characters
+            Kind::Text => true, // NumPy writes a byte order even for text without characters
             _ => size > 1,
         };
         Some(Self { kind, size: u32::try_from(size).ok()?, order: has_order.then_some(order) })

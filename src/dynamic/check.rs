@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 impl DynArray {
     /// Checks that every element is valid: bools are 0 or 1, and text consists of Unicode characters.
     ///
-    /// A `DynArray` may hold any bytes; typed arrays are checked when they are read.
+    /// A `DynArray` may contain any bytes; typed arrays are checked when they are read.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl DynArray {
         self.check_from(0)
     }
 
-    /// Checks the elements of part of an array, whose first element has the number `first` in errors.
+    /// Checks the elements of a part of an array, numbering them from `first` in errors.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@ use crate::transfer::Sink;
 impl DynArray {
     /// Creates an array of records from one array per field, in C order.
     ///
-    /// The inverse of [`DynArray::field`]. The first axis of each column is that of the records; further axes
-    /// become a subarray.
+    /// This is the inverse of [`DynArray::field`]. The first axis of each column is the axis of the records;
+    /// further axes become a subarray.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -104,7 +104,7 @@ impl DynArray {
         Ok(array)
     }
 
-    /// Returns the dtype of a field with these elements; the first axis is that of the records.
+    /// Returns the dtype of a field with these elements. The first axis is the axis of the records.
     ///
     /// The first column sets `length`, the number of records, and the others must match it.
     fn as_field(&self, length: &mut Option<usize>) -> Result<DType> {

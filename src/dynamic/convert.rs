@@ -24,8 +24,8 @@ impl DynArray {
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes differs.
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects and the type is
-    ///   not.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects and the requested
+    ///   type is not.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Formatting of NumPy's dates, as NumPy does it.
+//! Formats dates as NumPy does.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::dtype::{TimeStep, TimeUnit};
 
 /// Formats a date, given as a number of steps since 1970, down to its unit: `2020-02-29T12:30`.
 ///
-/// The arithmetic is in `i128`, since `i64` ticks times the count of a step overflow 64 bits.
+/// The arithmetic is in `i128`, since `i64` ticks times the count of a step can overflow 64 bits.
 pub(super) fn date(ticks: i128, step: TimeStep) -> String {
     let ticks = ticks * i128::from(step.count);
     let months = match step.unit {
@@ -14,7 +14,7 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
         TimeUnit::Month => Some(ticks),
         _ => None,
     };
-    // Years and months differ in length, so they are counted as months and never converted to days.
+    // Years and months differ in length, so dates in these units are computed in months, never in days.
     if let Some(months) = months {
         let year = 1970 + months.div_euclid(12);
         return match step.unit {
@@ -22,7 +22,7 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
             _ => format!("{:04}-{:02}", year, months.rem_euclid(12) + 1),
         };
     }
-    // The number of steps in a day, and the digits of the fraction of a second.
+    // The number of units in a day, and the number of digits in the fraction of a second.
     let (per_day, digits) = match step.unit {
         TimeUnit::Week | TimeUnit::Day => (1, 0),
         TimeUnit::Hour => (24, 0),
@@ -40,7 +40,7 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
             (86_400 * 10i128.pow(digits), digits as usize)
         }
     };
-    // A week is the date of its first day.
+    // A week is shown as the date of its first day.
     let ticks = if step.unit == TimeUnit::Week { ticks * 7 } else { ticks };
     let (day, within) = (ticks.div_euclid(per_day), ticks.rem_euclid(per_day));
     let (year, month, day) = civil(day);
@@ -68,9 +68,9 @@ pub(super) fn date(ticks: i128, step: TimeStep) -> String {
 ///
 /// The algorithm is Howard Hinnant's.
 fn civil(days: i128) -> (i128, i128, i128) {
-    // Years start in March here, so that the leap day is the last day of a year.
+    // Years start in March here, so the leap day is the last day of a year.
     let days = days + 719_468; // days since 0000-03-01
-    let era = days.div_euclid(146_097); // the days of 400 years
+    let era = days.div_euclid(146_097); // 400 years have 146,097 days
     let day_of_era = days.rem_euclid(146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);

@@ -18,14 +18,14 @@ use crate::transfer::tiles::pick_all;
 impl DynArray {
     /// Copies one field of an array of records.
     ///
-    /// The field is given by its name, title, number or path: see [`FieldPath`]. The axes of a field that is
-    /// itself an array follow those of the records. If the type is known, [`DynArray::field_view`] avoids the
+    /// The field is selected by its name, title, number or path: see [`FieldPath`]. If the field is itself an
+    /// array, its axes follow those of the records. If the type is known, [`DynArray::field_view`] avoids the
     /// copy.
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
-    ///   several.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the field would have more than 64 axes.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
@@ -71,12 +71,12 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
-    ///   several.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
-    ///   the other byte order, is misaligned, or is repeated at a distance that is not a multiple of its
-    ///   size. (NumPy's `align=True` prevents the latter two for integers and floats.)
+    ///   the other byte order, is misaligned, or has a stride that is not a multiple of its size. (NumPy's
+    ///   `align=True` prevents the latter two for integers and floats.)
     /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
@@ -107,16 +107,15 @@ impl DynArray {
 
     /// Returns one field of an array of records as a mutable strided view.
     ///
-    /// The counterpart of [`DynArray::field_view`].
+    /// This is the mutable counterpart of [`DynArray::field_view`].
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
-    ///   several.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
-    ///   the other byte order, is misaligned, or is repeated at a distance that is not a multiple of its
-    ///   size.
+    ///   the other byte order, is misaligned, or has a stride that is not a multiple of its size.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
     ///
     /// # Examples
@@ -150,8 +149,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text could mean
-    ///   several.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
@@ -165,7 +164,7 @@ impl DynArray {
     /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &[1, 0, 2, 3, 0, 4]].concat();
     /// let points = DynArray::read_npy(&file[..])?; // of dtype [('id', '|u1'), ('x', '>u2')]
     /// assert!(points.field_cow::<u8, Ix1>("id")?.is_view());
-    /// assert_eq!(points.field_cow::<u16, Ix1>("x")?, arr1(&[2, 4])); // turned round: a copy
+    /// assert_eq!(points.field_cow::<u16, Ix1>("x")?, arr1(&[2, 4])); // byte-swapped: a copy
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn field_cow<'p, A: ViewElement + Clone, D: Dimension>(
@@ -197,9 +196,9 @@ struct FieldLayout<'a> {
     offset: usize,
     /// The dtype of its elements; never a subarray.
     dtype: &'a DType,
-    /// The lengths of the axes of all subarrays on the path to the elements,
+    /// The lengths of the axes of all subarrays on the path to the elements.
     dims: Vec<usize>,
-    /// and the strides of these axes, in bytes.
+    /// The strides of these axes, in bytes.
     strides: Vec<usize>,
 }
 
@@ -233,9 +232,9 @@ impl<'a> FieldLayout<'a> {
 
     /// Collects the fields that a text can name.
     ///
-    /// It names a field of this name or title, or otherwise a path of names joined by dots. Since names may
-    /// contain dots, a text can be ambiguous; the search stops at the second match. `in_vain` holds the
-    /// states that led to no match, so that the number of splits does not grow exponentially.
+    /// A text matches a field with this name or title, or otherwise a path of names joined by dots. Since
+    /// names may contain dots, a text can be ambiguous; the search stops at the second match. It skips the
+    /// states in `in_vain`, which led to no match, so that the number of splits does not grow exponentially.
     fn find(&self, text: &str, found: &mut Vec<Self>, in_vain: &mut HashSet<(usize, usize)>) {
         let Some(record) = self.dtype.as_record() else { return };
         // A field with exactly this name has priority over a path.
@@ -243,7 +242,7 @@ impl<'a> FieldLayout<'a> {
             found.push(self.within(field));
             return;
         }
-        // The remaining text is a suffix of the path, so that its length identifies it.
+        // The remaining text is a suffix of the path, so its length identifies it.
         let (state, before) = ((record.fields().as_ptr().addr(), text.len()), found.len());
         if in_vain.contains(&state) {
             return;

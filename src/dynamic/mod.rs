@@ -37,13 +37,13 @@ use crate::transfer;
 
 /// An array whose element type is known only at run time.
 ///
-/// It holds the dtype, the order, the shape and the bytes of the elements as they are in the file. It is read
-/// and written by the same functions as any other array, for every dtype, and writing it back produces the
-/// same bytes. Use [`view`](Self::view), [`into_array`](Self::into_array) or [`cast`](Self::cast) to access
-/// it as a typed array.
+/// It consists of the dtype, the order, the shape, and the bytes of the elements as they are in the file. The
+/// functions that read and write typed arrays also read and write a `DynArray`, with any dtype. Writing it
+/// back produces the same bytes. Use [`view`](Self::view), [`into_array`](Self::into_array) or
+/// [`cast`](Self::cast) to access it as a typed array.
 ///
-/// Python objects are read only if [`ReadOptions::allow_objects`] is set. Writing pickles them anew, so that
-/// the bytes may differ.
+/// Python objects are read only if [`ReadOptions::allow_objects`] is set. Writing pickles them again, so the
+/// bytes may differ.
 ///
 /// ```
 /// use ndarray::{arr2, Array2, Ix2};
@@ -91,14 +91,14 @@ impl Eq for DynArray {}
 /// Bytes, aligned for every element type.
 #[derive(Clone, PartialEq, Eq)]
 struct Data {
-    // Words of 16 bytes, the largest alignment of an element, so that any array can be viewed.
+    // Words of 16 bytes, the largest alignment of an element, so every array is aligned for views.
     words: Vec<u128>,
     len: usize,
 }
 
 impl Data {
     fn new(len: usize) -> Result<Self> {
-        // Advised before the memory is first touched, which huge pages make cheaper.
+        // Huge pages make the first access to the memory cheaper, so they are requested before it.
         let zeros = |bytes: &mut [u8]| transfer::os::advise_huge_pages((bytes.as_ptr(), bytes.len()));
         let words = raw_words().make(len.div_ceil(size_of::<u128>()), zeros)?;
         Ok(Self { words, len })
@@ -127,11 +127,10 @@ impl std::fmt::Debug for Data {
 impl DynArray {
     /// Creates an array with a copy of the elements.
     ///
-    /// An array that is contiguous in Fortran order alone keeps this order; every other one is stored in C
-    /// order.
+    /// An array that is contiguous only in Fortran order keeps that order; all others are stored in C order.
     ///
-    /// The elements are encoded as an NPY file in memory and decoded from it, so that at the peak they are
-    /// held three times.
+    /// The elements are encoded as an NPY file in memory and decoded from it. At the peak, memory contains
+    /// them three times.
     ///
     /// # Errors
     ///
@@ -176,8 +175,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the number of bytes does not fit the dtype and
-    ///   shape, or the dtype has Python objects.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the number of bytes does not match the dtype
+    ///   and shape, or the dtype has Python objects.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the number of elements or bytes overflows.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
@@ -192,7 +191,7 @@ impl DynArray {
         Self::of_bytes(header, bytes)
     }
 
-    /// Creates an array from a header and exactly its number of bytes, which are copied.
+    /// Creates an array from a header and a copy of the bytes, whose number must match the header.
     pub(crate) fn of_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
         let mut data = Data::new(bytes.len())?;
         data.bytes_mut().copy_from_slice(bytes);
@@ -275,7 +274,7 @@ impl DynArray {
 
     /// Returns a mutable typed view of the elements.
     ///
-    /// The counterpart of [`DynArray::view`].
+    /// This is the mutable counterpart of [`DynArray::view`].
     ///
     /// # Errors
     ///
@@ -301,15 +300,15 @@ impl DynArray {
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
 
-    /// Returns the shape for a view of this type, or an error if the array cannot be viewed as it.
+    /// Returns the shape for a view of this type, or an error if such a view is impossible.
     fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
         let (elements, dim, plain) = viewable_as::<A, D>(&self.header, &ReadOptions::new())?;
         Ok((dim.set_f(elements.order() == Order::Fortran), plain))
     }
 
-    /// Converts the array into one of a known type.
+    /// Converts the array to an array of a known type.
     ///
-    /// The elements are copied, so that they are held twice for a moment.
+    /// The elements are copied, so memory temporarily contains them twice.
     ///
     /// # Errors
     ///
@@ -361,7 +360,7 @@ impl DynArray {
     fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
-            // Only types that hold objects can be made from objects.
+            // Objects can only be converted to types that represent Python objects.
             if let ReadPlan::Opaque(decode) = A::accept(self.dtype(), options)?
                 && let Some(items) = decode.taken(&**objects)
             {
@@ -418,7 +417,7 @@ impl WriteArray for DynArray {
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
         let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
         if let Some(other) = other.filter(|other| other != self.dtype() && !other.has_object()) {
-            // A converted copy is written: the elements are held twice.
+            // Writes a converted copy, so memory temporarily contains the elements twice.
             return self.cast_to(&other, Casting::Safe)?.store(sink, options, format);
         }
         let mut sink = sink.into_inner();

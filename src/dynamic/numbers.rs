@@ -3,14 +3,14 @@
 use super::DynArray;
 use crate::error::{Error, ErrorKind};
 
-/// Runs code over the elements of a [`DynArray`], for any integer or float type.
+/// Runs code with the elements of a [`DynArray`], for any integer or float type.
 ///
 /// The code receives an `ArrayViewD` and is compiled once for each of `i8` to `i64`, `u8` to `u64`, `f32` and
 /// `f64`. Its result must have the same type for all of them.
 ///
-/// Evaluates to a `Result`, with the error [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the
-/// array holds other elements and [`ForeignByteOrder`](crate::error::ErrorKind::ForeignByteOrder) if they are
-/// in the other byte order. [`DynArray::cast`] converts such arrays where that is possible.
+/// Evaluates to a `Result`. The error is [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the
+/// array has other elements, and [`ForeignByteOrder`](crate::error::ErrorKind::ForeignByteOrder) if they are
+/// in the other byte order. [`DynArray::cast`] converts such arrays where possible.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -33,7 +33,7 @@ macro_rules! with_numbers {
     (@types $array:ident, $view:ident, $code:expr; $($kind:ident $size:literal $type:ty),*) => {
         match $array.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
             $(Some(($crate::dtype::Kind::$kind, $size)) => $array.__view_any::<$type>().map(|$view| {
-                // A cast in the caller's code is unnecessary for the type that it casts to.
+                // The caller's code may cast to a type that `$view` already has.
                 #[allow(clippy::unnecessary_cast, clippy::let_and_return, clippy::let_unit_value)]
                 let made = $code;
                 made

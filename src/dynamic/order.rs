@@ -17,7 +17,7 @@ use crate::transfer::{self, Items, Sink};
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads part of the array as a [`DynArray`].
     ///
-    /// The untyped counterpart of [`slice`](Self::slice).
+    /// This is the untyped counterpart of [`slice`](Self::slice).
     ///
     /// # Errors
     ///
@@ -44,7 +44,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let selection =
             Selection::of(self.header().shape_ref(), &slice).map_err(|error| self.at_path(error))?;
         let array: DynArray = self.select(&selection)?;
-        // `select` reads ascending and keeps all axes; axes are reversed, dropped and added in memory.
+        // `select` reads in ascending order and keeps all axes. Axes are reversed, dropped and added in
+        // memory.
         let residual = selection.residual_slice();
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
         if residual.iter().all(|part| *part == all) { Ok(array) } else { array.slice(&residual[..]) }
@@ -54,7 +55,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 impl DynArray {
     /// Copies part of the array, in C order.
     ///
-    /// The slice works as in ndarray's `slice`, but an index that is out of bounds is an error and not a
+    /// The slice works as in ndarray's `slice`, except that an index that is out of bounds is an error, not a
     /// panic.
     ///
     /// # Errors
@@ -91,7 +92,7 @@ impl DynArray {
         }
         elements.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
         let (bytes, item) = (self.bytes(), self.dtype().item_size());
-        // Elements the size of a machine word are moved as one, which is faster than byte by byte.
+        // Elements of the size of an integer are moved as integers, which is faster than byte by byte.
         match item {
             2 => self.part::<u16>(bytemuck::cast_slice(bytes), 1, &elements),
             4 => self.part::<u32>(bytemuck::cast_slice(bytes), 1, &elements),
@@ -146,7 +147,7 @@ fn bytes_of(array: &DynArray) -> ArrayViewD<'_, u8> {
     words_of(array, array.bytes(), array.dtype().item_size())
 }
 
-/// Views an array as words, `each` of them per element; they form an additional, last axis.
+/// Views an array as words: each element has `each` of them, which form an additional, last axis.
 fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
     let mut dims = array.shape().to_vec();
     let ndim = dims.len();
@@ -162,7 +163,7 @@ fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<
     }
 }
 
-/// Writes the words of a view, whose last axis is the words of an element, in the given order.
+/// Writes a view in the given order. Its last axis consists of the words of one element.
 fn gathered<W: WritableElement>(
     sink: &mut Sink<'_>,
     mut view: ArrayViewD<'_, W>,
@@ -175,7 +176,7 @@ fn gathered<W: WritableElement>(
         view = view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>());
     }
     let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
-    // `write_more` takes a header for its length and dtype only: the words as an array of one axis.
+    // `write_more` uses only the length and dtype of the header, so the words are described as one axis.
     let header = Header::new(dtype, Order::C, [view.len()].into())?;
     let emit = W::emit(header.dtype());
     transfer::write_more(sink, Vec::new(), &header, Items::Strided(view), &emit, options)

@@ -19,9 +19,9 @@ use crate::parts::{ArrayFile, Selection};
 
 /// The number of elements shown at each end of an abbreviated axis.
 const EDGE: usize = 3;
-/// The number of parts shown of a single element that is a text, bytes or an array.
+/// The maximum number of characters, bytes or items that are shown of one element.
 ///
-/// One element may be as large as its file.
+/// An element may be as large as its file.
 const LONGEST: usize = 1000;
 
 /// Formats the elements in nested brackets, as ndarray and NumPy do.
@@ -44,12 +44,12 @@ impl fmt::Display for DynArray {
 }
 
 impl DynArray {
-    /// Formats the array as `Display` does, with the width, length and precision set by a [`DisplayOptions`].
+    /// Formats the array as `Display` does, with the width, length and precision from a [`DisplayOptions`].
     pub fn shown(&self, look: &DisplayOptions) -> String {
         Sheet::new(self.shape(), self, look).to_string()
     }
 
-    /// Returns an iterator over the elements, each formatted as by `Display`, in C order.
+    /// Returns an iterator over the elements in C order, each formatted as `Display` does.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl DynArray {
     }
 
     fn item(&self, number: usize, look: &DisplayOptions) -> String {
-        // Objects have no bytes, and their own formatting.
+        // Objects do not have bytes, and are formatted differently.
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
             return super::object::brief(&objects[number]);
@@ -120,7 +120,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.preview_slice(&vec![all; self.header().shape_ref().ndim()][..])
     }
 
-    /// Formats part of the array, given as for ndarray's `slice`.
+    /// Formats part of the array, selected as in ndarray's `slice`.
     ///
     /// Of a part with more than 1000 elements, only the edges are read.
     ///
@@ -147,9 +147,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.preview_with(slice, &DisplayOptions::new())
     }
 
-    /// Formats part of the array with the width, length and precision set by a [`DisplayOptions`].
+    /// Formats part of the array with the width, length and precision from a [`DisplayOptions`].
     ///
-    /// If it is abbreviated, only the edges are read.
+    /// If the part is abbreviated, only its edges are read.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let (mut ranges, mut shown) = (Vec::new(), 1usize);
         for length in dims.iter().rev() {
             let (head, tail) = match is_cut(look, dims, *length) {
-                // The inner axes alone reach the limit, so that no second index of this axis is shown.
+                // The inner axes already reach the limit, so only one index of this axis is shown.
                 _ if shown >= look.last => (0..1, None),
                 true => (0..EDGE, Some(length - EDGE..*length)),
                 false => (0..*length, None),
@@ -207,12 +207,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 }
 
-/// The ranges shown of an axis: its start, which may be all of it, and its end.
+/// The shown ranges of an axis: its start (or the entire axis), and its end.
 type Edges = (Range<usize>, Option<Range<usize>>);
 
 /// Returns whether an axis of this length is abbreviated.
 ///
-/// An axis with at most one index between its edges is not: the ellipsis would be no shorter.
+/// An axis with at most one index between its edges is shown completely: an ellipsis would not be shorter.
 fn is_cut(look: &DisplayOptions, dims: &[usize], length: usize) -> bool {
     dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.most && length > 2 * EDGE + 1
 }
@@ -249,7 +249,8 @@ impl<'a> Sheet<'a> {
         Self { dims, array, look, strides, left: Cell::new(look.last) }
     }
 
-    /// Returns what an index of an axis adds to the element number in `array`, which may hold only the edges.
+    /// Returns what an index of an axis adds to the number of an element in `array`, which may have only the
+    /// edges.
     fn place(&self, axis: usize, index: usize) -> usize {
         let (length, there) = (self.dims[axis], self.array.shape()[axis]);
         let place = if index < EDGE { index } else { (index + there).saturating_sub(length) };
@@ -338,7 +339,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String 
     let float = |bytes: &[u8], is_big| float(bytes, is_big, look.precision);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
-        // A DynArray may hold bools that are neither 0 nor 1.
+        // A DynArray may contain bools that are neither 0 nor 1.
         Kind::Bool => (bytes != [0]).to_string(),
         Kind::Int => signed(bytes, is_big).to_string(),
         Kind::Uint => unsigned(bytes, is_big).to_string(),
@@ -375,7 +376,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String 
     }
 }
 
-/// Splits off what is shown of a large element, with a mark if there is more.
+/// Returns the part of a large element that is shown, and an ellipsis if the element is longer.
 fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
     match bytes.get(..LONGEST * unit) {
         Some(shown) if shown.len() < bytes.len() => (shown, "…"),
@@ -409,7 +410,7 @@ fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
         8 => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
         _ => return hex(&bits.to_be_bytes()),
     };
-    // The digits after the decimal point, before an exponent.
+    // The number of digits after the decimal point, without the exponent.
     let digits = |text: &str| {
         let mantissa = text.split('e').next().unwrap_or(text);
         mantissa.split_once('.').map_or(0, |(_, digits)| digits.len())

@@ -1,6 +1,6 @@
 //! Arrays `[T; N]`: the innermost axis of a file's array, or a NumPy subarray in a record.
 //!
-//! The first axis of a subarray is the outermost of nested arrays.
+//! The first axis of a subarray is the outermost array.
 
 use std::array;
 
@@ -79,7 +79,7 @@ fn subarray(row: DType, count: usize) -> Result<DType> {
     }
 }
 
-/// Splits the outermost axis off a subarray: returns its length and the dtype of each row.
+/// Returns the length of a subarray's outermost axis and the dtype of each of its rows.
 fn rows(dtype: &DType) -> Option<(usize, DType)> {
     let DType::Subarray(subarray) = dtype else { return None };
     let (length, rest) = subarray.shape().split_first()?;
@@ -118,8 +118,8 @@ struct Each<T>(Box<dyn Decode<T>>);
 impl<T: Send + Sync, const N: usize> Decode<[T; N]> for Each<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<[T; N]>) -> Result<()> {
         let mut all = Vec::new();
-        // The inner decoder counts single elements in an error; `within` converts that to the number of the
-        // array.
+        // An error of the inner decoder contains the index of an inner element; `within` converts it to the
+        // index of the array.
         self.0.decode(items, count * N, &mut all).map_err(|error| error.within(N))?;
         let mut all = all.into_iter();
         let mut next = || all.next().expect("a decoder returns the requested number of elements");

@@ -12,7 +12,7 @@ use crate::options::{ReadOptions, WriteOptions};
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
 
 pub(super) fn scalar() -> Scalar {
-    // `Kind::allows` accepts a bool of one byte; the tests write and read it.
+    // `Kind::allows` accepts a bool of one byte; the tests write and read bools.
     Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte")
 }
 

@@ -11,8 +11,8 @@ use crate::options::{ReadOptions, WriteOptions};
 
 /// A string of at most `N` bytes, padded with NULs as in the file (`|S5` is `Bytes<5>`).
 ///
-/// As in NumPy, trailing NULs are not part of the string. A file's `S` may be narrower than `N`, but not
-/// wider.
+/// As in NumPy, trailing NULs are not part of the string. The dtype in the file may be narrower than `N`, but
+/// not wider.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -102,14 +102,14 @@ pub(crate) fn trimmed<T: PartialEq + Default>(items: &[T]) -> &[T] {
     &items[..length]
 }
 
-/// Byte strings of equal width.
+/// Decodes byte strings of equal width.
 pub(super) struct Items {
     pub(super) width: usize,
 }
 
 impl<const N: usize> Decode<Bytes<N>> for Items {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Bytes<N>>) -> Result<()> {
-        // Counted, not chunked: strings may have a width of 0.
+        // Indices instead of `chunks_exact`, which panics for strings with a width of 0.
         out.extend((0..count).map(|index| {
             let mut all = [0; N];
             all[..self.width].copy_from_slice(&items[index * self.width..][..self.width]);
@@ -156,10 +156,11 @@ fn of_width(width: usize) -> Result<DType> {
 
 /// Returns the width for strings of these lengths.
 ///
-/// It is the width in the options if that suffices, else an error; without one, the longest length, but at
-/// least 1, as in NumPy. The error names the first of the longest strings.
+/// This is the width that the options set, or an error if a string is longer. If they set none, it is the
+/// longest length, and at least 1, as in NumPy. The error contains the index of the first of the longest
+/// strings.
 pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &WriteOptions) -> Result<usize> {
-    // `Reverse` makes the first of equally long strings the one that an error names.
+    // `Reverse` makes `max_by_key` return the first of equally long strings.
     let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
     match (longest, options.get_text_width()) {
         (Some((index, length)), Some(width)) if length > width => {
@@ -183,7 +184,7 @@ impl Encode<Vec<u8>> for Padded {
     }
 }
 
-/// Writes a byte string that fits into `into`, padded with NULs.
+/// Writes a byte string to `into`, padded with NULs. The string must fit.
 pub(super) fn put_padded(string: &[u8], into: &mut [u8]) {
     let (text, rest) = into.split_at_mut(string.len());
     text.copy_from_slice(string);

@@ -1,4 +1,4 @@
-//! Types whose dtype does not depend on values, and for which any bytes are valid: most element types.
+//! Most element types: those whose dtype does not depend on values, and for which any bytes are valid.
 
 use bytemuck::Pod;
 
@@ -12,7 +12,8 @@ use crate::options::ReadOptions;
 pub(super) trait Fixed: Pod + Send + Sync {
     /// The size in bytes of the unit that is swapped.
     ///
-    /// This is the size of the element, except for complex numbers (one half) and text (one character).
+    /// This is the size of the element, except for complex numbers (half of the element), text (one code
+    /// point), and byte strings and raw bytes (1, because they have no byte order).
     const UNIT: usize;
 
     /// Returns the dtype that corresponds to the type.
@@ -34,7 +35,7 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
     }
 }
 
-/// Implements the four element traits for types that are `Fixed`.
+/// Implements the four element traits for types that implement `Fixed`.
 macro_rules! elements {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
         impl<$($generics)*> $crate::element::ReadableElement for $type {

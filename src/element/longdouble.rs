@@ -49,7 +49,7 @@ impl LongDouble {
         let exponent = (bits >> 64) as u16 & 0x7FFF;
         let is_negative = bits >> 79 & 1 == 1;
         match exponent {
-            // The integer bit of an infinity is set, so the shift drops it; a NaN has other bits as well.
+            // The shift drops the integer bit, which leaves 0 for an infinity but not for a NaN.
             0x7FFF => special(is_negative, mantissa << 1 == 0),
             // The integer bit is explicit, so subnormals (exponent 0) have the scale of exponent 1.
             _ => nearest(is_negative, u128::from(mantissa) << 64, i32::from(exponent.max(1)) - 16383),
@@ -95,7 +95,7 @@ fn nearest(is_negative: bool, mantissa: u128, exponent: i32) -> f64 {
     let zeros = mantissa.leading_zeros();
     let mantissa = mantissa << zeros;
     let exponent = exponent - zeros as i32;
-    // The number of the 128 bits that an `f64` of this exponent keeps: 53, and fewer for subnormals.
+    // How many of the 128 bits an `f64` with this exponent keeps: 53, or fewer if it is subnormal.
     let kept = (53 + (exponent + 1022).min(0)).max(-1);
     if kept < 0 {
         return f64::from_bits(sign); // less than half of the smallest subnormal
@@ -107,12 +107,12 @@ fn nearest(is_negative: bool, mantissa: u128, exponent: i32) -> f64 {
     const HALF: u128 = 1 << 127;
     // Round half to even.
     let is_up = rest > HALF || (rest == HALF && whole & 1 == 1);
-    // A carry out of the fraction increments the exponent, which is correct: the fraction becomes 0.
     let base = match exponent {
         ..-1022 => 0,
         1024.. => return f64::from_bits(sign | f64::INFINITY.to_bits()),
         _ => ((exponent + 1022) as u64) << 52, // the leading bit of `whole` adds 1 to the exponent
     };
+    // Rounding up may carry out of the fraction into the exponent. This is correct: the fraction becomes 0.
     f64::from_bits(sign | (base + whole + u64::from(is_up)))
 }
 

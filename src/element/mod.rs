@@ -1,8 +1,8 @@
-//! Maps Rust types to dtypes, one file per kind, and dispatches each array to a way of moving its elements.
+//! Maps Rust types to dtypes, one file per kind, and selects how elements are read and written.
 //!
-//! The type is asked once per array. The answer is one of three plans: *bitwise* (the bytes in the file are
-//! the bytes in memory), *per item* (items of fixed size, decoded one by one), *opaque* (the payload is one
-//! unit). `transfer` has one loop for each. Only `cast` reinterprets bytes as elements.
+//! Each array has one of three plans, which is selected once: *bitwise* (the bytes in the file are the bytes
+//! in memory), *per item* (items of fixed size, decoded one by one), *opaque* (the payload is one unit).
+//! `transfer` has one loop for each. Only `cast` reinterprets bytes as elements.
 
 mod array;
 mod boolean;
@@ -53,10 +53,10 @@ use cast::{Bitwise, BitwiseOut};
 /// - with the feature `half-2`, `half::f16`, `Complex<half::f16>` and `half::bf16`;
 /// - with the feature `object`, `Object`;
 /// - structs that derive [`Record`](macro@crate::Record), and types that derive `Element`;
-/// - arrays `[T; N]` of these (of `Object`, reading fails). They are the innermost axis of the array in the
-///   file: an `Array1<[f32; 3]>` has the shape (n, 3) there.
+/// - arrays `[T; N]` of these, except that reading `[Object; N]` fails. Such an array is the innermost
+///   axis of the array in the file: an `Array1<[f32; 3]>` is stored with the shape (n, 3).
 ///
-/// The methods are private to the library.
+/// The methods are not part of the public API.
 ///
 /// ```
 /// use ndarray::ArrayD;
@@ -79,7 +79,7 @@ pub trait ReadableElement: Sized + Send + Sync {
     #[doc(hidden)]
     fn inner_axes(_axes: &mut Vec<usize>) {}
 
-    /// Returns the plan for reading elements of this dtype, or an error if the type cannot hold them.
+    /// Returns the plan for reading elements of this dtype, or an error if they cannot be read as this type.
     #[doc(hidden)]
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 }
@@ -106,7 +106,9 @@ pub trait ReadableElement: Sized + Send + Sync {
             derives Record or, around one element, Element; so does an enum"
 )]
 pub trait WritableElement: Sized + Send + Sync {
-    /// Returns the dtype to write these elements as, which may depend on their values (the width of text).
+    /// Returns the dtype to write these elements as.
+    ///
+    /// It may depend on their values, as the width of text does.
     #[doc(hidden)]
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
@@ -195,7 +197,7 @@ pub enum WritePlan<T> {
 pub trait Decode<T>: Send + Sync {
     /// Decodes `count` elements from `items` and appends them to `out`.
     ///
-    /// It may modify `items`. An error names the element, counted from the start of the block.
+    /// It may modify `items`. An error contains the index of the element within the block.
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()>;
 }
 
@@ -204,10 +206,11 @@ pub trait Decode<T>: Send + Sync {
 pub trait DecodeOpaque<T>: Send + Sync {
     /// Decodes the elements, in the order of the file, and returns them with the number of bytes consumed.
     ///
-    /// Their number is exactly that of the header. `payload` is everything that remains of the source.
+    /// There are exactly as many elements as the header declares. `payload` is everything that remains of the
+    /// source.
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<T>, usize)>;
 
-    /// Takes the elements of an array whose payload has already been read, if they are of this type.
+    /// Returns a copy of elements that have already been decoded, if they are of this type.
     fn taken(&self, _items: &dyn std::any::Any) -> Option<Vec<T>> {
         None
     }
@@ -238,7 +241,7 @@ pub trait Encode<T>: Send + Sync {
 /// Encodes elements as a payload that is one unit.
 #[doc(hidden)]
 pub trait EncodeOpaque<T>: Send + Sync {
-    /// Returns the payload of these elements, which come in the order of the file.
+    /// Returns the payload for these elements, which `items` yields in the order of the file.
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &T>,
@@ -260,7 +263,7 @@ pub(crate) fn raw_words() -> Bitwise<u128> {
 impl DType {
     /// Returns the dtype that elements of a type are written as.
     ///
-    /// For text, whose width depends on the values, it is the narrowest dtype: width 1.
+    /// For text, whose width depends on the values, this is the narrowest dtype, with a width of 1.
     ///
     /// ```
     /// use ndarray_io::DType;
@@ -278,7 +281,7 @@ impl DType {
     }
 }
 
-/// Returns the token for viewing elements of this dtype in place, or an error if they have to be copied.
+/// Returns the token for viewing elements of this dtype in place, or an error if they must be copied.
 pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
     match A::accept(dtype, options)? {
         ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
@@ -289,7 +292,7 @@ pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> 
     }
 }
 
-/// Returns the Rust type of this library for a dtype, for messages.
+/// Returns the name of the Rust type that corresponds to a dtype, for messages.
 fn rust_type(dtype: &DType) -> Option<String> {
     let scalar = dtype.as_scalar()?;
     let size = scalar.size();
@@ -306,7 +309,7 @@ fn rust_type(dtype: &DType) -> Option<String> {
     })
 }
 
-/// Returns the error for a dtype that a type cannot hold, with a hint at what can read it.
+/// Returns the error for a dtype that cannot be read as the wanted type, with help on what can read it.
 ///
 /// `can_convert` says whether a casting option would help.
 pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {

@@ -1,4 +1,4 @@
-//! Integers and floats: their bytes in memory are those in the file, in either byte order.
+//! Integers and floats: they have the same bytes in the file as in memory, but in either byte order.
 
 use super::fixed::{Fixed, elements};
 use super::{ReadPlan, convert, mismatch};
@@ -13,7 +13,7 @@ macro_rules! numbers {
             const UNIT: usize = $unit;
 
             fn scalar(order: ByteOrder) -> Scalar {
-                // This macro is only invoked with sizes that the kind has; the tests read and write each.
+                // This macro is invoked only with sizes that the kind allows; the tests read and write each.
                 Scalar::new(Kind::$kind, size_of::<Self>(), order).expect("each number's kind has its size")
             }
 

@@ -1,10 +1,11 @@
-//! Swaps byte order in place, a block at a time while it is in the cache.
+//! Swaps byte order in place. Callers pass one block at a time, while the block is in the cache.
 
 use crate::dtype::{Kind, Scalar};
 
 /// Returns the size of the unit that is reversed.
 ///
-/// This is the size of the element, except for complex numbers (one half) and text (one character).
+/// This is the size of the element, except for complex numbers (half of the element) and text (one code
+/// point).
 pub(super) fn unit_of(scalar: &Scalar) -> usize {
     match scalar.kind() {
         Kind::Complex => scalar.size() / 2,
@@ -15,7 +16,7 @@ pub(super) fn unit_of(scalar: &Scalar) -> usize {
 
 /// Reverses the bytes of each unit. Units of one byte stay as they are.
 pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
-    // One loop per size, which the compiler vectorizes, since the size is a constant there.
+    // One loop per size: with a constant size, the compiler vectorizes the loop.
     match unit {
         2 => each::<2>(bytes, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         4 => each::<4>(bytes, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),

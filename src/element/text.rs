@@ -11,11 +11,11 @@ use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A text of at most `N` code points, padded with NULs as in the file (`<U5` is `Chars<5>`).
+/// Text of at most `N` code points, padded with NULs as in the file (`<U5` is `Chars<5>`).
 ///
-/// All numbers in the file are kept, even those that are not valid characters; [`Chars::try_to_string`]
-/// checks them. As in NumPy, trailing NULs are not part of the text. A file's `U` may be narrower than `N`,
-/// but not wider.
+/// All code points in the file are kept, even invalid ones; [`Chars::try_to_string`] checks them. As in
+/// NumPy, trailing NULs are not part of the text. The dtype in the file may be narrower than `N`, but not
+/// wider.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -33,7 +33,7 @@ use crate::options::{ReadOptions, WriteOptions};
 pub struct Chars<const N: usize>(pub(super) [u32; N]);
 
 impl<const N: usize> Chars<N> {
-    /// Creates a text from a string; returns `None` if it has more than `N` characters.
+    /// Creates a text from a string; returns `None` if the string has more than `N` characters.
     pub fn new(text: &str) -> Option<Self> {
         let mut all = [0; N];
         for (index, char) in text.chars().enumerate() {
@@ -42,7 +42,7 @@ impl<const N: usize> Chars<N> {
         Some(Self(all))
     }
 
-    /// Returns the numbers in the file without the trailing NULs.
+    /// Returns the code points without the trailing NULs.
     ///
     /// ```
     /// # use ndarray_io::Chars;
@@ -56,7 +56,7 @@ impl<const N: usize> Chars<N> {
     ///
     /// # Errors
     ///
-    /// [`BadUnicode`](crate::error::ErrorKind::BadUnicode) at a number beyond U+10FFFF or a surrogate.
+    /// [`BadUnicode`](crate::error::ErrorKind::BadUnicode) if a code point is a surrogate or beyond U+10FFFF.
     ///
     /// # Examples
     ///
@@ -76,7 +76,7 @@ impl<const N: usize> Default for Chars<N> {
     }
 }
 
-/// Formats the text as a string literal, with U+FFFD in place of invalid characters.
+/// Formats the text as a string literal, with U+FFFD in place of invalid code points.
 impl<const N: usize> fmt::Debug for Chars<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chars = self
@@ -111,7 +111,7 @@ elements! {
     [const N: usize] Chars<N>;
 }
 
-/// Texts of equal width.
+/// Decodes texts of equal width.
 struct Items {
     size: usize,
     swap: bool,
@@ -123,7 +123,7 @@ impl Items {
         Some(Self { size: scalar.size(), swap: scalar.is_foreign() })
     }
 
-    /// Returns the code points of each of `count` texts, after swapping them to native byte order in place.
+    /// Swaps `count` texts to native byte order in place, and returns the code points of each.
     fn each<'a>(&self, items: &'a mut [u8], count: usize) -> impl Iterator<Item = &'a [[u8; 4]]> + use<'a> {
         if self.swap {
             swap_units(items, 4);
@@ -151,7 +151,7 @@ impl Decode<String> for Items {
             let codes = trimmed(codes);
             let length = codes.len();
             let codes = || codes.iter().map(|code| u32::from_ne_bytes(*code));
-            // Most texts are ASCII, whose bytes can be pushed without encoding each character.
+            // Most texts are ASCII and can be copied without encoding each character as UTF-8.
             let is_ascii = codes().fold(0, |all, code| all | code) < 0x80;
             out.push(if is_ascii {
                 let mut text = String::with_capacity(length);
@@ -165,7 +165,7 @@ impl Decode<String> for Items {
     }
 }
 
-/// Decodes strings from UTF-8 in byte strings.
+/// Decodes byte strings as UTF-8.
 struct Utf8(bytes::Items);
 
 impl Decode<String> for Utf8 {
@@ -179,7 +179,7 @@ impl Decode<String> for Utf8 {
     }
 }
 
-/// Returns a byte string, without its trailing NULs, as UTF-8 text.
+/// Returns a byte string as UTF-8 text, without its trailing NULs.
 pub(super) fn utf8(item: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(trimmed(item));
     text.map_err(|error| Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() as u64 }))
@@ -228,7 +228,7 @@ impl Encode<String> for CodePoints {
     }
 }
 
-/// Writes the characters of a text that fits into `into`, padded with NULs.
+/// Writes a text to `into` as code points, padded with NULs. The text must fit.
 pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) {
     let mut chars = text.chars();
     for slot in into.as_chunks_mut().0 {

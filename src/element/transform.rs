@@ -27,16 +27,16 @@ enum Work {
         explain: Explain,
         unit: usize,
     },
-    /// Transform these fields of a record; the others need nothing.
+    /// Transform these fields of a record; the other fields need nothing.
     Fields(Arc<[FieldTransform]>),
 }
 
 /// Returns the index of the first invalid item.
 pub(super) type Check = fn(&[u8]) -> Option<usize>;
-/// Returns the error that says why the bytes of an item are invalid.
+/// Returns the error that explains why the bytes of an item are invalid.
 pub(super) type Explain = fn(&[u8]) -> ErrorKind;
 
-/// The transformation of one field of a record, which is one element or several in a row.
+/// The transformation of one field of a record, which consists of one or more consecutive elements.
 #[derive(Clone)]
 pub(super) struct FieldTransform {
     pub(super) name: &'static str,
@@ -77,7 +77,7 @@ impl ByteTransform {
     /// Returns the transform for arrays of `item` bytes that are made of such elements.
     pub(super) fn repeated(&self, item: usize) -> Self {
         let inner = FieldTransform { name: "", offset: 0, size: item, fix: self.clone() };
-        // A swap is the same for any number of units. Checks and fields have to know where each element ends.
+        // A swap is the same for any number of units. Checks and fields need the bounds of each element.
         match self.work {
             Work::Swap(_) | Work::Nothing => Self { item, work: self.work.clone() },
             Work::Check { .. } | Work::Fields(_) => Self::fields(item, vec![inner]),
@@ -114,7 +114,7 @@ impl ByteTransform {
     ///
     /// An error names the element.
     pub(super) fn apply(&self, bytes: &mut [u8]) -> Result<()> {
-        // Validity is a matter of native values: an enum's number is compared after the swap.
+        // Swap first, because checks need native values, such as the number of an enum.
         self.swap(bytes);
         self.check_all(bytes)
     }
@@ -128,7 +128,7 @@ impl ByteTransform {
                 for FieldTransform { offset, size, fix, .. } in
                     fields.iter().filter(|field| field.fix.swaps())
                 {
-                    // One unit per record is the common case, and has a loop that is compiled for its size.
+                    // Most fields consist of one unit, for which `swap_column` has a loop for each unit size.
                     match fix.work {
                         Work::Swap(unit) if unit == *size => swap_column(bytes, self.item, *offset, unit),
                         _ => {
@@ -141,7 +141,7 @@ impl ByteTransform {
         }
     }
 
-    /// Checks the bytes of complete elements. An error names the first invalid one.
+    /// Checks the bytes of complete elements. An error names the first invalid element.
     pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
         match &self.work {
             Work::Nothing | Work::Swap(_) => Ok(()),
@@ -172,7 +172,7 @@ impl ByteTransform {
 fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
     let is_valid = |item: &[u8]| T::is_valid_bit_pattern(&bytemuck::pod_read_unaligned::<T::Bits>(item));
     let items = || bytes.chunks_exact(size_of::<T>().max(1));
-    // The fold has no early exit, so it runs at the speed of the cache. Only invalid data is searched a
+    // The fold has no early exit, so its speed is limited only by the cache. Only invalid data is searched a
     // second time.
     match items().fold(true, |all, item| all & is_valid(item)) {
         true => None,
@@ -180,7 +180,7 @@ fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Swaps the bytes of elements of one dtype to another that differs only in byte order.
+/// Converts elements in place from one dtype to another that differs only in byte order.
 pub(crate) fn swap_between(from: &DType, to: &DType, bytes: &mut [u8]) {
     between(from, to).swap(bytes);
 }

@@ -1,4 +1,4 @@
-//! Raw bytes without a meaning, and `bfloat16`, which other libraries store in them.
+//! Raw bytes without a meaning, and `bfloat16`, which other libraries store as raw bytes.
 
 use super::fixed::{Fixed, elements};
 use crate::dtype::{ByteOrder, Kind, MAX_ITEM_SIZE, Scalar};
@@ -39,7 +39,7 @@ elements! {
 
 /// `bfloat16` as `ml_dtypes` and JAX store it: two raw bytes in little-endian order.
 ///
-/// Nothing in the header says so. It is therefore read only when the caller asks for it.
+/// The header does not identify them as `bfloat16`, so they are read as such only if the caller asks for it.
 #[cfg(feature = "half-2")]
 mod bf16 {
     use half::bf16;
@@ -53,7 +53,7 @@ mod bf16 {
     use crate::error::{ErrorKind, Result};
     use crate::options::{ReadOptions, WriteOptions};
 
-    /// Whether the bytes, which are little-endian, are not in this machine's order.
+    /// Whether this machine's byte order differs from that of the bytes, which are little-endian.
     const IS_FOREIGN: bool = cfg!(target_endian = "big");
 
     fn dtype() -> DType {
@@ -72,8 +72,8 @@ mod bf16 {
 
     impl WritableElement for bf16 {
         fn dtype_for(_: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
-            // The default is native order, so on big-endian machines a request for that order cannot be
-            // detected.
+            // On big-endian machines, a request for big-endian order cannot be distinguished from the
+            // default, which is native order.
             if options.get_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
                 let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
                 return Err(ErrorKind::BadOption { reason }.into());

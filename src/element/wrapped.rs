@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
-/// Appends the axes of the element in a newtype.
+/// Appends the axes of the element that a newtype wraps.
 pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
     O::Inner::inner_axes(axes);
 }
@@ -108,7 +108,7 @@ impl<O: Newtype> EncodeOpaque<O> for Wrapped<dyn EncodeOpaque<O::Inner>> {
 ///
 /// # Errors
 ///
-/// Those of the integer type. Numbers without a variant are found while the elements are read.
+/// Those of the integer type. Numbers without a variant are detected while the elements are read.
 pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<E>> {
     Ok(match E::Number::accept(dtype, options)? {
         ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.enumerated()),
@@ -139,7 +139,7 @@ pub fn emit_enum<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
     }
 }
 
-/// Decodes the numbers of enum variants.
+/// Decodes numbers and converts them to enum variants.
 struct Variants<E: Enumeration>(Box<dyn Decode<E::Number>>);
 
 impl<E: Enumeration> Decode<E> for Variants<E> {

@@ -7,8 +7,8 @@ use crate::dtype::Casting;
 
 /// A remedy for an error; see [`Error::help`](crate::Error::help).
 ///
-/// A front end can word it in its own terms, such as a command-line flag or a control of a window. `Display`
-/// words it in terms of this library's API.
+/// A front end can phrase it in its own terms, such as a command-line flag or a GUI control. `Display`
+/// phrases it in terms of this library's API.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
@@ -31,7 +31,7 @@ pub enum Help {
     Read,
     /// Read the entire array: it cannot be read in parts.
     ReadWhole,
-    /// Read it as another Rust type, or convert the elements while reading.
+    /// Read the array as another Rust type, or convert the elements while reading.
     #[non_exhaustive]
     ReadAs {
         /// The Rust type that can hold the elements; there may be several, as in `String or Chars<4>`.
@@ -43,9 +43,9 @@ pub enum Help {
     Cast(Casting),
     /// Read the records as a struct that derives `Record`, or as a [`DynArray`](crate::DynArray).
     ReadRecords,
-    /// Read it as a [`DynArray`](crate::DynArray), which can have any dtype.
+    /// Read the array as a [`DynArray`](crate::DynArray), which can have any dtype.
     ReadDynamic,
-    /// Read it as an `ArrayD`, which can have any number of axes.
+    /// Read the array as an `ArrayD`, which can have any number of axes.
     AnyRank,
     /// Allow Python objects, which are then read as data.
     AllowObjects,
@@ -59,13 +59,13 @@ pub enum Help {
         /// The Rust type.
         rust_type: &'static str,
     },
-    /// Write elements of the file's own dtype.
+    /// Write elements of the file's dtype.
     FileDType,
     /// Write bools to an RA file as element type 5, which some programs do not read as bool.
     RaBool,
     /// Use Fortran (column-major) order for the array.
     FortranOrder,
-    /// Write it as an NPY file.
+    /// Write the array as an NPY file.
     UseNpy,
     /// Use a later pickle protocol.
     #[non_exhaustive]
@@ -84,7 +84,7 @@ pub enum Help {
     /// Ignore the bytes after the array.
     #[non_exhaustive]
     AllowTrailing {
-        /// Whether they may be rows of an interrupted append, which can be recovered.
+        /// Whether the bytes may be rows of an interrupted append, which can be recovered.
         may_recover: bool,
     },
     /// Recover the rows of an interrupted append, or discard them.
@@ -115,11 +115,11 @@ pub enum Help {
     PushAllRows,
     /// Rewrite the file with more padding in its header, so that the length can grow.
     GrowHeader,
-    /// Advance to the next array of the stream.
+    /// Advance to the next array in the stream.
     NextArray,
     /// Open the file for writing.
     OpenToWrite,
-    /// Give the password of an encrypted member.
+    /// Provide the right password for an encrypted member.
     Password,
     /// Enable a Cargo feature of this library.
     #[non_exhaustive]
@@ -129,14 +129,14 @@ pub enum Help {
     },
 }
 
-/// Words the remedy in terms of this library's API.
+/// Phrases the remedy in terms of this library's API.
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Map => "map the file with NpyMmap",
             Self::Password => "set the right password with ReadOptions::password",
             Self::Read => "read the array instead of viewing it",
-            Self::ReadWhole => "read all of it with read_ra or RaReader",
+            Self::ReadWhole => "read the entire array with read_ra or RaReader",
             Self::ReadAs { rust_type, can_convert: true } => {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
@@ -186,13 +186,13 @@ impl fmt::Display for Help {
                 Some(method) => return write!(f, "raise the limit with {method}"),
                 None => "the limit cannot be raised",
             },
-            Self::Replace => "use a function that replaces it, such as write_npy",
+            Self::Replace => "use a function that replaces the file, such as write_npy",
             Self::InPlace => {
                 "overwrite the file with WriteOptions::in_place; a crash can then leave it partially written"
             }
             Self::TextWidth => "set WriteOptions::text_width",
             Self::WidenField => "give the struct's field a wider type",
-            Self::ByIndex => "select one of them with by_index",
+            Self::ByIndex => "select one of the members with by_index",
             Self::ReplaceMember => "replace it with NpzUpdate::replace",
             Self::PushAllRows => "push exactly the declared rows before finish",
             Self::GrowHeader => "rewrite the file with grow_header, which adds padding to its header",

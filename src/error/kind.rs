@@ -24,7 +24,7 @@ pub enum ErrorKind {
     BadMagic {
         /// The format: `NPY` or `RA`.
         format: &'static str,
-        /// The first bytes of the file, at most as many as the magic has.
+        /// The first bytes of the file, at most the length of the magic.
         found: Vec<u8>,
     },
     /// The NPY version is not 1.0, 2.0 or 3.0.
@@ -47,13 +47,13 @@ pub enum ErrorKind {
     },
     /// The header is malformed.
     ///
-    /// An NPY header must be valid text in the encoding of its version: the literal of a dict with the three
-    /// keys and values of the right types.
+    /// An NPY header must be valid text in the encoding of its version: a dict literal that has the three
+    /// required keys, and values of the right types.
     #[non_exhaustive]
     BadHeader {
         /// A description of the fault.
         reason: String,
-        /// The position of the fault in bytes from the start of the array, if it is known.
+        /// The position of the fault, in bytes from the start of the array, if it is known.
         offset: Option<u64>,
     },
     /// An RA file has unknown flags.
@@ -79,13 +79,13 @@ pub enum ErrorKind {
     BadPickle {
         /// A description of the fault.
         reason: String,
-        /// The position of the opcode at fault in bytes from the start of the pickle, if there is one.
+        /// The position of the faulty opcode, in bytes from the start of the pickle, if there is one.
         offset: Option<u64>,
     },
     /// A valid pickle contains something that is not supported.
     #[non_exhaustive]
     UnsupportedPickle {
-        /// A description of it.
+        /// A description of what is not supported.
         reason: String,
     },
     /// The `info` file of a stack is not in the form that Dask writes, or does not match the parts.
@@ -94,7 +94,7 @@ pub enum ErrorKind {
         /// A description of the fault.
         reason: String,
     },
-    /// The header is well-formed, but its `descr` is not a NumPy dtype that is supported.
+    /// The header is well-formed, but its `descr` is not a supported NumPy dtype.
     #[non_exhaustive]
     UnsupportedDType {
         /// The text of `descr`, or the part at fault.
@@ -108,23 +108,23 @@ pub enum ErrorKind {
         /// What is too large, such as an array of a shape and dtype, or a number in the header.
         what: String,
     },
-    /// Bytes follow the array where it should be the last thing in the file.
+    /// Bytes follow an array that must be at the end of the file.
     #[non_exhaustive]
     Trailing {
         /// The number of bytes.
         bytes: u64,
         /// Whether there may be more: in a stream, only the first bytes are counted.
         at_least: bool,
-        /// The number of complete rows of the array that the bytes would make.
+        /// The number of complete rows of the array that the bytes could form.
         rows: u64,
     },
-    /// A bool that is neither 0 nor 1.
+    /// A bool has a value other than 0 and 1.
     #[non_exhaustive]
     BadBool {
         /// The byte.
         found: u8,
     },
-    /// A number does not belong to any variant of an enum.
+    /// A number does not correspond to any variant of an enum.
     #[non_exhaustive]
     NoVariant {
         /// The number.
@@ -156,7 +156,7 @@ pub enum ErrorKind {
     },
     /// A member of an archive uses an encryption, compression or feature that is not supported.
     ///
-    /// Some need the Cargo feature `zip-methods`.
+    /// Some of them are supported with the Cargo feature `zip-methods`.
     #[non_exhaustive]
     UnsupportedZip {
         /// A description of what is not supported.
@@ -221,7 +221,7 @@ pub enum ErrorKind {
     },
     /// The shape differs from the expected one.
     ///
-    /// Examples are an array that is read into existing memory, and files that are joined.
+    /// Examples are reading into an array of a different shape, and joining files of incompatible shapes.
     #[non_exhaustive]
     ShapeMismatch {
         /// The file's shape.
@@ -229,13 +229,13 @@ pub enum ErrorKind {
         /// The expected shape.
         wanted: Shape,
     },
-    /// The file's byte order is not this machine's, which a view needs.
+    /// The file's byte order is not native, so the elements cannot be viewed.
     #[non_exhaustive]
     ForeignByteOrder {
         /// The file's dtype.
         found: DType,
     },
-    /// A value cannot be converted to the other type.
+    /// A value cannot be converted to the requested type.
     ///
     /// Examples are a time that is out of range, text that is not a number, and a Python object of another
     /// class.
@@ -250,7 +250,7 @@ pub enum ErrorKind {
         /// The file's dtype.
         found: DType,
     },
-    /// A view needs an uncompressed member, and this one is compressed.
+    /// An archive member is compressed, so it cannot be viewed.
     #[non_exhaustive]
     NotStored {
         /// The compressed size in bytes.
@@ -258,12 +258,12 @@ pub enum ErrorKind {
         /// The uncompressed size in bytes.
         size: u64,
     },
-    /// The data or its strides are not aligned, which a view needs.
+    /// The data or its strides are not aligned, so the elements cannot be viewed.
     #[non_exhaustive]
     Misaligned {
         /// The number of bytes that the address or stride must be a multiple of.
         wanted: usize,
-        /// The remainder in bytes.
+        /// The remainder of the address or stride, in bytes.
         off_by: u64,
     },
 
@@ -272,13 +272,13 @@ pub enum ErrorKind {
     Limit {
         /// The limit that was exceeded.
         limit_kind: LimitKind,
-        /// What the file needs, or a lower bound if counting stopped early.
+        /// The amount that the file requires, or a lower bound if counting stopped early.
         found: u64,
         /// The limit.
         limit: u64,
     },
 
-    /// The data of an RA file is compressed, so it can be read only as a whole.
+    /// The data of an RA file is compressed or stored as single bits, so it can be read only as a whole.
     Packed,
     /// A format cannot represent elements of a dtype.
     #[non_exhaustive]
@@ -296,18 +296,18 @@ pub enum ErrorKind {
     VersionTooLow {
         /// The requested version.
         wanted: (u8, u8),
-        /// The lowest version that can hold the header.
+        /// The lowest version that can represent the header.
         needed: (u8, u8),
     },
     /// The file to be created already exists.
     AlreadyExists,
-    /// A file cannot be replaced atomically, or something that belongs to it would be lost.
+    /// A file cannot be replaced atomically, or replacing it would lose something that belongs to it.
     #[non_exhaustive]
     CannotReplace {
         /// A description of the reason.
         reason: String,
     },
-    /// Text is longer than its width.
+    /// A text element is longer than the width of its dtype.
     #[non_exhaustive]
     TextTooLong {
         /// The length in the dtype's unit: bytes or code points.
@@ -337,19 +337,19 @@ pub enum ErrorKind {
         /// The name.
         name: String,
     },
-    /// The number of elements that were written does not match the declared shape or complete rows.
+    /// The number of elements written does not match the declared shape, or does not form complete rows.
     #[non_exhaustive]
     WrongCount {
         /// The number of elements, including those that would exceed the shape.
         found: u64,
-        /// The number of elements of the shape, or of the complete rows if the array can grow.
+        /// The expected number: that of the shape, or that of the complete rows if the array can grow.
         wanted: u64,
     },
     /// The progress callback cancelled the operation.
     Cancelled,
     /// Another writer holds the lock: it is appending to the file, updating it, or has mapped it for writing.
     Locked,
-    /// The length of a file is not what its writer has made it: another process has changed it.
+    /// The length of a file differs from what its writer expects: another process has changed the file.
     #[non_exhaustive]
     ChangedByOther {
         /// The length of the file in bytes.
@@ -357,7 +357,7 @@ pub enum ErrorKind {
         /// The expected length in bytes.
         wanted: u64,
     },
-    /// An array or file has changed since it was opened, or while it was written.
+    /// An array or file has changed since it was opened, or while it was being written.
     #[non_exhaustive]
     ArrayChanged {
         /// A description of the change.
@@ -379,13 +379,13 @@ pub enum ErrorKind {
     },
     /// A loss of power could leave the header partially written when its length is updated.
     ///
-    /// It is an error only with [`WriteOptions::sync`](crate::WriteOptions::sync).
+    /// This is an error only with [`WriteOptions::sync`](crate::WriteOptions::sync).
     #[non_exhaustive]
     HeaderCrossesSector {
         /// The length of the header in bytes.
         header: u64,
     },
-    /// Bytes follow the array to be appended to: an earlier append was interrupted before it counted them.
+    /// Bytes follow the array to be appended to: an append was interrupted before it updated the header.
     #[non_exhaustive]
     UncommittedRows {
         /// The number of bytes.
@@ -427,25 +427,25 @@ pub enum LimitKind {
     HeaderBytes,
     /// The bytes of the elements: [`Limits::payload`](crate::Limits::payload).
     PayloadBytes,
-    /// The nesting of brackets in the header. The limit of 128 cannot be raised.
+    /// The nesting depth of brackets in the header. The limit of 128 cannot be raised.
     Nesting,
-    /// The nesting of records in a dtype. The limit of 32 cannot be raised.
+    /// The nesting depth of records in a dtype. The limit of 32 cannot be raised.
     RecordNesting,
     /// The number of axes. The limit of 64 is NumPy's and cannot be raised.
     Dimensions,
     /// The number of containers and other objects with parts in a pickle:
     /// [`Limits::objects`](crate::Limits::objects).
     Objects,
-    /// The nesting of objects in a pickle: [`Limits::object_height`](crate::Limits::object_height).
+    /// The nesting depth of objects in a pickle: [`Limits::object_height`](crate::Limits::object_height).
     ObjectNesting,
-    /// The bytes that are copied because a pickle refers to one part many times, and the fields of dtypes
-    /// that are built from one another.
+    /// The bytes that are copied because a pickle refers to the same part many times, and the fields of
+    /// dtypes that are built from one another.
     ///
     /// The limit is 1 MiB plus 16 times the length of the pickle. It cannot be raised.
     Copies,
     /// The digits of a decimal integer in a pickle. The limit of 4300 is Python's and cannot be raised.
     Digits,
-    /// The number of elements that take no bytes in the file but do in memory.
+    /// The number of elements that occupy no bytes in the file, but do in memory.
     ///
     /// The limit of 1,048,576 cannot be raised.
     EmptyItems,
@@ -519,13 +519,13 @@ impl ErrorKind {
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }
             | Self::WrongCount { .. }
-            // The caller has to give another password; the file itself is valid.
+            // The caller has to provide another password; the file itself is valid.
             | Self::Encrypted { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }
 
-    /// Returns the remedy, if the kind alone determines one.
+    /// Returns the remedy, if it depends only on the kind.
     pub(super) fn help(&self) -> Option<Help> {
         let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
         Some(match self {
@@ -533,7 +533,7 @@ impl ErrorKind {
             Self::UnknownFlags { .. } => Help::IgnoreRaFlags,
             Self::UnsupportedPickle { .. } => Help::ReadPickle,
             Self::Packed => Help::ReadWhole,
-            // Less than a complete row cannot be recovered.
+            // An incomplete row cannot be recovered.
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
             Self::UncommittedRows { .. } => Help::RecoverRows,
             Self::BadBool { .. } => read_as("u8"),
@@ -543,7 +543,7 @@ impl ErrorKind {
             Self::MissingField { .. } => Help::RenameField,
             Self::ExtraField { .. } => Help::IgnoreExtraFields,
             Self::RankMismatch { .. } => Help::AnyRank,
-            // Without the feature there is no type to read them as, so that the feature is the remedy.
+            // Without the feature, no type can represent Python objects, so the remedy is to enable it.
             Self::Objects { .. } if cfg!(feature = "object") => Help::AllowObjects,
             Self::Objects { .. } => Help::Feature { name: "object" },
             Self::ForeignByteOrder { .. }

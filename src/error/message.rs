@@ -27,7 +27,7 @@ impl fmt::Display for ErrorKind {
             Self::BadStack { reason } => write!(f, "malformed stack: {reason}"),
             Self::UnsupportedPacking { reason } => write!(f, "unsupported encoding: {reason}"),
             Self::Packed => {
-                f.write_str("the data is compressed: it cannot be viewed, mapped or read in parts")
+                f.write_str("the data is compressed or stored as single bits: it cannot be viewed, mapped or read in parts")
             }
             Self::NotExpressible { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
@@ -245,7 +245,7 @@ struct Short<T>(T);
 
 impl<T: fmt::Display> fmt::Display for Short<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Counted in characters, so that the end is always a character boundary.
+        // In characters, not bytes, so that the text is always truncated at a character boundary.
         const LONGEST: usize = 200;
         let text = self.0.to_string();
         match text.char_indices().nth(LONGEST) {

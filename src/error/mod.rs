@@ -86,7 +86,7 @@ impl<T> std::error::Error for Returned<T> {
 /// [`is_cancelled`](Error::is_cancelled), [`is_usage`](Error::is_usage).
 ///
 /// `Display` describes what was found, what was expected, and where, in one line. [`help`](Error::help)
-/// returns what can be done about it.
+/// returns a remedy, if there is one.
 ///
 /// ```
 /// use ndarray::Array1;
@@ -123,7 +123,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// Returns the path of the file with the error, if it was opened by path.
+    /// Returns the path of the file that caused the error, if it was opened by path.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -134,7 +134,7 @@ impl Error {
         self.0.path.as_deref()
     }
 
-    /// Returns the name of the archive member with the error.
+    /// Returns the name of the archive member that caused the error, if any.
     ///
     /// ```
     /// # #[cfg(feature = "npz")] {
@@ -151,7 +151,7 @@ impl Error {
         self.0.member.as_deref()
     }
 
-    /// Returns the index of the element with the error, counted from 0 in the order of the file.
+    /// Returns the index of the element that caused the error, counted from 0 in the order of the file.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -167,7 +167,7 @@ impl Error {
         self.0.element
     }
 
-    /// Returns the name of the record field with the error.
+    /// Returns the name of the record field that caused the error.
     ///
     /// For nested records, the names are joined by dots, from the outermost to the innermost.
     ///
@@ -215,8 +215,8 @@ impl Error {
 
     /// Returns whether valid data does not match the Rust type, the target, or the format to be written.
     ///
-    /// Examples are another dtype or shape, a value that cannot be converted, text that is too long, and
-    /// bytes that cannot be viewed in place.
+    /// Examples are an unexpected dtype or shape, a value that cannot be converted, text that is too long,
+    /// and bytes that cannot be viewed in place.
     ///
     /// ```
     /// # use ndarray::{Array1, Array2, arr1};
@@ -231,7 +231,7 @@ impl Error {
         self.kind().class() == kind::Class::Mismatch
     }
 
-    /// Returns whether a limit was exceeded. [`help`](Error::help) names it if it can be raised.
+    /// Returns whether a limit was exceeded. [`help`](Error::help) names the limit if it can be raised.
     ///
     /// ```
     /// # use ndarray::{Array1, arr1};
@@ -281,8 +281,8 @@ impl Error {
 
     /// Returns whether the state of the file prevents the operation.
     ///
-    /// The file already exists, another writer has locked or changed it, replacing it would lose something,
-    /// it contains rows of an interrupted append, or its header is too small for the array to grow.
+    /// For example, the file already exists, another writer has locked or changed it, replacing it would lose
+    /// something, it contains rows of an interrupted append, or its header is too small for a larger array.
     ///
     /// ```
     /// # let file = tempfile::NamedTempFile::new().unwrap();
@@ -310,7 +310,7 @@ impl Error {
         self.kind().class() == kind::Class::Cancelled
     }
 
-    /// Returns what can be done about the error, if anything, for a front end to word in its own terms.
+    /// Returns a remedy for the error, if there is one, which a front end can phrase in its own terms.
     ///
     /// ```
     /// # use ndarray::{Array2, arr1};
@@ -324,7 +324,7 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn help(&self) -> Option<Help> {
-        // A struct's field has a width of its own: `WriteOptions::text_width` would not change it.
+        // The type of a struct's field determines its width: `WriteOptions::text_width` has no effect on it.
         if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
             return Some(Help::WidenField);
         }
@@ -338,7 +338,7 @@ impl Error {
     }
 
     pub(crate) fn at_path(mut self, path: &Path) -> Self {
-        // As with the member below, the place closest to the fault is kept.
+        // Keep the path that was set first, closest to the fault. `at_member` does the same with names.
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
@@ -349,24 +349,24 @@ impl Error {
     }
 
     pub(crate) fn at_element(mut self, index: usize) -> Self {
-        // The outermost index is kept: callers count elements of the array, not of one field or tile.
+        // Keep the outermost index: callers count elements of the array, not of one field or tile.
         self.0.element = Some(index);
         self
     }
 
-    /// Adds `first` to the element's index, which was counted within a block.
+    /// Adds `first` to the element's index, which is relative to a block.
     pub(crate) fn offset_element(mut self, first: usize) -> Self {
         self.0.element = self.0.element.map(|index| first.saturating_add(index));
         self
     }
 
-    /// Converts the index of a part to that of its element, which has `parts` of them.
+    /// Converts the index of a part to the index of its element, if each element has `parts` parts.
     pub(crate) fn within(mut self, parts: usize) -> Self {
         self.0.element = self.0.element.map(|index| index / parts.max(1));
         self
     }
 
-    /// Prepends a field name to the path. An empty name, of an element of an array, is ignored.
+    /// Prepends a field name to the path. An empty name, which denotes an array's element, is ignored.
     pub(crate) fn at_field(mut self, name: &str) -> Self {
         if name.is_empty() {
             return self;
@@ -410,7 +410,7 @@ impl From<io::Error> for Error {
 
 /// Converts the error to an I/O error of the closest kind.
 ///
-/// An I/O error keeps its kind. The others become:
+/// An I/O error keeps its kind. Other errors become:
 ///
 /// - `UnexpectedEof`: a truncated file
 /// - `OutOfMemory`: a failed allocation
@@ -423,7 +423,7 @@ impl From<io::Error> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
-            // Returned unwrapped, so that the caller can still get the `raw_os_error`.
+            // Returned unwrapped, so that the caller can still query the `raw_os_error`.
             Inner { kind: ErrorKind::Io(inner), path: None, member: None, .. } => return inner,
             inner => Error(Box::new(inner)),
         };

@@ -1,4 +1,4 @@
-//! One error of each kind, for the test of the messages.
+//! One error of each kind, for the tests of the messages.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::{Error, ErrorKind, FileSection, Help, LimitKind};
 use crate::dtype::Casting;
 use crate::dtype::DType;
 
-/// Returns one error of each kind, with its help, for the tests of this library's own program.
+/// Returns one error of each kind, with its remedy, for the tests of `ndio`.
 #[must_use]
 pub fn one_of_each() -> Vec<Error> {
     let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);

@@ -1,6 +1,7 @@
 //! Elements that are arrays, `[T; N]`.
 //!
-//! In a file these are not elements but additional axes: the innermost ones, whose items are contiguous.
+//! In a file, an array element is not an element but additional axes: the innermost ones, whose items are
+//! contiguous in C order.
 
 use std::borrow::Cow;
 
@@ -8,19 +9,21 @@ use super::{Header, Order, Shape};
 use crate::dtype::{DType, Subarray};
 use crate::error::{ErrorKind, Result};
 
-/// A header as seen by such elements: the innermost axes are part of the dtype, which is a subarray.
+/// A header with the innermost axes moved into the dtype, which becomes a subarray.
 pub(crate) struct Grouped<'h> {
     pub(crate) header: Cow<'h, Header>,
-    /// Whether the items of an element are not contiguous, because the file is in Fortran order. The payload
-    /// must be put into C order before it can be decoded into these elements.
+    /// Whether the items of an element are scattered, because the file is in Fortran order.
+    ///
+    /// The payload must then be put into C order before it can be decoded into these elements.
     pub(crate) is_scattered: bool,
 }
 
 impl Header {
-    /// Returns the header as seen by elements whose own axes are `inner` (none for most types).
+    /// Returns the header with the axes `inner` of an array element moved into the dtype.
     ///
-    /// `innermost_first` is set for formats that list axes from the fastest to the slowest (RA). It is an
-    /// error if the array does not have `ndim` further axes, or its innermost axes are not `inner`.
+    /// `inner` is empty for most types. `innermost_first` is set for formats that list axes from the fastest
+    /// to the slowest (RA). The call fails if the array does not have `ndim` further axes, or if its
+    /// innermost axes are not `inner`.
     pub(crate) fn grouped(
         &self,
         inner: &[usize],
@@ -68,7 +71,7 @@ impl Header {
 
     /// Returns the header as a file stores it: the axes of a subarray become axes of the array.
     ///
-    /// In Fortran order they come first, in reverse.
+    /// In Fortran order, they come first and are reversed.
     pub(crate) fn ungrouped(&self) -> Result<Cow<'_, Self>> {
         let DType::Subarray(subarray) = &self.dtype else { return Ok(Cow::Borrowed(self)) };
         let (outer, inner) = (self.shape().iter(), subarray.shape().iter());

@@ -1,4 +1,4 @@
-//! What readers, files and maps require of a format, so that each is written once for all formats.
+//! The interface of a format, over which readers, files and maps are generic.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,9 @@ use crate::limits::Limits;
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 
-/// A format that stores a header before the elements: [`Npy`] or [`Ra`](crate::file::Ra). It is sealed.
+/// A format that stores a header before the elements: [`Npy`] or [`Ra`](crate::file::Ra).
+///
+/// The trait is sealed.
 ///
 /// ```
 /// use ndarray_io::file::{ArrayFile, ArrayFormat};
@@ -20,10 +22,10 @@ use crate::options::{ReadOptions, WriteOptions};
 /// }
 /// ```
 pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
-    /// The format's own header: a [`Header`] and what only this format declares.
+    /// The format's own header: a [`Header`] and the fields that only this format has.
     type Found: fmt::Debug + Send + Sync;
 
-    /// Whether other bytes may follow the array in its file.
+    /// Whether a file may contain other bytes after the array.
     #[doc(hidden)]
     const HAS_TRAILING: bool;
 
@@ -53,13 +55,13 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
         Self::header(found).payload_len()
     }
 
-    /// Adds to the options what dispatch on the element type has to know about this format.
+    /// Returns the options, extended by what dispatch on the element type needs to know about this format.
     #[doc(hidden)]
     fn gate<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
         Cow::Borrowed(options)
     }
 
-    /// Passes the elements to `read`, decompressed if they are compressed.
+    /// Passes the elements to `read`, after decompressing them if they are compressed.
     #[doc(hidden)]
     fn with_payload<T>(
         found: &Self::Found,
@@ -73,7 +75,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 /// ```
 /// use ndarray_io::file::{ArrayFile, Npy};
 /// use ndarray_io::NpyFile;
-/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Npy>> = |path| NpyFile::open(path); // two names of one type
+/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Npy>> = |path| NpyFile::open(path); // the same type
 /// # assert!(open("/no/such/file").is_err());
 /// ```
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use ndarray::{ArrayRef, ArrayView, Dimension};
 
 use crate::shape::{Order, Shape};
 
-/// Returns the order in which NumPy saves an array: Fortran order if it is contiguous in that order alone.
+/// Returns the order in which NumPy saves an array: Fortran if it is contiguous only in Fortran order.
 pub(crate) fn order_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Order {
     let is_fortran = !array.is_standard_layout() && array.t().is_standard_layout();
     if is_fortran { Order::Fortran } else { Order::C }
@@ -12,11 +12,11 @@ pub(crate) fn order_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Order {
 
 /// Returns the order and the lengths of a shape (`(3, 4).f()` is in Fortran order).
 pub(crate) fn parts_of<D: Dimension>(shape: ndarray::Shape<D>) -> (Order, Shape) {
-    /// As many elements as a slice can have; they take no memory.
+    /// A slice of the maximum length; its elements occupy no memory.
     static UNITS: [(); usize::MAX] = [(); usize::MAX];
     let lengths = Shape::from(shape.raw_dim().slice());
-    // ndarray reveals the order of a shape only through an array built with it; one that is too large cannot
-    // be built.
+    // `ndarray` reveals the order of a shape only through an array of that shape. Shapes that are too large
+    // for an array are treated as being in C order.
     let order = ArrayView::from_shape(shape, &UNITS).map_or(Order::C, |view| order_of(&view));
     (order, lengths)
 }

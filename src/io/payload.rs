@@ -31,10 +31,11 @@ impl<'p, 's> PayloadRef<'p, 's> {
     }
 }
 
-/// A type that can be read after a header, as by [`NpyReader::read`](super::NpyReader::read).
+/// A type into which the elements after a header can be read.
 ///
-/// It is implemented for every owned array of [`ReadableElement`](crate::ReadableElement)s and for
-/// [`DynArray`](crate::DynArray). All formats use it.
+/// [`NpyReader::read`](super::NpyReader::read) returns a value of such a type. The trait is implemented for
+/// every owned array of [`ReadableElement`](crate::ReadableElement)s and for [`DynArray`](crate::DynArray).
+/// All formats use it.
 ///
 /// ```
 /// use ndarray_io::file::FromPayload;
@@ -59,7 +60,7 @@ pub trait FromPayload: Sized {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self>;
 }
 
-/// Reads a header and returns it with its length; the source is then directly after it.
+/// Reads a header and returns it with its length, leaving the source directly after the header.
 pub(crate) fn read_header<F: ArrayFormat>(
     source: &mut Source<'_>,
     limits: &Limits,
@@ -75,8 +76,8 @@ pub(crate) fn read_header<F: ArrayFormat>(
 
 /// Reads the header of a file that another process may be appending to.
 ///
-/// A header that matches the length of the file is accepted. Any other may have been read during a write, and
-/// is read again under the header lock.
+/// A header that matches the length of the file is accepted. Any other header may have been read while it was
+/// being written, so it is read again under the header lock.
 pub(crate) fn read_header_of_file<F: ArrayFormat>(
     source: &mut Source<'_>,
     limits: &Limits,
@@ -84,7 +85,8 @@ pub(crate) fn read_header_of_file<F: ArrayFormat>(
     let first = read_header::<F>(source, limits);
     let Some(file) = source.file() else { return first };
     match &first {
-        // Where trailing bytes are allowed, the length proves nothing; such files (RA) are not appended to.
+        // If the format allows trailing bytes, the length proves nothing; such files (RA) are never appended
+        // to.
         Ok((found, _)) if F::HAS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
         Err(error) if !error.is_format() => first,
         _ => read_header_again::<F>(source, file, limits),
@@ -100,21 +102,21 @@ fn read_header_again<F: ArrayFormat>(
         source.restart();
         read_header::<F>(source, limits)
     });
-    source.update_length(); // after the header, which counts no more than was written before it
+    source.update_length(); // after the header has been read: it counts only rows that were written before it
     again
 }
 
-/// Returns how many bytes follow the array, if that is known and not negative.
+/// Returns the number of bytes after the array; `None` if it is unknown or the array is truncated.
 fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u64> {
     source.remaining()?.checked_sub(F::stored_len(found)?)
 }
 
-/// Reads a small file with one system call, if it is exactly one complete array, as nearly all are.
+/// Reads a small file with one system call; returns `None` unless it is exactly one array, as most are.
 fn read_small<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Option<Result<T>> {
-    /// Up to this size, a system call costs more than copying the bytes once more.
+    /// Up to this size, an additional system call costs more than an additional copy of the bytes.
     const MOST: u64 = 16 << 10;
     let length = source.remaining().filter(|length| source.file().is_some() && *length <= MOST)?;
     let mut bytes = vec![0; length as usize];
@@ -141,7 +143,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
         && let Some(file) = source.file()
     {
-        // An appender may finish, or another may start, between the two checks.
+        // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
                 return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
@@ -170,7 +172,7 @@ pub(crate) fn next_header<F: ArrayFormat>(
             }
         };
     }
-    /// A header's declared length is untrusted, so the buffer grows by at most this much per read.
+    /// A header's declared length is untrusted, so the buffer grows by at most this many bytes per read.
     const STEP: usize = 64 << 10;
     let mut head = Vec::with_capacity(128); // the length of NumPy's header for nearly every array
     let mut has_ended = false;
@@ -189,14 +191,14 @@ pub(crate) fn next_header<F: ArrayFormat>(
     }
 }
 
-/// Reads an array that takes up an entire source.
+/// Reads an array that occupies an entire source.
 #[cfg(feature = "npz")]
 pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
     let (found, _) = read_header::<super::Npy>(source, options.get_limits())?;
     read_last::<super::Npy, _>(source, &found, options)
 }
 
-/// Reads the elements after a header, and checks that the array is the last thing in the source.
+/// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
 pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     found: &F::Found,
@@ -206,7 +208,7 @@ pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     if F::HAS_TRAILING {
         return read_payload::<F, T>(source, found, options);
     }
-    // If the length is known, trailing bytes are reported before anything is read.
+    // If the length is known, trailing bytes are reported before any element is read.
     let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need));
     check_surplus(surplus.unwrap_or(0), false, header.row_bytes(), options)?;
     let array = read_payload::<F, T>(source, found, options)?;
@@ -222,10 +224,11 @@ fn read_payload<F: ArrayFormat, T: FromPayload>(
     F::with_payload(found, PayloadRef::new(source, F::header(found), options), T::from_payload)
 }
 
-/// Returns an error if any bytes follow an array that should be the last thing in the source.
+/// Returns an error if bytes follow the array, unless the options allow trailing bytes.
 pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
-    /// The end of a stream may never come, so counting stops here. An archive member is read by one byte
-    /// only, so that no more than necessary is decompressed.
+    /// A stream may never end, so counting stops here.
+    ///
+    /// Of an archive member, at most one byte is read, so that no more than necessary is decompressed.
     const MOST: u64 = 64 << 10;
     let most = if source.has_witness() { 1 } else { MOST };
     let surplus = match source.remaining() {

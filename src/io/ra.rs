@@ -19,7 +19,7 @@ use crate::transfer::{self, Block, Source};
 /// ```
 /// use ndarray_io::file::{ArrayFile, Ra};
 /// use ndarray_io::ra::RaFile;
-/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Ra>> = |path| RaFile::open(path); // two names of one type
+/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Ra>> = |path| RaFile::open(path); // the same type
 /// # assert!(open("/no/such/file").is_err());
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
-/// Fills memory with the bytes of all elements.
+/// Fills a buffer with the uncompressed bytes of all elements.
 type Unpack = Box<dyn FnMut(&mut [u8]) -> Result<()>>;
 
 /// Returns how the elements are decompressed; `None` if they are stored uncompressed.
@@ -117,8 +117,8 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
             })))
         }
         Packing::Lz4 => {
-            // Before the data is read: a small file must not make the caller allocate an array out of
-            // proportion.
+            // Checked before the data is read, so that a small file cannot make the caller allocate a
+            // disproportionately large array.
             check_room(found.size, found)?;
             let packed = stored(source, found, options)?;
             Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
@@ -144,12 +144,13 @@ fn stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> R
 
 /// Returns an error if the compressed size is too small for the elements.
 fn check_room(packed: u64, found: &RaHeader) -> Result<()> {
-    /// An LZ4 length byte adds at most 255 bytes; this allows for the rest of the block.
+    /// Each LZ4 length byte adds at most 255 bytes. This constant allows for the rest of the block.
     const END: u64 = 64;
     match found.unpacked() <= packed.saturating_mul(255).saturating_add(END) {
         true => Ok(()),
         false => {
-            let reason = format!("an LZ4 block of {packed} bytes cannot hold {} bytes", found.unpacked());
+            let reason =
+                format!("an LZ4 block of {packed} bytes cannot decompress to {} bytes", found.unpacked());
             Err(ErrorKind::BadPacking { reason }.into())
         }
     }
@@ -166,19 +167,19 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
     Err(error.with_help(Help::Feature { name: "lz4" }))
 }
 
-/// Decompresses data that is marked as compressed although its size is that of the uncompressed elements.
+/// Decompresses data that is marked as compressed although its declared size is that of the elements.
 ///
-/// It may be an LZ4 block that happens to have this length; variable-length integers, which extend to the end
-/// of the file; or uncompressed. `rest` is everything after the header.
+/// The data may be an LZ4 block that happens to have this length; variable-length integers, which extend to
+/// the end of the file; or uncompressed. `rest` is everything after the header.
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
     options.get_limits().check_payload(found.unpacked())?;
     let (_, len) = found.header.in_memory()?;
-    let stored = rest.get(..len); // both sizes are equal here
+    let stored = rest.get(..len); // here the stored size equals the uncompressed size
     let scalar = found.header.dtype().as_scalar();
     let unpack_numbers = || {
         let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint))?;
-        // Each takes at least one byte.
+        // Each number occupies at least one byte.
         let mut numbers = vec![0; Some(len).filter(|_| have >= found.header.len())?];
         let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
         leb128::unpack(&rest, scalar.size(), is_signed, is_big, &mut numbers).then_some(numbers)
@@ -187,8 +188,8 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
         let mut bytes = vec![0; len];
         unpack_lz4(stored?, &mut bytes).is_ok().then_some(bytes)
     };
-    // If the file ends exactly after the declared size, LZ4 is tried first: for variable-length integers the
-    // header declares the decompressed size, which the file's length would match only by chance.
+    // If the file ends exactly after the declared size, LZ4 is tried first: for variable-length integers, the
+    // header declares the decompressed size, which would equal the stored size only by chance.
     let unpacked = match have == found.size {
         true => unpack_block().or_else(unpack_numbers),
         false => unpack_numbers().or_else(unpack_block),

@@ -18,12 +18,12 @@ use crate::transfer::{self, Source};
 ///
 /// [`new`](ArrayReader::new) reads the header and nothing after it. [`dtype`](ArrayReader::dtype),
 /// [`shape`](ArrayReader::shape), [`order`](ArrayReader::order) and [`version`](ArrayReader::version) then
-/// describe the array. [`read`](ArrayReader::read) reads it, as an array of a Rust type or as a
+/// describe the array. [`read`](ArrayReader::read) reads it into an array of a Rust type, or into a
 /// [`DynArray`](crate::DynArray) of any dtype. [`skip`](ArrayReader::skip) skips it, and
-/// [`next_array`](ArrayReader::next_array) reads the header that follows, for streams of several arrays.
-/// If the Rust type does not match the dtype, another type can be tried.
+/// [`next_array`](ArrayReader::next_array) reads the header that follows, for streams of several arrays. If
+/// the Rust type does not match the dtype, another type can be tried.
 ///
-/// The reader does not need a buffer: headers are read in small pieces, elements in large ones. Memory is
+/// The reader does not need buffering: headers are read in small pieces, elements in large ones. Memory is
 /// allocated in proportion to the data that has arrived, not to the size that the header declares. To read
 /// parts of a file, use [`NpyFile`](crate::NpyFile); to read one array from a path,
 /// [`read_npy`](crate::read_npy).
@@ -51,8 +51,8 @@ pub type NpyReader<R> = ArrayReader<R, Npy>;
 /// A reader of an RA array from any [`Read`].
 ///
 /// [`new`](ArrayReader::new) reads the header, [`read`](ArrayReader::read) the elements, and
-/// [`trailing`](ArrayReader::trailing) the bytes that follow the array. Compressed data is decompressed; its
-/// compressed bytes are held in memory for that time.
+/// [`trailing`](ArrayReader::trailing) the bytes that follow the array. Compressed data is decompressed, and
+/// its compressed bytes stay in memory until that is done.
 ///
 /// ```
 /// use ndarray::{arr2, Array2};
@@ -74,8 +74,8 @@ pub type RaReader<R> = ArrayReader<R, Ra>;
 
 /// A reader of arrays of one format; see [`NpyReader`] and [`RaReader`](crate::ra::RaReader).
 ///
-/// A `File` is read by position, and on several threads if it is large; it does not need a `BufReader`.
-/// From any other reader, no byte after the end of the array is consumed.
+/// A `File` is read with positioned reads, on several threads if it is large, and does not need a
+/// `BufReader`. From any other reader, no byte after the end of the array is consumed.
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array1, Array2};
@@ -94,7 +94,7 @@ pub type RaReader<R> = ArrayReader<R, Ra>;
 /// assert!(reader.next_array()?);
 /// let flags: Array1<bool> = reader.read()?;
 /// assert_eq!(flags, arr1(&[true, false]));
-/// assert!(!reader.next_array()?); // the stream has ended, and cleanly
+/// assert!(!reader.next_array()?); // the stream has ended cleanly
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Debug)]
@@ -178,10 +178,10 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         self.header().payload_len()
     }
 
-    /// Returns the number of bytes that follow the array, or `None` if it is not known.
+    /// Returns the number of bytes that follow the array, or `None` if it is unknown.
     ///
-    /// It is known for files and slices, if the header declares the size of the elements. A file that is
-    /// being appended to may have trailing bytes.
+    /// It is known for files and slices whose header declares the size of the elements. A file that is being
+    /// appended to may have trailing bytes.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -205,9 +205,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     /// Reads the elements into an array of the requested type.
     ///
-    /// After a mismatch or limit error the reader has not moved, and another type can be tried, unless the
-    /// error occurred after some of the elements had been read from something other than a `File`. After any
-    /// other error the array cannot be read again.
+    /// After a mismatch or limit error, the reader has not moved, and another type can be tried. This does
+    /// not apply if some of the elements had already been read from a reader that is not a `File`. After any
+    /// other error, the array cannot be read again.
     ///
     /// # Errors
     ///
@@ -217,14 +217,15 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the dtype or the number of axes does not match the type.
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
-    /// - [`ErrorKind::Cancelled`] if the progress callback cancels.
+    /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
         self.take(|payload| T::from_payload(PayloadRef(payload)))
     }
 
     /// Reads the bytes of the elements without decoding them, for dtypes that no Rust type represents.
     ///
-    /// For Python objects, it reads to the end of the stream, because the header does not declare their size.
+    /// For Python objects, this reads to the end of the stream, because the header does not declare their
+    /// size.
     ///
     /// # Errors
     ///
@@ -250,7 +251,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     /// Skips the elements.
     ///
-    /// For Python objects, it skips to the end of the stream, because the header does not declare their size.
+    /// For Python objects, this skips to the end of the stream, because the header does not declare their
+    /// size.
     ///
     /// # Errors
     ///
@@ -304,7 +306,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     /// Returns the reader, the header and the options, for reading parts of the elements.
     ///
-    /// An error if the elements have already been read, or are compressed.
+    /// Fails if the elements have already been read or are compressed.
     pub(crate) fn parts(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
         self.check_state(State::AtPayload)?;
         F::check_plain(&self.found, &self.options)?;
@@ -323,8 +325,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
                 source.settle()?;
                 self.state = State::AtEnd;
             }
-            // Type and limits are checked before the payload is read, so that another type can be tried. (A
-            // payload of undeclared size, a pickle, may exceed a limit halfway.)
+            // The type and the limits are checked before the payload is read, so another type can be tried.
+            // (A payload of undeclared size, a pickle, may exceed a limit while it is being read.)
             Err(error) if error.is_mismatch() && is_there(&mut source) => self.state = State::AtPayload,
             Err(error) if error.is_limit() && is_there(&mut source) => self.state = State::AtPayload,
             Err(_) => {}
@@ -358,8 +360,8 @@ impl<R: Read> NpyReader<R> {
 
     /// Moves to the next array, skipping the elements of this one if they have not been read.
     ///
-    /// Returns `false` if the stream ends directly after this array. Python objects that have not been read
-    /// are skipped to the end of the stream.
+    /// Returns `false` if the stream ends directly after this array. If Python objects have not been read,
+    /// everything up to the end of the stream is skipped.
     ///
     /// # Errors
     ///
@@ -413,7 +415,7 @@ impl<R: Read> RaReader<R> {
     /// Reads the bytes that follow the array, up to the end of the file.
     ///
     /// Some programs store data there that is not part of the array. The elements are skipped if they have
-    /// not been read. All trailing bytes are held in memory.
+    /// not been read. All trailing bytes are loaded into memory.
     ///
     /// # Errors
     ///
@@ -433,7 +435,9 @@ impl<R: Read> RaReader<R> {
     }
 }
 
-/// Returns whether the payload has not been read yet, or can be read again.
+/// Returns whether the payload can be read from its start.
+///
+/// A file is moved back to that position if necessary.
 fn is_there(source: &mut Source<'_>) -> bool {
     source.passed() == 0 || source.restart()
 }

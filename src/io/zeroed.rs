@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::transfer::os;
 
-/// Writes a header at the file's position, and extends the file with zeros to the exact size of the array.
+/// Writes a header at the file's position, and sets the file's length so that an array of zeros follows.
 pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     mut file: &File,
     shape: ndarray::Shape<D>,
@@ -23,7 +23,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     const {
         assert!(
             A::FILE_LAYOUT.has_zero(),
-            "the elements have no zero value: no variant of the enum has the number 0"
+            "the elements have no zero value: no variant of the enum has the value 0"
         );
     }
     let (order, shape) = parts_of(shape);

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// A hint to the operating system about how the elements of a map will be accessed.
 ///
-/// Hints have an effect on Unix only. See [`ArrayMmap::advise`](super::ArrayMmap::advise).
+/// Hints have an effect only on Unix. See [`ArrayMmap::advise`](super::ArrayMmap::advise).
 ///
 /// # Examples
 ///
@@ -31,9 +31,9 @@ pub enum MapAdvice {
     Sequential,
     /// In random order: the system does not read ahead.
     Random,
-    /// Use larger pages. Has an effect on Linux only, where the file system supports them.
+    /// Use larger pages. This has an effect only on Linux, if the file system supports them.
     HugePages,
-    /// Load all elements: on Linux 5.14 and later before the call returns, elsewhere in the background.
+    /// Load all elements: before the call returns on Linux 5.14 and later, otherwise in the background.
     Populate,
 }
 

@@ -44,7 +44,7 @@ use crate::shape::Order;
 pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     map: MmapMut,
     mapped: Mapped<A, D, F>,
-    /// Holds the lock for changing elements: see `io::change`. A private copy needs none.
+    /// The lock for changing elements: see `io::change`. A private copy does not need one.
     _locked: Option<Locked>,
 }
 
@@ -55,17 +55,17 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
-    /// While the map exists, nothing else in this process or another may access the file's elements, through
-    /// another map or otherwise, or truncate the file.
+    /// While the map exists, nothing else in this process or another may truncate the file or access its
+    /// elements, through another map or otherwise.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
@@ -73,17 +73,17 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Maps a file for reading and writing, with options.
     ///
-    /// The limits apply, and `ignore_ra_flags` to RA files.
+    /// The limits apply and, for RA files, `ignore_ra_flags`.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
@@ -104,15 +104,15 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Maps a file copy-on-write: changes stay in memory, and the file is not modified.
     ///
-    /// The file needs to be readable only, and is not locked.
+    /// The file only needs to be readable, and it is not locked.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
@@ -134,7 +134,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Safety
     ///
     /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nothing may change or truncate the file. Reading
-    /// it, also through other maps, is allowed.
+    /// the file, including through other maps, is allowed.
     pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_cow_with(path, &ReadOptions::new()) }
@@ -142,15 +142,15 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Maps a file copy-on-write, with options.
     ///
-    /// The limits apply, and `ignore_ra_flags` to RA files.
+    /// The limits apply and, for RA files, `ignore_ra_flags`.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
@@ -169,9 +169,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 
     /// Creates a file of zeros and maps it, replacing an existing file.
     ///
-    /// The new file appears under its name at its full length, so that no process maps a shorter one. On file
-    /// systems with sparse files, it takes no disk space until elements are written. If the disk is full by
-    /// then, the process is killed (SIGBUS); [`WriteOptions::preallocate`] allocates the space in advance.
+    /// The new file appears at its path only with its full length, so no process can map a shorter one. On
+    /// file systems with sparse files, it occupies no disk space until elements are written. If the disk is
+    /// full at that time, the process is killed (SIGBUS); [`WriteOptions::preallocate`] allocates the space
+    /// in advance.
     ///
     /// # Errors
     ///
@@ -209,8 +210,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options select the other byte order, or if
-    ///   an RA file with more than one axis would be in C order.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options select a byte order that is not
+    ///   native, or if an RA file with more than one axis would be in C order.
     ///
     /// # Safety
     ///
@@ -242,8 +243,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         // `replace` calls `make` exactly once unless it fails.
         let made = made.expect("the file was made");
         match &made._locked {
-            // A file system that could not name the new file has copied it: the map would be of a file
-            // without a name.
+            // If the file system could not give the new file a name, the file was copied: the map would be of
+            // the unnamed original.
             Some(file)
                 if !change::leads_to(path, file).map_err(|error| Error::from(error).at_path(path))? =>
             {
@@ -254,20 +255,20 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         }
     }
 
-    /// Maps a part of a file for reading and writing: a range of the axis that varies slowest.
+    /// Maps a range of the slowest-varying axis of a file for reading and writing.
     ///
-    /// This is the first axis, or in Fortran order the last. Several processes can fill a file together, each
-    /// through a map of its own part.
+    /// This is the first axis, or the last in Fortran order. Several processes can fill a file together, each
+    /// through a map of a different part.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place: their byte order is not native, or they are misaligned,
-    ///   packed or not laid out as in memory.
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the range is out of bounds.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
@@ -321,22 +322,22 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// Returns a view of the array, in constant time.
     pub fn view(&self) -> ArrayView<'_, A, D> {
         let first = self.mapped.first(self.map.as_ptr());
-        // SAFETY: as for `NpyMmap`. Changes through `view_mut` have written valid elements.
+        // SAFETY: as for `ArrayMmap::view`. Changes through `view_mut` have left the elements valid.
         unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
     }
 
     /// Returns a mutable view of the array, in constant time.
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, A, D> {
         let first = self.mapped.first(self.map.as_mut_ptr()).cast_mut();
-        // SAFETY: as in `view`. The view borrows the map mutably, `A` has no bytes that could leave the map
+        // SAFETY: as in `view`. The view borrows the map mutably, writing an `A` leaves no byte of the map
         // uninitialized (it is `ViewMutElement`), and the pointer comes from `as_mut_ptr`.
         unsafe { ArrayViewMut::from_shape_ptr(self.mapped.shape(), first) }
     }
 
     /// Waits until all changes are on the disk.
     ///
-    /// Without a flush, the system writes them at some later time. Changes to a copy-on-write map are never
-    /// written.
+    /// Without a flush, the system writes the changes at some later time. Changes to a copy-on-write map are
+    /// never written.
     ///
     /// # Errors
     ///

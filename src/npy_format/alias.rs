@@ -1,7 +1,7 @@
 //! The strings that name a scalar dtype: `<f8`, and the other spellings that `numpy.dtype` accepts.
 //!
-//! The platform's types (`int`, `long`, `intp`) have their sizes on 64-bit Linux, the most common platform of
-//! writers.
+//! The platform-dependent types (`int`, `long`, `intp`) have their sizes on 64-bit Linux, the most common
+//! platform on which files are written.
 
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, TimeStep, TimeUnit};
 
@@ -17,7 +17,7 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
         return time(text.0, text.1, order);
     }
     match bytes {
-        [] => Err("no type is given".into()),
+        [] => Err("the type is empty".into()),
         [letter] => {
             by_letter(*letter, order).ok_or_else(|| format!("there is no type '{}'", char::from(*letter)))
         }
@@ -33,8 +33,8 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
 
 /// Parses a record written as `f4,i4`, whose fields are named `f0`, `f1` and so on.
 ///
-/// The shapes that NumPy allows in it (`2f4`, `(2,)f4`) are not supported: no writer is known to use them, or
-/// this form at all, in a file.
+/// The shapes that NumPy allows in such a list (`2f4`, `(2,)f4`) are not supported: no known writer uses
+/// them, or even such lists, in files.
 fn comma_separated(code: &str) -> Result<DType, String> {
     let mut record = Record::default();
     for (index, code) in code.strip_suffix(',').unwrap_or(code).split(',').enumerate() {
@@ -42,7 +42,7 @@ fn comma_separated(code: &str) -> Result<DType, String> {
         if !code.chars().all(|char| char.is_ascii_alphanumeric() || "<>=|?[]".contains(char)) {
             return Err("a list of types may contain only type codes".into());
         }
-        // No code holds a comma any more, so that `dtype` recurses only once.
+        // The codes no longer contain commas, so `dtype` recurses only once.
         record
             .push(format!("f{index}"), None, dtype(code)?)
             .ok_or("the record is larger than NumPy allows")?;
@@ -114,7 +114,7 @@ fn by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
     Scalar::new(kind, size, order).map(DType::from)
 }
 
-/// Returns the dtype of one of NumPy's names, which never have a byte order before them.
+/// Returns the dtype of one of NumPy's names, which cannot have a byte order prefix.
 fn by_name(name: &str) -> Option<DType> {
     let (kind, size) = match name {
         "bool" | "bool_" => (Kind::Bool, 1),

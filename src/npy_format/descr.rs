@@ -13,7 +13,7 @@ use crate::limits::{self, Limits};
 
 /// Converts a `descr` in normal form to a dtype.
 ///
-/// `lists` holds the items of its lists; `text` is its original spelling, for error messages.
+/// `lists` contains the items of its lists; `text` is its original spelling, for error messages.
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
     let parsed = value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
     parsed.map_err(|fault| match fault {
@@ -64,12 +64,12 @@ impl Descr<'_> {
     fn record(&self, number: &[Value], depth: usize) -> Result<Record, Refusal> {
         let nesting = limits::check(LimitKind::RecordNesting, depth as u64, Limits::RECORD_NESTING as u64);
         nesting.map_err(|error| Refusal::Other(error.into()))?;
+        // The tokenizer has replaced each list by `[number,]`, an index into `lists`.
         let pieces = match number {
             [Value::Integer(number)] => number.to_usize().and_then(|number| self.lists.get(number)),
             _ => None,
         };
         let mut fields = Fields::default();
-        // The tokenizer has replaced each list by `[number,]`, an index into `lists`.
         for piece in pieces.into_iter().flatten() {
             let Value::Tuple(parts) = value(piece).map_err(Refusal::Other)? else {
                 return Err("a field is not a tuple".into());

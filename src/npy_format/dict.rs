@@ -1,4 +1,4 @@
-//! The dict of a header: its three keys and no others.
+//! Parses the dict of a header, which has exactly three keys.
 
 use py_literal::Value;
 

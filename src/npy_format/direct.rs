@@ -1,9 +1,9 @@
 //! The direct path: parses the headers of known writers in one pass that allocates only the result.
 //!
-//! It accepts a dict of the three keys in any order, with any spacing, quotes and trailing commas, and in it
-//! scalars, records, subarrays and titles. Anything rarer (comments, string prefixes other than `u`, joined
-//! strings) and anything malformed is `None` here and goes to the general path, which knows all of Python's
-//! literals and reports errors.
+//! It accepts a dict with the three keys in any order, with any spacing, quotes and trailing commas. The dict
+//! may contain scalars, records, subarrays and titles. For anything rarer (comments, string prefixes other
+//! than `u`, joined strings) and anything malformed, it returns `None`. The general path then parses the
+//! text: it supports all of Python's literals, and reports errors.
 
 use std::borrow::Cow;
 

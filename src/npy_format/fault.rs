@@ -21,7 +21,7 @@ impl Fault {
         Self { what: What::Malformed(reason.into()), at: at.into() }
     }
 
-    /// Shifts the fault's offset, for a text that begins `by` bytes further on.
+    /// Adds `by` to the fault's offset, for a text that begins `by` bytes into a longer one.
     pub(super) fn moved(self, by: usize) -> Self {
         Self { at: self.at.map(|at| at + by), ..self }
     }

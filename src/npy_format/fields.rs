@@ -14,7 +14,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Appends a field, or what NumPy treats as padding. The error message says what is wrong.
+    /// Appends a field, or what NumPy treats as padding. The error says what is wrong.
     pub(super) fn push(&mut self, name: &str, title: Option<Title>, dtype: DType) -> Result<(), String> {
         let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
             self.record.pad(dtype.item_size())
@@ -71,11 +71,11 @@ pub(super) enum Repeat {
     Axes(Shape),
 }
 
-/// Combines a type and a shape to a subarray, or to a string whose size is the length.
+/// Combines a type and a shape into a subarray, or into a string type of that length.
 pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static str> {
     let sizeless = base.as_scalar().filter(|scalar| scalar.size() == 0);
     let shape = match (sizeless, repeat) {
-        // After a string type without a size, NumPy takes a number as the size.
+        // NumPy uses a number after a string type without a size as the size.
         (Some(scalar), Repeat::Length(length)) => {
             let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
             let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
@@ -94,7 +94,7 @@ pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static st
 
 /// Returns whether NumPy treats an unnamed field of this dtype as padding.
 ///
-/// That is the case for raw bytes and for subarrays of any type but objects.
+/// That is the case for raw bytes, and for subarrays of any type except objects.
 fn is_padding(dtype: &DType) -> bool {
     match dtype {
         DType::Scalar(scalar) => scalar.kind() == Kind::Void,

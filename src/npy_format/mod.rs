@@ -1,9 +1,9 @@
 //! The NPY format: two pure functions, [`parse`] and [`format()`], from bytes to a [`Header`] and back.
 //!
-//! They do no I/O: streams, slices, mappings and archive members all use the same `parse`, and so can any
-//! source that this library does not support. The direct path reads the headers of known writers. All other
-//! headers go through the tokenizer in `scan`, which makes the text safe for `py_literal` (feature
-//! `py_literal`). Only the general path reports what is wrong with a header.
+//! They do no I/O: streams, slices, mappings and archive members all use the same `parse`, and so can sources
+//! that this library does not support. The direct path reads the headers of known writers. All other headers
+//! go through the tokenizer in `scan`, which makes the text safe for `py_literal` (feature `py_literal`).
+//! Only the general path reports what is wrong with a header.
 
 mod alias;
 #[cfg(feature = "py_literal")]
@@ -167,7 +167,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
         (_, &[_, _, _, _, _, _, _, _, a, b, c, d, ..]) => u64::from(u32::from_le_bytes([a, b, c, d])),
         _ => return Ok(Parsed::NeedMore(start)),
     };
-    // Checked before more bytes are requested, so that no caller buffers a header beyond the limit.
+    // Checked before more bytes are requested, so that callers do not buffer a header beyond the limit.
     limits.check_header(length)?;
     let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
     let Some(end) = end else {
@@ -179,7 +179,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     }
 }
 
-/// Returns the dtype that NumPy understands by a name.
+/// Returns the dtype that a name means in NumPy.
 pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
     alias::dtype(name).ok()
 }
@@ -191,8 +191,8 @@ pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
 ///
 /// # Errors
 ///
-/// [`UnsupportedDType`](crate::error::ErrorKind::UnsupportedDType) if the text names no dtype; for a literal,
-/// also the errors of [`parse`] for a malformed `descr`.
+/// [`UnsupportedDType`](crate::error::ErrorKind::UnsupportedDType) if the text is not the name of a dtype. If
+/// it is a literal, also the errors of [`parse`] for a malformed `descr`.
 ///
 /// # Examples
 ///
@@ -218,8 +218,8 @@ impl std::str::FromStr for DType {
         let is_literal = text.starts_with(['\'', '"', '[', '(', '{']);
         let reason = "it is neither the name of a type nor a valid descr".to_owned();
         match is_literal {
-            // Otherwise a text with keys of its own after the dtype would pass for a dtype.
             true => match parse_text(header.as_bytes(), Version::V3, 0)? {
+                // Without this guard, a text with further keys after the dtype would pass for a dtype.
                 found if found.descr == text => Ok(found.header.dtype().clone()),
                 _ => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
             },

@@ -1,13 +1,13 @@
 //! The tokenizer of the general path: converts the text of a header to a normal form, in one linear pass.
 //!
-//! `py_literal` then parses the values. On its own it takes exponential time for nested brackets without a
-//! trailing comma; does not support comments, line ends, joined strings, raw strings or redundant
-//! parentheses; and evaluates sums, which Python refuses.
+//! `py_literal` then parses the values. On its own, `py_literal` takes exponential time for nested brackets
+//! without a trailing comma. It does not support comments, line ends, joined strings, raw strings or
+//! redundant parentheses, and it evaluates sums, which Python refuses.
 //!
-//! So the tokenizer refuses what Python refuses, limits the nesting depth, and rewrites the rest: without
-//! line ends, comments, prefixes, suffixes and redundant parentheses; with numbers in decimal, each string in
-//! one piece with few escapes, and a trailing comma after every last item. It also splits the dict and its
-//! lists into pieces.
+//! So the tokenizer refuses what Python refuses, limits the nesting depth, and rewrites the rest. The result
+//! has no line ends, comments, prefixes, suffixes or redundant parentheses. Numbers are in decimal, each
+//! string is in one piece with few escapes, and every last item has a trailing comma. The tokenizer also
+//! splits the dict and its lists into pieces.
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ struct Frame {
     out_at: usize,
     /// The number of complete items.
     items: usize,
-    /// Whether a comma has been seen.
+    /// Whether there has been a comma.
     has_comma: bool,
     /// The offset of the item after the last comma (or the bracket), if it has begun.
     item_at: Option<usize>,
@@ -124,7 +124,7 @@ impl Scanner<'_> {
 
     /// Returns the piece that is being written.
     fn out(&mut self) -> &mut String {
-        // The first piece is never popped: the end of a bracket pops only what its beginning has pushed.
+        // The first piece is never popped: a closing bracket pops only what its opening bracket has pushed.
         self.outs.last_mut().expect("there is always a piece")
     }
 
@@ -146,7 +146,7 @@ impl Scanner<'_> {
         Ok(false)
     }
 
-    /// Scans a string and those that directly follow it, and joins them.
+    /// Scans a string and the strings that directly follow it, and joins them.
     fn strings(&mut self) -> Result<(), Fault> {
         let mut joined = String::new();
         loop {
@@ -214,7 +214,7 @@ impl Scanner<'_> {
         if frame.open != b'(' {
             self.outs.pop();
         } else if has_last && !frame.has_comma {
-            // Shifts only the text within these parentheses. The nesting is limited, so that the pass stays
+            // Shifts only the text within these parentheses. The nesting is limited, so the pass stays
             // linear.
             self.out().remove(frame.out_at); // redundant parentheses around one value
         } else {
@@ -236,12 +236,12 @@ impl Scanner<'_> {
 
     /// Completes the item that ends here, if there is one.
     fn end_item(&mut self, frame: &mut Frame, end_of_token: usize) -> Result<(), Fault> {
-        /// Bounds the keys that are kept; a header has three. Which keys are valid is checked in `dict`.
+        /// The maximum number of keys that are kept. A header has three; `dict` checks which ones are valid.
         const MOST_KEYS: usize = 16;
         let Some(key_at) = frame.item_at.take() else { return Ok(()) };
         frame.items += 1;
         match (frame.open, frame.key.take()) {
-            // All tuples are limited to the number of axes: shapes are the longest of them.
+            // Every tuple is limited to the maximum number of axes, because shapes are the longest tuples.
             (b'(', _) => limits::check(LimitKind::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
             (b'[', _) => {
                 let piece = std::mem::take(self.out());

@@ -1,4 +1,4 @@
-//! The direct and the general path agree, and the direct path accepts what known writers write.
+//! The direct and the general path agree, and the direct path accepts the headers of known writers.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::compare_paths as check;
 use super::*;
 
-/// Header texts as the sources of these writers make them.
+/// Header texts, according to the source code of the writers.
 const WRITTEN: &[(&str, &str)] = &[
     ("NumPy 2.4", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }                     \n"),
     ("NumPy 1.0", "{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 4L)}           \n"),
@@ -71,7 +71,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Checks that every header gives the same result or the same error with and without the direct path.
+/// Checks that every header has the same result or the same error with and without the direct path.
 fn check_folder(folder: &Path) -> usize {
     let mut direct = 0;
     for path in files(folder) {
@@ -195,7 +195,7 @@ fn header() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// The general path gives the same result for any text that the direct path accepts.
+    /// The general path returns the same result for any text that the direct path accepts.
     #[test]
     fn direct_and_general_path_agree(text in header()) {
         for version in [Version::V1, Version::V2, Version::V3] {
@@ -203,7 +203,7 @@ proptest! {
         }
     }
 
-    /// Both paths agree on modified texts, too.
+    /// Both paths also agree on modified texts.
     #[test]
     fn both_agree_on_damaged_texts(text in header(), at: prop::sample::Index, with in "[(){}\\[\\],:'\"a0L\\\\# \n]{0,2}", cut in 0usize..3) {
         let mut text: Vec<char> = text.chars().collect();
@@ -215,7 +215,7 @@ proptest! {
         }
     }
 
-    /// The direct path accepts what NumPy writes for scalar dtypes; otherwise it would not make reading fast.
+    /// The direct path accepts what NumPy writes for scalar dtypes. Otherwise reading would not be fast.
     #[test]
     fn direct_path_takes_what_numpy_writes(
         descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
@@ -232,7 +232,7 @@ proptest! {
         prop_assert_eq!(parsed.header, header);
     }
 
-    /// No text makes the parser panic or run for long: the budget is far above what it needs.
+    /// No text makes the parser panic or take long.
     #[test]
     fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
         for version in [Version::V1, Version::V3] {
@@ -242,7 +242,7 @@ proptest! {
     }
 }
 
-/// From 16 fields on, duplicate names are found by another algorithm.
+/// With 16 or more fields, duplicate names are found by another algorithm.
 #[test]
 fn records_of_many_fields_are_direct_and_their_names_differ() {
     for count in [15, 16, 17, 40] {

@@ -8,13 +8,13 @@ use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::shape::Order;
 
-/// The payload starts at a multiple of this, as in files that NumPy writes.
+/// The payload starts at a multiple of this number of bytes, as in files that NumPy writes.
 const ALIGN: usize = 64;
 /// The width, in digits, that NumPy reserves for the growing axis: a 64-bit length has up to 20, plus one.
 const GROWTH_DIGITS: usize = 21;
 /// The number of bytes that a disk writes atomically. Larger physical sectors are multiples of it.
 pub(crate) const SECTOR: usize = 512;
-/// Spare capacity after the header, so that it and a small payload can be written in one call.
+/// Spare capacity after the header, so that the header and a small payload can be written in one call.
 const SPARE: usize = 128;
 
 /// Formats a header as the bytes that NumPy writes for it.
@@ -25,7 +25,7 @@ const SPARE: usize = 128;
 /// # Errors
 ///
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version.
-/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not have the dtype.
+/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not support the dtype.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are subarrays and the order is
 ///   Fortran's.
 /// - [`Overflow`](crate::error::ErrorKind::Overflow) if no version can hold the header.
@@ -52,10 +52,10 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
     format_text(header, version, |text, _| text)
 }
 
-/// Formats the header of an array that grows, with its shape within one sector.
+/// Formats the header of an array that grows, with its shape within one disk sector.
 ///
-/// When the header is rewritten with a new length, a power failure then cannot leave that length partially
-/// written. In headers of more than about 450 bytes, this takes spaces that NumPy does not write.
+/// If the power fails while the header is rewritten with a new length, the length is then never partially
+/// written. Headers of more than about 450 bytes need spaces for this that NumPy does not write.
 pub(crate) fn format_growing(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
     format_text(header, version, in_one_sector)
 }
@@ -130,9 +130,9 @@ fn encoded_len(text: &str, version: Version) -> usize {
     }
 }
 
-/// Inserts spaces before the shape if it, with its space to grow, would otherwise cross a sector boundary.
+/// Inserts spaces before the shape if the shape, with its space to grow, would cross a sector boundary.
 ///
-/// A shape longer than a sector crosses one in any case and is left as it is.
+/// A shape longer than a sector crosses a boundary in any case, and is not moved.
 fn in_one_sector(mut text: String, version: Version) -> String {
     let shape = text.rfind("'shape'").unwrap_or(0); // the last key, followed only by numbers
     let start = version.preamble_len() + encoded_len(&text[..shape], version);
@@ -179,9 +179,9 @@ fn text(header: &Header) -> String {
     text
 }
 
-/// Returns the length of a text with its padding and its line end. There is at least one space of padding.
+/// Returns the length of a text with its padding and its line end. The padding has at least one space.
 fn padded_len(length: usize, version: Version) -> usize {
-    // As NumPy does, a header that is aligned already still gets a full 64 bytes of padding.
+    // As in NumPy, a header that is already aligned still gets 64 bytes of padding.
     let unpadded = version.preamble_len() + length + 1;
     length + 1 + (ALIGN - unpadded % ALIGN)
 }

@@ -21,7 +21,7 @@ impl<R: Read + Seek> Stream for R {}
 /// The bytes of an archive, borrowed for one operation.
 pub(super) enum ArchiveBytes<'a> {
     File(&'a File),
-    /// A slice of the archive, which starts at this file offset.
+    /// A slice of the archive, and its offset in the file.
     Bytes(&'a [u8], u64),
     Stream(&'a mut dyn Stream),
     /// Any other random-access source.
@@ -29,7 +29,7 @@ pub(super) enum ArchiveBytes<'a> {
     Other(&'a Arc<dyn ReadAt>),
 }
 
-/// The owned bytes of an archive that several threads read.
+/// The owned bytes of an archive, shareable across threads.
 #[derive(Clone, Debug)]
 pub(crate) enum SharedArchive {
     File(Arc<File>),
@@ -95,7 +95,7 @@ impl ArchiveBytes<'_> {
         self.with_seen(range, None, call)
     }
 
-    /// Does the same as `ArchiveBytes::with`, and reports the bytes that are read to an observer.
+    /// Like `ArchiveBytes::with`, but also reports the bytes that are read to an observer.
     pub(super) fn with_seen<T>(
         &mut self,
         range: Range<u64>,
@@ -128,14 +128,13 @@ impl ArchiveBytes<'_> {
         self.with(at.min(end)..end, |mut source| source.fill(into))
     }
 
-    /// Reads exactly `range`, which may be as long as the archive.
+    /// Reads exactly `range`, which may span the entire archive.
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         #[cfg(feature = "object-store-0_14")]
         if let Self::Other(from) = self {
-            // The archive's length is only the server's claim, so the buffer grows with the bytes that
-            // arrive.
+            // The archive's length is only claimed by the server, so the buffer grows as bytes arrive.
             while bytes.len() < len {
                 let (arrived, room) = (bytes.len(), limits::room_for(bytes.len(), len));
                 bytes
@@ -157,12 +156,12 @@ impl ArchiveBytes<'_> {
     }
 }
 
-/// The metadata of one member, as the central directory states it.
+/// The metadata of one member, as recorded in the central directory.
 #[derive(Clone, Debug)]
 pub struct NpzMember(Member);
 
 impl NpzMember {
-    /// Returns the array's name as NumPy shows it: the member's name without one `.npy` suffix.
+    /// Returns the array's name as NumPy shows it: the member's name, with one `.npy` suffix removed, if any.
     pub fn name(&self) -> &str {
         array_name(&self.0.name)
     }
@@ -172,17 +171,17 @@ impl NpzMember {
         &self.0.name
     }
 
-    /// Returns whether the name ends in `.npy`, so that the member should be an array.
+    /// Returns whether the name ends in `.npy`, as the names of arrays do.
     pub fn is_array(&self) -> bool {
         self.0.name.ends_with(".npy")
     }
 
-    /// Returns the uncompressed size in bytes. For an array, it includes the NPY header.
+    /// Returns the uncompressed size in bytes. For an array, the size includes the NPY header.
     pub fn size(&self) -> u64 {
         self.0.size
     }
 
-    /// Returns the compressed size in bytes: the space that the content takes in the archive.
+    /// Returns the compressed size in bytes: the size of the content as stored in the archive.
     pub fn packed_size(&self) -> u64 {
         self.0.packed
     }
@@ -199,9 +198,9 @@ impl NpzMember {
 
     /// Returns whether the member can be decompressed in parts.
     ///
-    /// This holds for members that are compressed in blocks and have a block index in the archive, as this
-    /// library writes them. Reading a part of such a member decompresses only the blocks that it needs (see
-    /// [`NpzFile::open_member`](crate::NpzFile::open_member)).
+    /// This is the case for members that are compressed in blocks and have a block index in the archive, as
+    /// this library writes them. Reading a part of such a member decompresses only the blocks that contain
+    /// the part (see [`NpzFile::open_member`](crate::NpzFile::open_member)).
     pub fn has_index(&self) -> bool {
         !self.0.is_encrypted() && zip::block_index(&self.0).is_some()
     }
@@ -229,15 +228,15 @@ pub(super) struct Archive {
 
 impl Archive {
     pub(super) fn load(place: &mut ArchiveBytes<'_>) -> Result<Self> {
-        // One read of the last bytes finds the end record for any comment length; a small directory comes
-        // with it.
+        // The last `TAIL` bytes contain the end record, even if the comment has the maximum length. A small
+        // central directory is usually among these bytes too, so one read is enough.
         let len = place.len()?;
         let tail_at = len.saturating_sub(zip::TAIL);
         let tail = place.read(tail_at..len)?;
         let end = zip::find_end(&tail, tail_at)?;
         let range = end.start..end.start + end.len;
         let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {
-            Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // it is within the tail
+            Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // the directory is within the tail
             None => zip::directory(&place.read(range)?, &end)?,
         };
         Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name: OnceLock::new(), end })
@@ -247,7 +246,7 @@ impl Archive {
         &self.members
     }
 
-    /// Returns the number of bytes before the first record. They belong to another program.
+    /// Returns the number of bytes before the first record. These bytes belong to another program.
     pub(super) fn prefix_len(&self) -> u64 {
         self.members.iter().map(|member| member.0.offset).min().unwrap_or(self.end.start)
     }
@@ -256,7 +255,7 @@ impl Archive {
         &self.end.comment
     }
 
-    /// Returns whether two directories are the same, as far as an update depends on them.
+    /// Returns whether two directories agree in everything that an update depends on.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let facts = |archive: &Self| -> Vec<_> {
             let members = archive.members.iter().map(|NpzMember(member)| member);
@@ -274,7 +273,7 @@ impl Archive {
         self.find_if(name, |_| true).map(|index| &self.members[index].0)
     }
 
-    /// Returns the index of the only matching member for which `passes` holds.
+    /// Returns the index of the only member that matches `name` and satisfies the predicate `passes`.
     ///
     /// Members with exactly this name are preferred to those with the suffix `.npy`.
     pub(super) fn find_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
@@ -289,7 +288,7 @@ impl Archive {
                 Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
             None => {
-                // An archive may have millions of members: the error lists only the first.
+                // An archive may have millions of members, so the error lists at most this many.
                 const MOST: usize = 100;
                 let available =
                     self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();

@@ -1,4 +1,4 @@
-//! [`NpzFile`]: an archive that several threads read at once.
+//! [`NpzFile`]: an archive that several threads can read concurrently.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,9 +20,9 @@ use crate::transfer;
 
 /// An NPZ archive in a file, shareable across threads.
 ///
-/// Members are read by position, so that no method needs `&mut self`. [`NpzFile::open`] reads only the
-/// central directory; each call that reads a member reads its bytes anew. Use [`NpzReader`](super::NpzReader)
-/// for any other seekable reader.
+/// Members are read by position, so no method needs `&mut self`. [`NpzFile::open`] reads only the central
+/// directory. Members are not cached: each call reads the bytes of its member from the file. Use
+/// [`NpzReader`](super::NpzReader) for any other seekable reader.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -49,7 +49,7 @@ pub struct NpzFile {
 }
 
 impl NpzFile {
-    /// Opens an archive by path. Reads the central directory, but no member.
+    /// Opens an archive by path, and reads its central directory but no members.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl NpzFile {
         Self::open_with(path, &ReadOptions::new())
     }
 
-    /// Opens an archive by path, with options for everything that is read from it.
+    /// Opens an archive by path, with options for reading its members.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl NpzFile {
         Ok(Self { path: Some(path.to_owned()), ..opened })
     }
 
-    /// Opens the archive in a file that is already open.
+    /// Opens an archive from an open file.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl NpzFile {
         Self::new_with(file, &ReadOptions::new())
     }
 
-    /// Opens the archive in a file that is already open, with options for everything that is read from it.
+    /// Opens an archive from an open file, with options for reading its members.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl NpzFile {
         Ok(Self { holder, path: None, archive, options: options.clone() })
     }
 
-    /// Sets the name of the archive's storage, which errors mention.
+    /// Sets the name of the archive's storage, for error messages.
     #[cfg(feature = "object-store-0_14")]
     pub(crate) fn called(self, path: &Path) -> Self {
         Self { path: Some(path.to_owned()), ..self }
@@ -113,9 +113,9 @@ impl NpzFile {
         self.archive.members().len()
     }
 
-    /// Returns the names of all members, each without one `.npy` suffix.
+    /// Returns the names of all members, in the order of the central directory.
     ///
-    /// They are in the order of the central directory.
+    /// If a name ends in `.npy`, this suffix is removed once.
     pub fn names(&self) -> Vec<String> {
         self.archive.names()
     }
@@ -138,7 +138,7 @@ impl NpzFile {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
@@ -177,7 +177,7 @@ impl NpzFile {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_index<T: FromPayload>(&self, index: usize) -> Result<T> {
@@ -191,16 +191,16 @@ impl NpzFile {
 
     /// Opens an array for reading slices and chunks in bounded memory, like [`NpyFile::open`].
     ///
-    /// Where the data comes from depends on how the member is stored:
+    /// The source of the data depends on how the member is stored:
     ///
-    /// - Uncompressed members are read directly from the archive. Their checksum is not verified, since not
-    ///   all of their bytes may be read; use [`NpzFile::verify`].
-    /// - Members with a [block index](NpzMember::has_index) (those above 1 MiB that this library has
-    ///   compressed) are decompressed block by block, usually 1 MiB each. Each block is checked against its
-    ///   own checksum. If random access decompresses the blocks more than about three times on average, the
-    ///   member is decompressed into a temporary file after all.
-    /// - All other members are decompressed once, into an unnamed file in the system's temporary directory,
-    ///   which takes as much disk space as the member's uncompressed size. The checksum is verified then.
+    /// - Uncompressed members are read directly from the archive. Their checksums are not verified, since
+    ///   members may be read only in part. Use [`NpzFile::verify`] to verify them.
+    /// - Members with a [block index](NpzMember::has_index) (members above 1 MiB that this library has
+    ///   compressed) are decompressed block by block. A block is usually 1 MiB, and is checked against its
+    ///   own checksum. If random access decompresses each block more than about three times on average, the
+    ///   entire member is decompressed into a temporary file.
+    /// - All other members are decompressed once, into an unnamed file in the system's temporary directory.
+    ///   The file is as large as the uncompressed member, whose checksum is verified at the same time.
     ///
     /// # Errors
     ///
@@ -331,7 +331,7 @@ impl NpzFile {
 
     /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.
     ///
-    /// For an array, that is a complete NPY file.
+    /// For an array, the result is a complete NPY file.
     ///
     /// # Errors
     ///
@@ -351,8 +351,8 @@ impl NpzFile {
 
     /// Copies the bytes of a member to a writer, and returns their number.
     ///
-    /// The member need not be an array. It is copied block by block, so that memory stays small. A wrong
-    /// checksum is detected only after the last byte has been written.
+    /// The member need not be an array. Its content is copied block by block, so little memory is used. A
+    /// wrong checksum is detected only after the last byte has been written.
     ///
     /// # Errors
     ///
@@ -400,19 +400,19 @@ impl NpzFile {
         read().map_err(|error| self.at_path(error))
     }
 
-    /// Reads all arrays, several at the same time, in the order of the central directory.
+    /// Reads all arrays, using several threads.
     ///
-    /// Arrays are the members whose names end in `.npy`. [`ReadOptions::threads`] sets the number of threads.
-    /// All arrays are in memory at the end.
+    /// They are returned in the order of the central directory. Arrays are the members whose names end in
+    /// `.npy`. [`ReadOptions::threads`] sets the number of threads. All arrays are in memory at the end.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   a member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
@@ -449,7 +449,7 @@ impl NpzFile {
             read
         };
         let mut all = thread::scope(|scope| {
-            // A helper thread that cannot be started is not an error: this thread does its work.
+            // Failure to start a helper thread is not an error: the current thread then does its work.
             let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
             let mut all = work();
@@ -464,14 +464,14 @@ impl NpzFile {
 
     /// Reads every member and verifies its size and checksum.
     ///
-    /// The error names the first damaged member.
+    /// Stops at the first damaged member, which the error names.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   a member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
     ///   than the [`Limits`](crate::Limits) allow.
@@ -495,9 +495,9 @@ impl NpzFile {
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if the
+/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
-/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is missing
+/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
 ///   or wrong (with the feature `zip-methods`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
@@ -526,9 +526,9 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if the
+/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
-/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is missing
+/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
 ///   or wrong (with the feature `zip-methods`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
@@ -537,7 +537,7 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
-    // A map cannot represent two members of one name, so this is an error instead of a lost array.
+    // A map cannot represent two members with the same name: return an error instead of losing an array.
     let twice = npz.members().iter().find_map(|member| npz.archive.find(member.file_name()).err());
     match twice {
         Some(error) => Err(npz.at_path(error)),

@@ -1,8 +1,8 @@
-//! Members that the `zip` crate decodes: encrypted ones, and those with a rarely used compression method.
+//! Members that the `zip` crate decodes: those that are encrypted or use a rare compression method.
 //!
-//! The crate is given an archive of just this member: its own bytes, followed by a directory with one record.
-//! So only this library parses the real directory, and members of the same name stay distinct. The size and
-//! checksum of the content are verified here, as for every member.
+//! The crate is given an archive that contains only this member: the member's own bytes, followed by a
+//! directory with one record. Thus only this library parses the real directory, and members with the same
+//! name stay distinct. The size and checksum of the content are verified here, as for all other members.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -89,14 +89,14 @@ pub(super) fn open<T>(
         let reason = "its content ends before its authentication code".into();
         return Err(ErrorKind::BadZip { reason }.into());
     }
-    // AE-2 members may have no CRC (0): the authentication code replaces it.
+    // AE-2 members may have no CRC (0): the authentication code replaces the CRC.
     match found == member.crc || is_authenticated && member.crc == 0 {
         true => Ok(taken),
         false => Err(ErrorKind::BadCrc { found, wanted: member.crc }.into()),
     }
 }
 
-/// Invokes `call` with the beginning of the decoded content, and verifies nothing.
+/// Invokes `call` with the beginning of the decoded content, without verifying anything.
 pub(super) fn peek<T>(
     place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
@@ -107,7 +107,7 @@ pub(super) fn peek<T>(
     authenticated.map(|(found, _)| found)
 }
 
-/// Invokes `call` with the decoded content, and returns also whether an authentication code was verified.
+/// Invokes `call` with the decoded content, and also returns whether an authentication code was verified.
 fn stream<T>(
     place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
@@ -124,7 +124,7 @@ fn stream<T>(
     if !is_known {
         return Err(unsupported(method));
     }
-    // Before the crate is given the member, so that it allocates nothing that the limits forbid.
+    // Check before the crate decodes the member, so that it cannot allocate more than the limits allow.
     check_dictionary(place, (member, content), method, options)?;
     if member.is_encrypted() && options.the_password().is_none() {
         return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
@@ -138,15 +138,15 @@ fn stream<T>(
         [&record[..], &zip::directory_end(1, end - member.offset, record.len() as u64, b"")].concat();
     let one = OneMember { place, member, end, directory, at: 0, reached: &reached };
     let mut archive = ZipArchive::new(one).map_err(told)?;
-    let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // verified here instead
+    let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // this module verifies the CRC
     let file = archive.by_index_with_options(0, options).map_err(told)?;
     reached.set(0); // finding the end record has already read the last bytes
     let mut unpacked = Unpacked(Box::new(file));
     let taken = call(&mut unpacked)?;
     drop(unpacked);
     drop(archive);
-    // The code is at the very end, and the crate reads it only to verify it. So the last byte was read if it
-    // was verified.
+    // The authentication code is at the very end, and the crate reads it only to verify it. So the code has
+    // been verified if and only if the last byte has been read.
     Ok((taken, aes.is_some() && reached.get() == end - member.offset))
 }
 
@@ -199,8 +199,8 @@ fn check_dictionary(
         // The decoder itself allocates no more than the uncompressed size.
         Method::Lzma => member.size,
         Method::Xz if member.is_encrypted() => {
-            // The block headers, which state the dictionary sizes, are encrypted as well.
-            let reason = "the member is encrypted and compressed as xz: the memory that it needs is unknown";
+            // The block headers, which contain the dictionary sizes, are also encrypted.
+            let reason = "the member is encrypted and compressed as xz: the memory required is unknown";
             return Err(ErrorKind::UnsupportedZip { reason: reason.into() }.into());
         }
         Method::Xz => xz::largest_dictionary(&mut |at, into| {

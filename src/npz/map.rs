@@ -21,11 +21,11 @@ use crate::zip::{Member, Method};
 
 /// A read-only memory map of an archive.
 ///
-/// Opening it reads only the central directory; pages of members are loaded when they are accessed.
+/// Opening a map reads only the central directory. Pages of members are loaded when they are accessed.
 ///
 /// [`NpzMmap::view`] borrows a member without copying if it is stored uncompressed, aligned, and in native
-/// byte order. [`NpzWriter`] writes such members. Those of NumPy are not always aligned; [`NpzMmap::cow`]
-/// copies where it has to.
+/// byte order. [`NpzWriter`] writes such members. Members that NumPy writes are not always aligned;
+/// [`NpzMmap::cow`] copies them if necessary.
 ///
 /// Views do not verify checksums, since that would load the entire member. Use [`NpzMmap::verify`].
 ///
@@ -62,13 +62,13 @@ impl NpzMmap {
     /// # Safety
     ///
     /// While the map exists, the file must not be modified or truncated, by this process or another.
-    /// Replacing it as [`write_npz`](crate::write_npz) does is safe: the map keeps the old file.
+    /// Replacing it as [`write_npz`](crate::write_npz) does is safe: the map still refers to the old file.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        // SAFETY: the caller guarantees the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
     }
 
-    /// Maps an archive for reading, with options for everything that is read from it.
+    /// Maps an archive for reading, with options for its members.
     ///
     /// # Errors
     ///
@@ -90,9 +90,9 @@ impl NpzMmap {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Returns the names of all members, each without one `.npy` suffix.
+    /// Returns the names of all members, in the order of the central directory.
     ///
-    /// They are in the order of the central directory.
+    /// If a name ends in `.npy`, this suffix is removed once.
     pub fn names(&self) -> Vec<String> {
         self.archive.names()
     }
@@ -102,7 +102,9 @@ impl NpzMmap {
         self.archive.members()
     }
 
-    /// Returns a stored member as an array view, without copying. Does not verify the checksum.
+    /// Returns a stored member as an array view.
+    ///
+    /// The data is not copied, and the checksum is not verified.
     ///
     /// # Errors
     ///
@@ -110,9 +112,9 @@ impl NpzMmap {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated, longer than its
     ///   array, or encrypted.
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type, or
-    ///   if it cannot be viewed: it is compressed, misaligned, in the other byte order, or not laid out as in
-    ///   memory.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type, or
+    ///   if the member cannot be viewed: it is compressed, misaligned, in the other byte order, or not laid
+    ///   out as in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<ArrayView<'_, A, D>> {
         let member = self.archive.find(name)?;
@@ -120,9 +122,9 @@ impl NpzMmap {
         view().map_err(|error: Error| error.at_member(&member.name))
     }
 
-    /// Returns a member as an array: borrowed if possible, otherwise read and its checksum verified.
+    /// Returns a member as an array: a view if possible, otherwise a copy whose checksum is verified.
     ///
-    /// Encrypted members are an error, even if the options have their password.
+    /// Fails for encrypted members, even if the options contain the password.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl NpzMmap {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
@@ -163,14 +165,14 @@ impl NpzMmap {
 
     /// Reads every member and verifies its size and checksum.
     ///
-    /// The error names the first damaged member.
+    /// Stops at the first damaged member, which the error names.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   a member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
     ///   than the [`Limits`](crate::Limits) allow.
@@ -181,7 +183,7 @@ impl NpzMmap {
     }
 }
 
-/// Returns whether the member has the requested type, so that only its storage prevents a view.
+/// Returns whether an error means that the type matches, and only the member's storage prevents a view.
 fn needs_copy(error: &Error) -> bool {
     use ErrorKind::{ForeignByteOrder, Misaligned, NotStored, NotViewable};
     matches!(
@@ -196,14 +198,14 @@ fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
     if member.method != Method::Stored {
         return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
     }
-    // `content` has checked that it ends within the map, whose length is a `usize`.
+    // `member::content` has checked that the content ends within the map, whose length is a `usize`.
     Ok(content as usize..(content + member.packed) as usize)
 }
 
 /// A writable memory map of an archive, for changing stored members in place.
 ///
-/// Changes go to the file. The archive is locked while the map exists, and [`NpzMmapMut::flush`] must be
-/// called to update the checksums of changed members.
+/// Changes are written to the file. The archive is locked while the map exists, and [`NpzMmapMut::flush`]
+/// must be called to update the checksums of changed members.
 ///
 /// ```
 /// use ndarray::{arr1, Array1, Ix1};
@@ -232,9 +234,9 @@ pub struct NpzMmapMut {
 }
 
 impl NpzMmapMut {
-    /// Maps an archive for reading and writing. Changes go to the file.
+    /// Maps an archive for reading and writing. Changes are written to the file.
     ///
-    /// Does not wait for the lock.
+    /// Fails immediately if the archive is locked.
     ///
     /// # Errors
     ///
@@ -258,9 +260,9 @@ impl NpzMmapMut {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Returns the names of all members, each without one `.npy` suffix.
+    /// Returns the names of all members, in the order of the central directory.
     ///
-    /// They are in the order of the central directory.
+    /// If a name ends in `.npy`, this suffix is removed once.
     pub fn names(&self) -> Vec<String> {
         self.archive.names()
     }
@@ -273,7 +275,8 @@ impl NpzMmapMut {
     /// Returns a stored member as a mutable array view.
     ///
     /// The first call for a member reads all of it to verify its checksum, so that [`NpzMmapMut::flush`] does
-    /// not give existing damage a valid checksum. From then on the checksum is out of date until the flush.
+    /// not record a valid checksum for damaged data. After this call, the checksum is out of date until the
+    /// next flush.
     ///
     /// # Errors
     ///
@@ -281,8 +284,8 @@ impl NpzMmapMut {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type, or
-    ///   if it cannot be viewed: it is compressed, misaligned, or in the other byte order.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type, or
+    ///   if the member cannot be viewed: it is compressed, misaligned, or in the other byte order.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,
@@ -302,29 +305,31 @@ impl NpzMmapMut {
 
     /// Updates the checksums of changed members, and waits until all changes are on disk.
     ///
-    /// It reads all of each changed member. Dropping the map without it keeps the changes but not their
-    /// checksums: readers report these members as damaged.
+    /// Each changed member is read in full. If the map is dropped without a flush, the changes are kept, but
+    /// the checksums are out of date, and readers report these members as damaged.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush(&mut self) -> Result<()> {
-        for name in std::mem::take(&mut self.changed) {
+        // A member is forgotten only once its checksums are written, so that a failed call can be repeated.
+        while let Some(name) = self.changed.first().cloned() {
             let member = self.archive.find(&name)?.clone();
             let range = stored(&self.map, &member)?;
             let content = range.start as u64;
             let mut sum = Crc::default();
             sum.add(&self.map[range]);
             for place in member.crc_places(content, self.map.get(member.offset as usize..)) {
-                // Both are within the archive: in records that have been parsed, or right after the content.
+                // Both places are within the archive: in parsed records, or directly after the content.
                 let bytes = self.map.get_mut(place as usize..).and_then(|rest| rest.first_chunk_mut::<4>());
-                // Only overwrite what is the old checksum, since not every writer puts a signature before its
-                // data descriptor.
+                // Overwrite only the old checksum: not every writer puts a signature before its data
+                // descriptor, so this place may contain something else.
                 if let Some(bytes) = bytes.filter(|bytes| **bytes == member.crc.to_le_bytes()) {
                     *bytes = sum.get().to_le_bytes();
                 }
             }
             self.archive.set_crc(&name, sum.get());
+            self.changed.remove(&name);
         }
         Ok(self.map.flush()?)
     }

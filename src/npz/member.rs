@@ -29,13 +29,13 @@ pub(super) fn read<T: FromPayload>(
     open(place, member, options, |source| io::read_whole(source, options))
 }
 
-/// Reads a member's header, and only what comes with it in the same read.
+/// Reads a member's header, usually with a single read of the archive.
 pub(super) fn peek(mut place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
-    /// Nearly always enough for the local header and the NPY header, so that one read suffices.
+    /// Nearly always enough for the local header and the NPY header, so one read suffices.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
-    // In memory there is no read to save. Elsewhere an error may only mean that the first bytes were too few,
-    // so the full read below decides.
+    // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few.
+    // So errors are ignored here, and the full read below decides.
     if !matches!(place, ArchiveBytes::Bytes(..))
         && let Ok(bytes) = place.read(member.offset..end)
         && let Ok(found) = peek_before(end, ArchiveBytes::Bytes(&bytes, member.offset), member, options)
@@ -64,7 +64,7 @@ fn peek_before(
     };
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
-        return Err(cut()); // the prefix is too short: the caller reads more
+        return Err(cut()); // these bytes are not enough: the caller reads more
     }
     let found = place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
@@ -76,10 +76,10 @@ fn peek_before(
     found.map(|(found, _)| found)
 }
 
-/// Reads all bytes of a member as they are.
+/// Reads all bytes of a member, without interpreting them as an array.
 pub(super) fn read_raw(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
     open(place, member, options, |source| {
-        // Read the bytes as an array of `u8`: by the same fast path as elements, and within the limits.
+        // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
         let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
         // A one-byte unsigned integer is a valid dtype.
@@ -88,7 +88,7 @@ pub(super) fn read_raw(place: ArchiveBytes<'_>, member: &Member, options: &ReadO
     })
 }
 
-/// Copies all bytes of a member to a writer, block by block. Returns their number.
+/// Copies all bytes of a member to a writer, block by block. Returns the number of bytes.
 pub(super) fn copy_raw(
     place: ArchiveBytes<'_>,
     member: &Member,
@@ -96,11 +96,11 @@ pub(super) fn copy_raw(
     writer: &mut dyn Write,
 ) -> Result<u64> {
     options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
-    // `open` may invoke the closure twice, so the count lives outside and the second pass skips what was
-    // written.
+    // `open` may invoke the closure twice, so the count is kept outside of it, and the second call skips what
+    // the first one has written.
     let mut written = 0;
     open(place, member, options, |source| {
-        source.skip(written)?; // already written by an earlier call
+        source.skip(written)?; // skip what an earlier call has written
         let mut block = vec![0; transfer::BLOCK];
         while written < member.size {
             // Never write more than the stated size. If the content is longer, `open` reports it.
@@ -126,7 +126,7 @@ fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     local_record(place, member).and_then(|record| zip::check_local(&record, member))
 }
 
-/// Does the same as `any_content`, but fails if the member is encrypted.
+/// Like `any_content`, but fails if the member is encrypted.
 pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     let content = any_content(place, member)?;
     match member.is_encrypted() {
@@ -158,7 +158,7 @@ pub(super) fn own_fields(place: &mut ArchiveBytes<'_>, member: &Member) -> Resul
 enum Decoder {
     /// No decoder: the member is stored.
     Stored,
-    /// This library, by the decoder that this function creates.
+    /// A decoder of this library, which the function creates.
     Own(fn() -> Result<Unpacker>),
     /// The `zip` crate.
     #[cfg(feature = "zip-methods")]
@@ -185,6 +185,8 @@ fn way(member: &Member) -> Result<Decoder> {
 }
 
 /// Returns the blocks of a member that has a block index, if the archive allows random access.
+///
+/// With the feature `libdeflate`, a small member without an index is treated as a single block.
 fn blocks<'a>(
     place: &ArchiveBytes<'a>,
     member: &Member,
@@ -208,7 +210,7 @@ fn blocks<'a>(
 /// `libdeflate` decompresses only in memory.
 #[cfg(feature = "libdeflate")]
 fn at_once(member: &Member) -> Option<crate::codec::BlockIndex> {
-    /// The most memory for the compressed and the uncompressed content, in addition to the array.
+    /// The maximum memory for the compressed and the uncompressed content, in addition to the array.
     const MOST: u64 = 8 << 20;
     let takes = member.size.saturating_add(member.packed);
     let fits = member.method == Method::Deflated && member.size > 0 && takes <= MOST;
@@ -261,7 +263,7 @@ fn other_way(reason: &str) -> Result<Decoder> {
     Err(error.with_help(crate::error::Help::Feature { name: "zip-methods" }))
 }
 
-/// Invokes `call` with the decoded stream, and fails unless it has exactly the stated size.
+/// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
 pub(super) fn exactly<T>(
     stream: &mut impl Read,
     member: &Member,
@@ -275,7 +277,7 @@ pub(super) fn exactly<T>(
     if options.get_allow_trailing() {
         source.skip(member.size.saturating_sub(source.passed()))?;
     }
-    // Try to read one more byte: content that is too long must be noticed as well.
+    // Try to read one more byte, to detect content that is too long.
     let is_longer = source.skip(1)? > 0;
     let made = source.passed();
     if is_longer || made != member.size {
@@ -341,7 +343,7 @@ fn open_at<T>(
         if !blocks.is_wrong() || is_cancelled {
             return checked.and(taken);
         }
-        // The index does not match this content. The stream is the authority.
+        // The index does not match the content, so decode the stream from its beginning.
     }
     let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
@@ -361,7 +363,7 @@ fn open_at<T>(
         })?,
         None => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
     };
-    // Add to the checksum the bytes that were skipped or used in place.
+    // Add the bytes that were skipped, or used in place, to the checksum.
     let found = seen.finish(member.size, |missing, add| {
         let missing = content + missing.start..content + missing.end;
         place.with(missing, |mut source| {

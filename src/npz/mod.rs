@@ -1,10 +1,10 @@
 //! NPZ archives: ZIP files whose members are NPY arrays.
 //!
-//! An archive only locates its members and says how they are compressed. Their contents go through the same
-//! pipeline as every other NPY array.
+//! The archive itself only records where its members are and how they are compressed. Their contents go
+//! through the same pipeline as all other NPY arrays.
 //!
 //! [`NpzReader`] reads archives from any `Read + Seek`, [`NpzFile`] reads a file from several threads, and
-//! `NpzMmap` memory-maps a file. [`NpzWriter`] writes archives. [`NpzUpdate`] replaces an archive by a
+//! `NpzMmap` memory-maps a file. [`NpzWriter`] writes archives. [`NpzUpdate`] replaces an archive with a
 //! changed copy.
 
 mod archive;

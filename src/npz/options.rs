@@ -14,13 +14,13 @@ pub enum Compression {
     /// Not compressed: the fastest to read and write, and the only kind that can be memory-mapped.
     #[default]
     Stored,
-    /// Deflate, with a level from 0 (none) and 1 (fastest) to 9 (smallest).
+    /// Deflate, with a level from 0 to 9: 0 does not compress, 1 is the fastest, 9 compresses best.
     ///
-    /// The usual level is 6; levels above 9 mean 9.
+    /// The usual level is 6. Levels above 9 are treated as 9.
     Deflated(u32),
     /// Zstandard, with a level from 1 (fastest) to 22 (smallest). The usual level is 3.
     ///
-    /// It is faster than Deflate and compresses better, but NumPy reads it only with Python 3.14 or later.
+    /// It is faster than Deflate and compresses better, but NumPy can read it only on Python 3.14 or later.
     #[cfg(feature = "zstd")]
     Zstd(i32),
 }
@@ -58,8 +58,8 @@ pub struct NpzOptions {
 impl NpzOptions {
     /// Creates the default options: stored members.
     ///
-    /// Members have a fixed timestamp (the first one that ZIP can represent), so that equal arrays give equal
-    /// files.
+    /// Members have a fixed timestamp (the first one that ZIP can represent), so equal arrays produce
+    /// identical files.
     pub fn new() -> Self {
         Self::default()
     }
@@ -71,7 +71,7 @@ impl NpzOptions {
         self
     }
 
-    /// Sets how each array is written, and how a file that is given by path is replaced.
+    /// Sets the options for writing each array, and for replacing an existing file by path.
     #[must_use]
     pub fn write(mut self, options: WriteOptions) -> Self {
         self.write = options;

@@ -13,9 +13,13 @@ use crate::io::NpyWriter;
 use crate::options::WriteOptions;
 
 impl<W: Write> NpzWriter<W> {
-    /// Adds an array that is written in pieces, so that it need not fit into memory.
+    /// Adds an array that is written in pieces.
     ///
-    /// `write` receives a writer for the member and must push exactly the elements that `shape` declares.
+    /// The array need not fit into memory. `write` receives a writer for the member and must push exactly the
+    /// elements that `shape` declares.
+    ///
+    /// After an error, the archive can still be used if the declared array occupies at most 64 KiB in memory.
+    /// A larger array may already have been partially written; all later calls then fail.
     ///
     /// # Errors
     ///
@@ -25,7 +29,8 @@ impl<W: Write> NpzWriter<W> {
     ///   member.
     /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if `write` pushes more or fewer elements than
     ///   declared.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) for text without a width, and for Python objects.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, or if the elements are
+    ///   Python objects.
     /// - Any error that `write` returns.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
@@ -44,9 +49,6 @@ impl<W: Write> NpzWriter<W> {
     /// assert_eq!(steps[[999, 0]], 999.0);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    ///
-    /// After an error, the archive can still be used if the declared array takes at most 64 KiB in memory. A
-    /// larger one has been written in part by then, and all later calls fail.
     pub fn add_pieces<A, Sh>(
         &mut self,
         name: impl Into<String>,
@@ -58,9 +60,9 @@ impl<W: Write> NpzWriter<W> {
         Sh: ShapeBuilder,
     {
         let shape = shape.into_shape_with_order();
+        // An overflowing shape is rejected by `shaped_with`. Here it may saturate, because the number only
+        // selects the path for large members.
         let elements = shape.raw_dim().slice().iter().fold(1, |all: usize, axis| all.saturating_mul(*axis));
-        // Saturating: an overflowing shape is rejected by `shaped_with`. Here it only selects the path for
-        // large members.
         let make = |writer: &mut dyn Write, options: &WriteOptions| {
             let mut pieces = NpyWriter::shaped_with(writer, shape, options)?;
             write(&mut pieces)?;
@@ -77,8 +79,8 @@ impl<W: Write> NpzWriter<W> {
 impl<W: Write> NpzWriter<W> {
     /// Adds a member of `len` arbitrary bytes under exactly this name.
     ///
-    /// Use it for existing NPY files and for metadata that belongs with the arrays. No suffix is added. Bytes
-    /// of the reader after the first `len` are not read.
+    /// Use it for existing NPY files, and for metadata that accompanies the arrays. No suffix is added. Only
+    /// the first `len` bytes of the reader are read.
     ///
     /// # Errors
     ///
@@ -119,7 +121,7 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
-/// An array that is produced while it is written, and so can be written only once.
+/// An array that is produced while it is being written, so it can be written only once.
 struct StreamedArray<F> {
     byte_len: usize,
     payload_len: Option<u64>,

@@ -15,11 +15,11 @@ use crate::transfer::os;
 
 /// Reads NPZ archives from any seekable reader.
 ///
-/// Members are found by NumPy's rule: `by_name("x")` reads the member `x`, or else `x.npy`. Names are keys
-/// and never paths. Reading a member verifies its checksum.
+/// Members are found by NumPy's rule: `by_name("x")` reads the member `x`, or else `x.npy`. Names are only
+/// keys, never paths. Reading a member verifies its checksum.
 ///
-/// A `File` is read by position and by several threads; [`NpzFile`](super::NpzFile) does the same without
-/// `&mut`.
+/// If the reader is a `File`, it is read by position, from several threads.
+/// [`NpzFile`](super::NpzFile) does the same without `&mut self`.
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array1, Array2};
@@ -45,7 +45,7 @@ pub struct NpzReader<R> {
 }
 
 impl<R: Read + Seek> NpzReader<R> {
-    /// Reads the archive's central directory, but no member.
+    /// Opens an archive, and reads its central directory but no members.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl<R: Read + Seek> NpzReader<R> {
         Self::new_with(reader, &ReadOptions::new())
     }
 
-    /// Reads the archive's central directory, with options for everything that is read from it.
+    /// Opens an archive, with options for reading its members.
     ///
     /// # Errors
     ///
@@ -76,9 +76,9 @@ impl<R: Read + Seek> NpzReader<R> {
         self.archive.members().len()
     }
 
-    /// Returns the names of all members, each without one `.npy` suffix.
+    /// Returns the names of all members, in the order of the central directory.
     ///
-    /// They are in the order of the central directory.
+    /// If a name ends in `.npy`, this suffix is removed once.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn by_name<S, D>(&mut self, name: &str) -> Result<ArrayBase<S, D>>
@@ -125,7 +125,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn by_index<S, D>(&mut self, index: usize) -> Result<ArrayBase<S, D>>
@@ -137,7 +137,7 @@ impl<R: Read + Seek> NpzReader<R> {
         self.read_index(index)
     }
 
-    /// Reads an array of any supported type by name, including [`DynArray`](crate::DynArray).
+    /// Reads an array by name as any supported type, including [`DynArray`](crate::DynArray).
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
@@ -167,7 +167,7 @@ impl<R: Read + Seek> NpzReader<R> {
         member::read(place(&mut self.reader), self.archive.find(name)?, &self.options)
     }
 
-    /// Reads an array of any supported type by its index in the central directory.
+    /// Reads an array by its index in the central directory, as any supported type.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if its elements or axes do not match the requested type.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_index<T: FromPayload>(&mut self, index: usize) -> Result<T> {
@@ -267,7 +267,7 @@ impl<R: Read + Seek> NpzReader<R> {
     }
 }
 
-/// Returns the access for a reader. A `File` is detected, so that it can be read by position.
+/// Returns access to the bytes of a reader. Detects a `File`, which can be read by position.
 fn place<R: Read + Seek>(reader: &mut R) -> ArchiveBytes<'_> {
     // Two calls, because the borrow checker rejects returning the first borrow from only one branch.
     if os::as_file(reader).is_none() {

@@ -1,4 +1,4 @@
-//! [`NpzUpdate`]: replaces an archive by a changed copy.
+//! [`NpzUpdate`]: replaces an archive with a changed copy.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -16,10 +16,10 @@ use crate::zip::Member;
 /// Adds, replaces and removes members of an archive.
 ///
 /// Unchanged members are copied without decompressing them. The new archive is written to a temporary file in
-/// the same directory, which replaces the old one atomically when it is complete. So an update takes time and
-/// disk space in proportion to the entire archive.
+/// the same directory, which replaces the old one atomically when it is complete. So the time and disk space
+/// for an update are proportional to the size of the entire archive.
 ///
-/// Calls only record the changes; [`NpzUpdate::finish`] makes them.
+/// The methods only record the changes; [`NpzUpdate::finish`] applies them.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -52,7 +52,7 @@ pub struct NpzUpdate<'a> {
 impl<'a> NpzUpdate<'a> {
     /// Opens and locks an archive.
     ///
-    /// The lock is held until the update is finished or dropped; another update fails with
+    /// The lock is held until the update is finished or dropped; until then, any other update fails with
     /// [`ErrorKind::Locked`]. The archive does not change before [`NpzUpdate::finish`].
     ///
     /// # Errors
@@ -77,10 +77,10 @@ impl<'a> NpzUpdate<'a> {
         let path = path.as_ref();
         let open = || {
             if options.get_write().get_in_place() {
-                let reason = "an archive cannot be updated in place: it is read while the new one is written";
+                let reason = "an archive cannot be updated in place: the old archive is read while the new one is written";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
-            // Lock before the directory is read, so that it is still valid when the members are copied.
+            // Lock before reading the directory, which must still be valid when the members are copied.
             let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
             let archive = Archive::load(&mut ArchiveBytes::File(&file))?;
             let (changes, added, names) = Default::default();
@@ -105,7 +105,7 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Replaces the content of a member by an array. The member keeps its name.
+    /// Replaces the content of a member with an array. The member keeps its name.
     ///
     /// # Errors
     ///
@@ -129,7 +129,9 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Removes a member by its index in the central directory, such as one of several with the same name.
+    /// Removes a member by its index in the central directory.
+    ///
+    /// This can remove one of several members with the same name.
     ///
     /// # Errors
     ///
@@ -144,7 +146,7 @@ impl<'a> NpzUpdate<'a> {
         !matches!(self.changes.get(&index), Some(None))
     }
 
-    /// Writes the new archive and replaces the old one by it.
+    /// Writes the new archive and replaces the old one with it.
     ///
     /// The content of unchanged members is copied without verifying its checksum.
     ///
@@ -155,13 +157,13 @@ impl<'a> NpzUpdate<'a> {
     /// - Any error of [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
     ///   replaced.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file of
-    ///   its own.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not a regular file, or refers to an
+    ///   open file descriptor.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added, names: _ } = self;
         let write = |old: &File, mut file: &File| {
-            // Keep what another program has put before the archive.
+            // Keep any bytes that another program has put before the archive.
             let mut before = old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
@@ -179,7 +181,7 @@ impl<'a> NpzUpdate<'a> {
                 npz.add(name, array, &options)?;
             }
             // On systems without locks, another program may have changed the archive since it was opened.
-            // Check before the directory makes the copy valid.
+            // Check this before the central directory makes the copy a valid archive.
             match Archive::load(&mut ArchiveBytes::File(old)) {
                 Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
                 _ => Err(ErrorKind::Locked.into()),

@@ -15,18 +15,19 @@ use crate::zip::{self, Member, Method};
 
 /// Arrays up to this size are encoded in memory and written together with other small members.
 const SMALL: usize = 64 << 10;
-/// The buffer of small members is written when it reaches this size: one system call for many members.
+/// The size at which the buffer of small members is written, so that one system call writes many members.
 const ROW: usize = 256 << 10;
 
 /// Writes NPZ archives to any writer, one member after another.
 ///
 /// Each array becomes a member whose name gets the suffix `.npy`, as in NumPy. [`NpzWriter::finish`] writes
-/// the central directory. If the writer is dropped before, the result is a truncated archive, which readers
-/// reject.
+/// the central directory. If the writer is dropped without this call, the result is a truncated archive,
+/// which readers reject.
 ///
 /// Arrays of more than 64 KiB are streamed to the writer. Smaller ones are encoded in memory first and
-/// collected in a buffer of 256 KiB. Unless the writer is a `File`, uncompressed arrays of more than 64 KiB
-/// are encoded twice: their checksum precedes the data, so it is computed first.
+/// collected in a buffer of 256 KiB. Unless the writer is a regular `File` that is not open for appending,
+/// [`add_array`](Self::add_array) encodes uncompressed arrays of more than 64 KiB twice: their checksum
+/// precedes the data, so it is computed first.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -49,15 +50,16 @@ pub struct NpzWriter<W> {
     pub(super) options: NpzOptions,
     rows: ArchiveState,
     names: HashSet<String>,
-    /// An error has left an incomplete member in the archive.
+    /// Whether an error has left an incomplete member in the archive.
     is_broken: bool,
 }
 
 /// What has been written, and what is still buffered.
 #[derive(Debug, Default)]
 struct ArchiveState {
-    /// The offset of the archive in its file, and whether earlier records can be patched.
+    /// The offset of the archive in its file.
     start: u64,
+    /// Whether earlier records can be patched.
     can_patch: bool,
     /// The length of the archive so far, including buffered bytes.
     len: u64,
@@ -76,12 +78,12 @@ impl<W: Write> NpzWriter<W> {
 
     /// Creates a writer that compresses arrays with Deflate at the usual level, 6.
     ///
-    /// Large arrays are compressed by several threads: by default as many as the machine has, but at most 4.
+    /// Large arrays are compressed by several threads: by default one for each available core, but at most 4.
     pub fn new_compressed(writer: W) -> Self {
         Self::new_with_options(writer, &NpzOptions::new().compression(Compression::deflated()))
     }
 
-    /// Creates a writer with options, which are the default for all members.
+    /// Creates a writer with options that apply to all members by default.
     pub fn new_with_options(mut writer: W, options: &NpzOptions) -> Self {
         let mut rows = ArchiveState::default();
         // In a file, sizes and checksums can be patched into a member's local header after its content is
@@ -117,7 +119,7 @@ impl<W: Write> NpzWriter<W> {
         self.add(name.into(), array, &options)
     }
 
-    /// Adds an array with options of its own, such as another compression.
+    /// Adds an array with its own options, such as a different compression.
     ///
     /// # Errors
     ///
@@ -184,7 +186,7 @@ impl<W: Write> NpzWriter<W> {
 
     /// Copies a member from another archive without decompressing it, and keeps its metadata.
     ///
-    /// `extra` holds the extra fields of its local header.
+    /// `extra` contains the extra fields of the member's local header.
     pub(super) fn copy(&mut self, mut from: &File, old: &Member, extra: &[u8], content: u64) -> Result<()> {
         self.check_whole()?;
         if !zip::fits(old, extra) {
@@ -199,7 +201,7 @@ impl<W: Write> NpzWriter<W> {
         from.seek(SeekFrom::Start(content))?;
         let copied = std::io::copy(&mut from.take(old.packed), &mut self.writer)?;
         if copied < old.packed {
-            let reason = "the archive was truncated while a member was copied".into();
+            let reason = "the archive was truncated while a member was being copied".into();
             return Err(ErrorKind::BadZip { reason }.into());
         }
         self.rows.len += copied;
@@ -270,10 +272,10 @@ impl<W: Write> NpzWriter<W> {
         array: &T,
         options: &NpzOptions,
     ) -> Result<bool> {
-        /// Reserved, of 4 GiB, for the NPY header and for the growth of incompressible data.
+        /// The reserve below 4 GiB for the NPY header and for the growth of incompressible data.
         const SPARE: u64 = 64 << 20;
-        // A streaming reader cannot find the end of a stored member whose sizes follow it. So they are
-        // computed before, by a pass in memory that writes nothing, which costs little.
+        // A streaming reader cannot find the end of a stored member whose sizes follow it. So the sizes are
+        // computed first, by a pass that writes nothing and therefore costs little.
         let is_known = !self.rows.can_patch && member.method == Method::Stored && array.is_repeatable();
         if is_known {
             let mut sum = Crc::default();
@@ -310,10 +312,10 @@ impl<W: Write> NpzWriter<W> {
             set_stored(member, &sum);
         }
         self.rows.len += member.packed;
-        // The local header has been written with the values of the first pass, and cannot be patched.
+        // The local header contains the values of the first pass and cannot be patched.
         if let Some(known) = known {
             if known != (member.crc, member.size, member.packed) {
-                let reason = "the array has changed while it was written".into();
+                let reason = "the array changed while it was being written".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
         } else if follows {
@@ -346,7 +348,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// Writes the central directory, flushes, and returns the writer.
+    /// Writes the central directory, flushes the writer, and returns it.
     ///
     /// The archive is incomplete without this call.
     ///
@@ -372,7 +374,7 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl ArchiveState {
-    /// Compresses everything that `write` writes, and returns the index of the blocks.
+    /// Compresses everything that `write` writes, and returns the block index.
     fn pack(
         &mut self,
         sink: &mut Sink<'_>,
@@ -380,8 +382,8 @@ impl ArchiveState {
         options: &NpzOptions,
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<BlockIndex> {
-        // Reuse the compressors of the previous member if method and level are the same: setting them up
-        // takes time.
+        // Reuse the compressors of the previous member if method and level are the same, since setting up
+        // compressors takes time.
         let packers = match self.packers.take() {
             Some(packers) if packers.packing() == packing => packers,
             _ => Packers::new(packing),
@@ -446,7 +448,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
     }
 }
 
-/// Writes an archive of these arrays to a path, without compression.
+/// Writes arrays to an archive at a path, without compression.
 ///
 /// An existing file is replaced atomically, as by [`write_npy`](crate::write_npy).
 ///
@@ -479,7 +481,7 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) ->
     write_npz_with(path, arrays, &NpzOptions::new())
 }
 
-/// Writes an archive of these arrays to a path, with options. See [`write_npz`].
+/// Writes arrays to an archive at a path, with options. See [`write_npz`].
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! [`DisplayOptions`]: how arrays are formatted as text.
 
-/// How an array is formatted: how many elements, how wide, and with how many digits.
+/// Options for formatting an array as text: the number of elements, the width and the number of digits.
 ///
 /// # Examples
 ///
@@ -18,7 +18,7 @@
 pub struct DisplayOptions {
     /// Arrays with more elements show only the first and last indices of each long axis.
     pub(crate) most: usize,
-    /// Even so, an array of many axes shows many elements: after this number, the rest is omitted.
+    /// The maximum number of elements to show. If an array has many axes, even its edges are many elements.
     pub(crate) last: usize,
     pub(crate) width: usize,
     pub(crate) precision: Option<usize>,
@@ -33,8 +33,8 @@ impl Default for DisplayOptions {
 impl DisplayOptions {
     /// Returns the defaults, as `Display` formats arrays.
     ///
-    /// Of more than 1000 elements only the edges are shown. Each row is one line, and floating-point numbers
-    /// have the fewest digits that round-trip.
+    /// Arrays of more than 1000 elements show only the first and last indices of long axes. Each row is one
+    /// line, and floating-point numbers have the fewest digits that round-trip.
     pub fn new() -> Self {
         Self::default()
     }
@@ -47,7 +47,7 @@ impl DisplayOptions {
 
     /// Sets the number of columns of text after which a row continues on the next line.
     ///
-    /// By default it is unlimited.
+    /// By default, the width is unlimited.
     #[must_use]
     pub fn width(self, columns: usize) -> Self {
         Self { width: columns, ..self }
@@ -58,7 +58,7 @@ impl DisplayOptions {
     /// A nonzero number that would be shown as zero is shown with an exponent instead.
     #[must_use]
     pub fn precision(self, digits: usize) -> Self {
-        // Within the precision that `format!` supports; no `f64` has more than 1074 digits after the point.
+        // `format!` supports this precision, and no `f64` has more than 1074 digits after the decimal point.
         Self { precision: Some(digits.min(1100)), ..self }
     }
 }

@@ -20,8 +20,8 @@ use crate::shape::Order;
 
 /// Options for reading.
 ///
-/// Each option is set by a method of its name and returned by one with the prefix `get_`. Functions that end
-/// with `_with` take options by reference.
+/// Each option is set by the method of that name, and returned by the method with the prefix `get_`.
+/// Functions whose names end in `_with` accept options by reference.
 ///
 /// ```
 /// use ndarray_io::{Casting, Limits, ReadOptions};
@@ -40,7 +40,7 @@ pub struct ReadOptions {
     ignore_ra_flags: bool,
     allow_objects: bool,
     old_text: OldText,
-    /// Raw bytes may be read as records of the same size, in this byte order.
+    /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     composites: Option<ByteOrder>,
     innermost_first: bool,
     #[cfg(feature = "zip-methods")]
@@ -89,7 +89,7 @@ impl ReadOptions {
         self
     }
 
-    /// Converts elements of another dtype, as far as the casting rule allows.
+    /// Converts elements of another dtype if the casting rule allows it.
     ///
     /// Numbers, bools and times can be converted to one another. By default the file's dtype must be that of
     /// the Rust type, in either byte order. A conversion that the rule does not allow is a
@@ -102,8 +102,8 @@ impl ReadOptions {
 
     /// Ignores bytes after the array when an entire file or slice is read.
     ///
-    /// By default they are an error, [`Trailing`](crate::error::ErrorKind::Trailing). From a reader, exactly
-    /// one array is read in any case, and the bytes that follow are not consumed.
+    /// By default they are an error, [`Trailing`](crate::error::ErrorKind::Trailing). Reading from a reader
+    /// is not affected: it always consumes exactly one array.
     #[must_use]
     pub fn allow_trailing(mut self, allow: bool) -> Self {
         self.allow_trailing = allow;
@@ -140,7 +140,7 @@ impl ReadOptions {
 
     /// Ignores unknown flags of an RA file.
     ///
-    /// Data that is marked as compressed but is not is then read as it is. By default both are errors:
+    /// Data that is marked as compressed, but is not, is then read unchanged. By default, both are errors:
     /// [`UnknownFlags`](crate::error::ErrorKind::UnknownFlags) and
     /// [`BadPacking`](crate::error::ErrorKind::BadPacking).
     #[must_use]
@@ -158,9 +158,9 @@ impl ReadOptions {
         self
     }
 
-    /// Sets a callback that receives the bytes done and the total while the elements of an array are read.
+    /// Sets a callback that receives the number of bytes read so far and the total number of bytes.
     ///
-    /// It is invoked by one thread at a time, and not for an array without bytes. If it returns
+    /// It is invoked by one thread at a time, and never for an array of zero bytes. If it returns
     /// [`ControlFlow::Break`], the read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
     ///
     /// ```
@@ -185,7 +185,7 @@ impl ReadOptions {
 
     /// Sets the password for encrypted archive members, as bytes; most programs encode it as UTF-8.
     ///
-    /// All members that are read with these options use it. It is not shown in `Debug` output.
+    /// The password is used for all members that are read with these options, and hidden in `Debug` output.
     ///
     /// The traditional ZIP encryption is not secure; AES encryption is.
     #[cfg(feature = "zip-methods")]
@@ -312,7 +312,7 @@ impl WriteOptions {
 
     /// Sets the version of the NPY format.
     ///
-    /// By default it is the lowest that can hold the header, as in NumPy.
+    /// By default it is the lowest version that can represent the header, as in NumPy.
     #[must_use]
     pub fn version(mut self, version: Version) -> Self {
         self.version = Some(version);
@@ -331,7 +331,7 @@ impl WriteOptions {
 
     /// Sets the byte order of the elements.
     ///
-    /// By default it is this machine's, but a [`DynArray`](crate::DynArray) keeps its own.
+    /// By default it is the native byte order, but a [`DynArray`](crate::DynArray) keeps its own.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = Some(order);
@@ -357,7 +357,7 @@ impl WriteOptions {
         self
     }
 
-    /// Makes a file that is written by path survive a loss of power.
+    /// Ensures that a file written by path survives a loss of power.
     ///
     /// The new file is synced to disk before it replaces the old one. By default (`false`) a file survives a
     /// crash of the process, but not necessarily a loss of power. For a writer other than a `File` or
@@ -370,8 +370,8 @@ impl WriteOptions {
 
     /// Sets how long to wait for a lock on the file.
     ///
-    /// Another process, or another part of this one, may be appending to the file, updating it, or may have
-    /// mapped it for writing. By default the call fails immediately with
+    /// Another process, or another part of this one, may be appending to the file, may be updating it, or may
+    /// have mapped it for writing. By default, the call then fails immediately with
     /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked).
     ///
     /// ```
@@ -402,8 +402,8 @@ impl WriteOptions {
 
     /// Sets the protocol for pickles of Python objects: 2, 3 or 4.
     ///
-    /// By default it is 4, as in NumPy 2. Protocols 2 and 3 can also be read by older versions. Writing
-    /// objects with any other protocol is an error, [`BadOption`](crate::error::ErrorKind::BadOption).
+    /// By default it is 4, as in NumPy 2. Protocols 2 and 3 are for older versions of Python. Writing objects
+    /// with any other protocol is an error, [`BadOption`](crate::error::ErrorKind::BadOption).
     #[must_use]
     pub fn pickle_protocol(mut self, protocol: u8) -> Self {
         self.pickle_protocol = Some(protocol);
@@ -412,10 +412,10 @@ impl WriteOptions {
 
     /// Allocates the disk space of a file of zeros when the file is created.
     ///
-    /// It applies to `write_zeroed_npy` and `NpyMmapMut::create`. A full disk is then an error of that call.
-    /// By default such a file is sparse and takes space as it is filled; if the disk is full by then, a
-    /// process that fills the file through a map is killed. Where the system cannot reserve space, zeros are
-    /// written, which takes time in proportion to the size.
+    /// This applies to `write_zeroed_npy` and `NpyMmapMut::create`. A full disk is then an error of that
+    /// call. By default, such a file is sparse and occupies space as it is filled; if the disk becomes
+    /// full, a process that fills the file through a map is killed. Where the system cannot reserve space,
+    /// zeros are written, which takes time proportional to the size.
     #[must_use]
     pub fn preallocate(mut self, preallocate: bool) -> Self {
         self.preallocate = preallocate;
@@ -431,11 +431,11 @@ impl WriteOptions {
         self
     }
 
-    /// Sets a callback that receives the bytes done and the total while an array is written.
+    /// Sets a callback that receives the number of bytes written so far and the total number of bytes.
     ///
     /// It is invoked by one thread at a time. If it returns [`ControlFlow::Break`], the write fails with
     /// [`Cancelled`](crate::error::ErrorKind::Cancelled), and an existing file that was to be replaced is
-    /// unchanged. A [`NpyWriter`] does not invoke the callback, because each `push` is a step of its own.
+    /// left unchanged. A [`NpyWriter`] does not invoke the callback, because each `push` is a separate write.
     ///
     /// [`NpyWriter`]: crate::NpyWriter
     ///

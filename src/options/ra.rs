@@ -41,16 +41,16 @@ pub struct RaOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trailing {
-    /// Protects them: if there are any, the write fails with
+    /// Protects the bytes: if there are any, the write fails with
     /// [`CannotReplace`](crate::error::ErrorKind::CannotReplace).
     #[default]
     Protect,
-    /// Keeps them after the new array.
+    /// Keeps the bytes, after the new array.
     ///
-    /// Writing to a writer instead of a path is then a
+    /// Writing to a writer instead of a path is then an error,
     /// [`BadOption`](crate::error::ErrorKind::BadOption), because there is no existing file.
     Keep,
-    /// Writes these bytes instead, which may be empty.
+    /// Replaces the bytes with these, which may be empty.
     Write(Vec<u8>),
 }
 
@@ -69,8 +69,8 @@ impl RaOptions {
 
     /// Writes the axes in reverse order, as some versions of the format's Python program do.
     ///
-    /// The first axis of an RA file varies fastest. With this option an array in C order (ndarray's default)
-    /// need not be transposed, but readers of the file find its axes reversed.
+    /// The first axis of an RA file varies fastest. With this option, an array in C order (ndarray's default)
+    /// need not be transposed, but readers see its axes in reverse order.
     #[must_use]
     pub fn reversed(mut self, reversed: bool) -> Self {
         self.reversed = reversed;
@@ -79,7 +79,7 @@ impl RaOptions {
 
     /// Compresses the data as a single LZ4 block, as the format's C program does.
     ///
-    /// The compressed data is held in memory. An array of more than 2,113,929,216 bytes is an error,
+    /// The compressed data is buffered in memory. An array of more than 2,113,929,216 bytes is an error,
     /// [`BadOption`](crate::error::ErrorKind::BadOption).
     #[cfg(feature = "lz4")]
     #[must_use]
@@ -88,11 +88,11 @@ impl RaOptions {
         self
     }
 
-    /// Writes `bool` and `bf16` as element type 5, as well as any other raw element of 2 bytes.
+    /// Writes `bool`, `bf16` and all other raw elements of 2 bytes as element type 5.
     ///
-    /// Programs differ in how they read this type: by its size, as one of the two, or not at all. By default
-    /// `bool` is an error, [`NotExpressible`](crate::error::ErrorKind::NotExpressible), and `bf16` is written
-    /// as raw bytes.
+    /// Some programs interpret this type by its size, some always as `bool` or always as `bf16`, and some
+    /// cannot read it. By default, `bool` is an error,
+    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible), and `bf16` is written as raw bytes.
     #[must_use]
     pub fn eltype_5(mut self, eltype_5: bool) -> Self {
         self.eltype_5 = eltype_5;

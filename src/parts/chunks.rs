@@ -23,8 +23,9 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
     file: &'a ArrayFile<F>,
     axis: usize,
     length: usize,
-    /// The start of the next piece and the end of the last one, as indices along the axis.
+    /// The index along the axis at which the next piece starts.
     next: usize,
+    /// The index along the axis at which the last piece ends (exclusive).
     end: usize,
     pieces: PhantomData<fn() -> Array<A, D>>,
 }
@@ -45,7 +46,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         Ok(Self { file, axis, length, next: 0, end, pieces: PhantomData })
     }
 
-    /// Reads the next piece, reusing the memory of `array` if it has the length of the piece.
+    /// Reads the next piece, reusing `array` if it has the length of the piece along the axis.
     fn next_into(&mut self, array: Option<Array<A, D>>) -> Option<Result<Array<A, D>>> {
         let start = Some(self.next).filter(|start| *start < self.end)?;
         let count = self.length.min(self.end - start);
@@ -62,7 +63,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
 
     /// Invokes the callback with a view of each piece, until it returns `ControlFlow::Break`.
     ///
-    /// Pieces of equal length share one array, so this is faster than the iterator.
+    /// Pieces of equal length are read into the same array, so this is faster than the iterator.
     ///
     /// # Errors
     ///
@@ -106,8 +107,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
 
     /// Invokes the callback with each piece while another thread reads the next one.
     ///
-    /// At most three pieces are in memory: one in the callback, one waiting and one being read. If no thread
-    /// can be started, the pieces are read on the current one.
+    /// At most three pieces are in memory: one in the callback, one waiting for it and one being read. If no
+    /// thread can be started, the pieces are read on the current thread.
     ///
     /// # Errors
     ///
@@ -118,7 +119,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn for_each_ahead(self, mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>) -> Result<()> {
         thread::scope(|scope| {
-            // A capacity of one bounds memory: a finished piece may wait while the next one is read.
+            // A capacity of one bounds memory: only one finished piece waits while the next is being read.
             let (ready, pieces) = mpsc::sync_channel(1);
             // Returns used arrays to the reading thread. Unbounded, so that the callback's thread never
             // blocks here.

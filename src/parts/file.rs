@@ -27,7 +27,7 @@ use crate::transfer::{self, ByteRuns, RandomAccess, Source};
 /// [`open`](ArrayFile::open) reads only the header. [`slice`](ArrayFile::slice) reads the part that ndarray's
 /// `s![]` selects, [`take`](ArrayFile::take) reads individual indices of an axis,
 /// [`chunks`](ArrayFile::chunks) and [`rows`](ArrayFile::rows) iterate over the array in pieces, and
-/// [`read`](ArrayFile::read) reads all of it. Memory use depends on the size of the part, not of the file.
+/// [`read`](ArrayFile::read) reads all of it. Memory use depends on the size of the part, not the file.
 /// [`write_slice`](ArrayFile::write_slice) changes parts of a file that was opened with
 /// [`open_to_write`](ArrayFile::open_to_write).
 ///
@@ -58,7 +58,7 @@ pub type NpyFile = ArrayFile<Npy>;
 
 /// A handle to an RA file of any size, for reading and writing parts of its array.
 ///
-/// The data must not be packed (compressed or stored as bits).
+/// The data must not be compressed or stored as single bits.
 pub type RaFile = ArrayFile<Ra>;
 
 /// A handle to an array in a file: see [`NpyFile`] and [`RaFile`](crate::ra::RaFile).
@@ -90,7 +90,7 @@ pub struct ArrayFile<F: ArrayFormat> {
     path: Option<PathBuf>,
     /// The name of the member, if the file is a member of an archive.
     member: Option<String>,
-    /// Holds the lock for changing elements, if the file was opened with `open_to_write`.
+    /// The lock for changing elements, if the file was opened with `open_to_write`.
     pub(super) locked: Option<Locked>,
     found: F::Found,
     data_offset: usize,
@@ -121,7 +121,7 @@ impl FileBytes {
         }
     }
 
-    /// Returns the bytes from offset `at` on.
+    /// Returns the bytes starting at offset `at`.
     fn anywhere(&self, at: u64) -> RandomAccess<'_> {
         match self {
             Self::File(file) => RandomAccess::File(file, at),
@@ -149,7 +149,7 @@ impl FileBytes {
     pub(crate) fn read_header<F: ArrayFormat>(&self, options: &ReadOptions) -> Result<(F::Found, usize)> {
         let mut source = match self {
             Self::File(file) => {
-                // Another process may be appending to the file, so its header may have to be read again.
+                // `read_header_of_file` handles a header that another process is changing as it appends.
                 let mut file = &**file;
                 file.rewind()?;
                 return io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits());
@@ -167,7 +167,7 @@ impl FileBytes {
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Opens a file and reads its header.
     ///
-    /// A truncated payload is not detected here, but when it is read.
+    /// A truncated payload is detected only when it is read.
     ///
     /// # Errors
     ///
@@ -175,8 +175,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
-    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
@@ -184,8 +184,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Opens a file and reads its header, with options.
     ///
-    /// The options apply to everything that is read later. A truncated payload is not detected here, but when
-    /// it is read.
+    /// The options also apply to all later reads. A truncated payload is detected only when it is read.
     ///
     /// # Errors
     ///
@@ -193,8 +192,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
-    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -204,7 +203,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Reads the header at the start of an open file, regardless of the file's position.
     ///
-    /// A truncated payload is not detected here, but when it is read.
+    /// A truncated payload is detected only when it is read.
     ///
     /// # Errors
     ///
@@ -212,8 +211,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
-    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
@@ -221,8 +220,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Reads the header at the start of an open file, with options.
     ///
-    /// The options apply to everything that is read later. A truncated payload is not detected here, but when
-    /// it is read.
+    /// The options also apply to all later reads. A truncated payload is detected only when it is read.
     ///
     /// # Errors
     ///
@@ -230,8 +228,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
-    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         Self::shared(Arc::new(file), options)
@@ -253,7 +251,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let header = F::header(&found);
         if header.payload_len().is_none() {
             let error = Error::from(ErrorKind::Objects { found: header.dtype().clone() });
-            return Err(error.with_help(Help::ReadPickle)); // objects are stored as one pickle, which cannot be read in parts
+            return Err(error.with_help(Help::ReadPickle)); // the pickle of all objects cannot be read in parts
         }
         let options = F::gate(&found, options).into_owned();
         Ok(Self { bytes, path: None, member: None, locked: None, found, data_offset, options })
@@ -263,7 +261,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         F::header(&self.found)
     }
 
-    /// Returns the bytes of the array's elements, wherever they are stored.
+    /// Returns random access to the bytes of the array's elements.
     pub(crate) fn anywhere(&self) -> RandomAccess<'_> {
         self.bytes.anywhere(self.data_offset as u64)
     }
@@ -278,23 +276,24 @@ impl<F: ArrayFormat> ArrayFile<F> {
         );
         match whole.len() == header.payload_len().unwrap_or_default() {
             true => self.check_runs(&whole),
-            false => self.check_length(header.payload_len().unwrap_or_default()), // larger than this machine's address space
+            false => self.check_length(header.payload_len().unwrap_or_default()), // larger than the address space of this machine
         }
     }
 
-    /// Attaches the lock for writing parts, and the path for errors.
+    /// Attaches the lock for writing parts, and the path to report in errors.
     pub(super) fn locked_by(self, locked: Locked, path: &Path) -> Self {
         Self { locked: Some(locked), path: Some(path.to_owned()), ..self }
     }
 
-    /// Returns the current length in bytes, header included.
+    /// Returns the current length in bytes, including the header.
     fn file_len(&self) -> Result<u64> {
         self.bytes.len().map_err(|error| self.at_path(error))
     }
 
-    /// Returns an error if some of these bytes of the array do not exist.
+    /// Returns an error if any of these byte ranges of the array are missing.
     fn check_runs(&self, runs: &ByteRuns) -> Result<()> {
-        // Stacks and objects in stores check their own parts: their length assumes that all of them exist.
+        // The length of a stack, or of an object in a store, assumes that all of its parts exist.
+        // `ReadAt::check` verifies that they do.
         #[cfg(feature = "object")]
         if let FileBytes::Other(bytes, _) = &self.bytes {
             bytes.check(runs).map_err(|error| self.at_path(error))?;
@@ -313,8 +312,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Reads the header again and returns whether the shape has changed.
     ///
-    /// Another process may have appended rows, which [`ArrayFile::shape`] includes from then on. The dtype,
-    /// the order and the offset of the elements must be the same as before.
+    /// If another process has appended rows, [`ArrayFile::shape`] then includes them. The dtype, the order
+    /// and the offset of the elements must not have changed.
     ///
     /// # Errors
     ///
@@ -352,7 +351,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let (old, new) = (self.header(), F::header(&found));
         // A different offset means that the file has been rewritten, even with the same dtype.
         if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
-            let reason = "the file contains another array than when it was opened".into();
+            let reason = "the file contains a different array than when it was opened".into();
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         let is_other = old.shape() != new.shape();
@@ -423,8 +422,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Reads the part of the array that ndarray's `slice` would select.
     ///
-    /// Runs of bytes that are close together are read by one call, including the bytes between them. Apart
-    /// from these, only the bytes of the part are read.
+    /// Byte ranges that are close together are read with one call, including the bytes between them. No other
+    /// bytes outside the part are read.
     ///
     /// # Errors
     ///
@@ -500,8 +499,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// A typical use is to read random rows in a training loop. An index may occur more than once.
     ///
-    /// The bytes are read in the order of the file; those that are close together are read by one call. Data
-    /// that the operating system has not cached is requested from the disk all at once.
+    /// The bytes are read in file order, and ranges that are close together are read with one call. Data that
+    /// the operating system has not cached is requested from the disk all at once.
     ///
     /// # Errors
     ///
@@ -561,7 +560,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let in_file = self.axis_of::<T>(axis).map_err(|error| self.at_path(error))?;
         if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
             let reason = format!(
-                "a mask of length {} for axis {axis} of an array of shape {}",
+                "the mask has length {} for axis {axis} of an array of shape {}",
                 mask.len(),
                 self.header().shape_ref()
             );
@@ -574,15 +573,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns an iterator over pieces of `length` indices along an axis.
     ///
     /// Each piece is read when the iterator advances, so memory use does not depend on the size of the file.
-    /// The last piece may be shorter. Pieces along the axis that varies slowest (the first; in Fortran order
-    /// the last) are read fastest.
+    /// The last piece may be shorter. Reading is fastest along the slowest-varying axis, which is the first,
+    /// or the last in Fortran order.
     ///
     /// # Errors
     ///
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or `length` is 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
     ///
-    /// The first piece reports an element type that does not match.
+    /// A mismatch of the element type is reported with the first piece.
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &self,
         axis: usize,
@@ -591,16 +590,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Chunks::new(self, axis, length).map_err(|error| self.at_path(error))
     }
 
-    /// Returns an iterator over the rows of the array, along the axis that varies slowest.
+    /// Returns an iterator over the rows of the array, along the slowest-varying axis.
     ///
-    /// The rows do not have that axis. They are read about 1 MiB at a time and then copied one by one.
+    /// The rows do not include that axis. About 1 MiB is read at a time, and each row is copied from it.
     ///
     /// # Errors
     ///
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
     ///
-    /// The first row reports an element type that does not match.
+    /// A mismatch of the element type is reported with the first row.
     ///
     /// # Examples
     ///
@@ -639,9 +638,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }))
     }
 
-    /// Returns the axis of the file for an axis of the array.
+    /// Returns the axis of the file that corresponds to an axis of the array.
     ///
-    /// Elements that are arrays have axes of their own, which come first in RA files.
+    /// If the elements are arrays, their axes come first in RA files.
     fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
         let (shape, inner) = (self.header().shape_ref(), T::inner_ndim());
         if axis >= shape.ndim().saturating_sub(inner) {
@@ -660,7 +659,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.with_picked(&header, &picked, T::from_payload)
     }
 
-    /// Invokes `read` with the selected bytes as a payload, whose header is `header`.
+    /// Passes the selected bytes to `read`, as a payload with the given header.
     fn with_picked<T>(
         &self,
         header: &Header,
@@ -693,7 +692,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 impl NpyFile {
-    /// Opens the array in a member of an archive, whose content is `bytes`.
+    /// Opens an archive member whose content is `bytes`.
     #[cfg(feature = "npz")]
     pub(crate) fn member(
         path: Option<&Path>,
@@ -725,7 +724,7 @@ pub(super) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>)
     let arranged = selection.arrange(array);
     let found = Shape::from(arranged.shape());
     arranged.into_dimensionality().map_err(|_| {
-        // The type of the slice determines the number of axes; a dynamic one accepts any number.
+        // The type of the slice determines the number of axes. If it is dynamic, any number is accepted.
         ErrorKind::RankMismatch { found, wanted: D::NDIM.unwrap_or_default() }.into()
     })
 }

@@ -15,10 +15,10 @@ use crate::io::{ArrayFormat, ArrayReader, FromPayload, NpyReader, PayloadRef};
 use crate::transfer::{ByteRuns, Source};
 
 impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
-    /// Reads a part of the current array, selected as by ndarray's `slice`.
+    /// Reads the part of the current array that ndarray's `slice` would select.
     ///
-    /// Only the bytes of the part are read. Afterwards the reader is at the start of the array's elements
-    /// again, so that other parts can be read.
+    /// Only the bytes of the part are read. The reader then returns to the start of the array's elements, so
+    /// other parts can be read.
     ///
     /// # Errors
     ///
@@ -28,7 +28,8 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
@@ -66,7 +67,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     }
 }
 
-/// A reader over the selected byte runs of an array, one after another.
+/// A reader of the selected byte runs of an array, as one stream.
 struct Runs<'a, R> {
     reader: &'a mut R,
     start: u64,
@@ -82,7 +83,7 @@ impl<R: Read + Seek> Read for Runs<'_, R> {
         let (place, left) = self.picked.find(self.at);
         let most = left.min(into.len());
         match self.reader.seek(SeekFrom::Start(self.start + place)) {
-            // The position is beyond any file that this system supports: the data has ended.
+            // The position is beyond the maximum file size of this system: treat it as the end of the data.
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(0),
             sought => sought?,
         };
@@ -98,14 +99,14 @@ impl<R: Read + Seek> Read for Runs<'_, R> {
 }
 
 impl NpyReader<File> {
-    /// Converts the reader into a file from which parts of the current array are read in any order.
+    /// Converts the reader into a file handle for random access to the current array.
     ///
-    /// Use this for random access to one of several arrays in a file.
+    /// Use this if a file contains several arrays.
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or an earlier
-    ///   error has left the reader in the middle of it.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or if an
+    ///   earlier error left the reader in the middle of the array.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
@@ -133,7 +134,7 @@ impl NpyReader<File> {
         let (file, found, options) = self.parts()?;
         let payload = file.stream_position()?;
         let end = payload.saturating_add(found.header.payload_len().unwrap_or_default());
-        // The range includes the header: `NpyFile` adds the length of the header to its start.
+        // The range includes the header, because `NpyFile` adds the length of the header to its start.
         let bytes = payload.saturating_sub(header_len)..end;
         let (found, options) = (found.clone(), options.clone());
         let bytes = FileBytes::Range(Arc::new(self.into_inner()), bytes);

@@ -1,4 +1,4 @@
-//! Selections of parts of an array, which are validated before anything is read.
+//! Selections of parts of an array, validated before anything is read.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ struct Taken {
 pub(crate) struct Selection {
     axes: Vec<Taken>,
     elements: Vec<SliceInfoElem>,
-    /// The axes that belong to the elements, which are always selected in full.
+    /// The axes that belong to the elements. They are always selected in full.
     inner: Inner,
 }
 
@@ -102,7 +102,7 @@ impl Selection {
         }
     }
 
-    /// Returns the header of the selected part, with all axes of the array, and its byte runs in the file.
+    /// Returns the header of the selected part, which has all axes of the array, and the part's byte runs.
     pub(super) fn locate(&self, header: &Header) -> Result<(Header, ByteRuns)> {
         let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
@@ -116,7 +116,7 @@ impl Selection {
             start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride));
             axes.push((taken.count, (taken.step as u64).saturating_mul(stride)));
         }
-        // `ByteRuns` takes the slowest axis first.
+        // `ByteRuns` expects the slowest-varying axis first.
         if header.order() == Order::Fortran {
             axes.reverse();
         }
@@ -126,7 +126,7 @@ impl Selection {
 
     /// Returns the byte offset of the first selected element, and the count and byte stride of each axis.
     ///
-    /// The axes are those of the header, in the same order.
+    /// The axes are in the order of the header.
     pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
         let strides = header
@@ -143,7 +143,7 @@ impl Selection {
         )
     }
 
-    /// Returns the header of the listed indices along an axis, and their byte runs in the file.
+    /// Returns the header and the byte runs of the part with the listed indices along an axis.
     pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, ByteRuns)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
@@ -158,17 +158,17 @@ impl Selection {
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
         let wanted = Header::new(header.dtype().clone(), header.order(), wanted.collect::<Vec<_>>().into())?;
         if wanted.len() == 0 {
-            return Ok((wanted, ByteRuns::new(0, vec![(0, 0)], 0))); // without elements, the other axes may have any length
+            return Ok((wanted, ByteRuns::new(0, vec![(0, 0)], 0))); // an array without elements may have other axes of any length
         }
-        // The runs are in the order of the file for each index of the slower axes: all listed places are read
-        // for one such index before the next.
+        // For each index of the slower axes, all listed positions are read, in file order, before those for
+        // the next index.
         let bytes = header.shape_ref().strides(header.order())[axis]
             .saturating_mul(header.dtype().item_size() as u64);
         let outer = match header.order() {
             Order::C => &dims[..axis],
             Order::Fortran => &dims[axis + 1..],
         };
-        wanted.in_memory()?; // bounds `run` and `outer` too, which are factors of this size
+        wanted.in_memory()?; // also bounds `run` and `outer`, which are factors of this size
         let outer: usize = outer.iter().product();
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
@@ -176,14 +176,14 @@ impl Selection {
         Ok((wanted, picked))
     }
 
-    /// Returns the lengths of the axes that the slice produces, without new axes.
+    /// Returns the lengths of the axes of the sliced array, except the axes that the slice inserts.
     pub(crate) fn dims(&self) -> Vec<usize> {
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
         let axes = old.zip(&self.axes).filter(|(element, _)| !element.is_index());
         axes.map(|(_, taken)| taken.count).collect()
     }
 
-    /// Returns the slice that selects these ranges of the selection, one for each of its axes.
+    /// Returns a slice of the entire array that selects these ranges of the selection, one range per axis.
     pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
         let mut ranges = ranges.iter();
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
@@ -192,7 +192,7 @@ impl Selection {
                 return SliceInfoElem::Index(taken.start as isize);
             }
             let range = ranges.next().cloned().unwrap_or(0..taken.count);
-            // The last index is computed below, which an empty range does not have.
+            // An empty range does not have a last index, which is computed below.
             if range.is_empty() {
                 return SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
             }
@@ -202,7 +202,7 @@ impl Selection {
                 true => (taken.count - range.end, taken.count - 1 - range.start),
             };
             let (start, end) = (taken.start + first * taken.step, taken.start + last * taken.step + 1);
-            // A step of `isize::MIN` is its own negative.
+            // Wrapping, because a step of `isize::MIN` is its own negation.
             let step =
                 if taken.is_reversed { (taken.step as isize).wrapping_neg() } else { taken.step as isize };
             SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step }
@@ -210,14 +210,14 @@ impl Selection {
         old.zip(&self.axes).map(part).collect()
     }
 
-    /// Returns the elements of the slice, as it was given.
+    /// Returns the elements of the original slice.
     pub(crate) fn elements(&self) -> &[SliceInfoElem] {
         &self.elements
     }
 
-    /// Returns the slice that remains to be applied to the array after it was read.
+    /// Returns the slice to apply to the array after it has been read.
     ///
-    /// It reverses axes, and removes or inserts them.
+    /// It reverses, removes and inserts axes.
     pub(crate) fn residual_slice(&self) -> Vec<SliceInfoElem> {
         let mut taken = self.axes.iter();
         let rest = |element: &SliceInfoElem| match element {
@@ -234,7 +234,7 @@ impl Selection {
         self.elements.iter().map(rest).collect()
     }
 
-    /// Applies the axes and directions of the slice to an array that was read.
+    /// Reverses, removes and inserts axes of an array that has been read, as the slice specifies.
     pub(super) fn arrange<A>(&self, mut array: ArrayD<A>) -> ArrayD<A> {
         let mut taken = self.axes.iter();
         let mut axis = 0;
@@ -257,7 +257,7 @@ impl Selection {
         array
     }
 
-    /// Returns a view of the array that has the axes and directions of the part of the file.
+    /// Returns a view of the array with the axes and directions of the part in the file.
     ///
     /// The slice is read into this view or written from it. This is the inverse of `arrange`.
     pub(super) fn target<S: RawData>(&self, mut view: ArrayBase<S, IxDyn>) -> Result<ArrayBase<S, IxDyn>> {
@@ -304,7 +304,7 @@ fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error 
 
 /// Resolves one element of a slice along an axis, by ndarray's rules.
 ///
-/// Negative indices count from the end. A negative step goes through the same range from its end.
+/// Negative indices count from the end. A negative step traverses the same range, starting at its last index.
 fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
     let place = |index: isize| match index {
         0.. => Some(index as usize),
@@ -333,7 +333,7 @@ fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
                 return Err(ErrorKind::BadOption { reason: "the slice has a step of 0".into() }.into());
             }
             let count = (to - from).div_ceil(step);
-            // A reversed slice always contains the last index of the range, a forward one the first.
+            // A reversed slice always contains the last index of the range; a forward slice, the first.
             let start = if is_reversed && count > 0 { to - 1 - (count - 1) * step } else { from };
             Ok(Taken { start, count, step, is_reversed })
         }

@@ -22,20 +22,20 @@ const BLOCK: usize = 4 << 20;
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Opens a file for writing parts of its array with [`ArrayFile::write_slice`].
     ///
-    /// While it is open, other processes may write other parts in the same way or through maps. Changes to
-    /// the entire file (appending to it, replacing it) fail with [`ErrorKind::Locked`].
+    /// While the file is open, other processes may write other parts in the same way or through maps.
+    /// Attempts to append to the file or to replace it fail with [`ErrorKind::Locked`].
     /// [`write_zeroed_npy`](crate::write_zeroed_npy) creates a file that can be filled in this way.
     ///
     /// # Errors
     ///
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not lead to a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or shorter than its array.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   written in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is packed, since it cannot be
-    ///   written in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be written in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref();
@@ -57,7 +57,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// of about 4 MiB.
     ///
     /// Threads and processes may write concurrently if their parts do not overlap. Reading a part while it is
-    /// written may return a mixture of old and new elements. The system writes the data to the disk later;
+    /// being written may return a mixture of old and new elements. The system writes the data to disk later;
     /// [`ArrayFile::sync`] waits for that.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn sync(&self) -> Result<()> {
         match self.bytes.file() {
             Some(file) => change::sync_parts(file).map_err(|error| self.at_path(error.into())),
-            None => Ok(()), // only an entire file can be written to
+            None => Ok(()), // cannot be written to: only an entire file can be opened for writing
         }
     }
 
@@ -129,9 +129,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.put_pieces(header, view, start, &places, &options)
     }
 
-    /// Writes a part in pieces: halves it along the file's slowest axis until a piece fits in a block.
+    /// Writes a part in pieces, halving it along the slowest-varying axis until each piece fits in a block.
     ///
-    /// Each piece is encoded before it is written, so its size bounds the memory.
+    /// Each piece is encoded before it is written, so the size of a piece bounds memory use.
     fn put_pieces<A: WritableElement>(
         &self,
         header: &Header,
@@ -171,7 +171,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let header = Header::new(dtype.clone(), Order::C, [piece.len()].into())?;
         let mut bytes = Vec::new();
         if A::FILE_LAYOUT.varies() {
-            A::dtype_for(&mut piece.iter(), options)?; // an error if a text is too long
+            A::dtype_for(&mut piece.iter(), options)?; // returns an error if a text element is too long
         }
         let items = match turned.to_slice() {
             Some(items) => Items::Contiguous(items),
@@ -185,7 +185,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             &A::emit(dtype),
             options,
         )?;
-        // The strides of the block, which is dense and in the order of the file.
+        // The strides of the encoded block, which is contiguous and in the order of the file.
         let mut from = item as u64;
         let mut axes: Vec<Way> = places.iter().map(|(_, to)| Way { len: 0, from: 0, to: *to }).collect();
         let fastest_first: Vec<usize> =
@@ -196,7 +196,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             from = from.saturating_mul(len as u64);
         }
         let (source, target) = (Side { start: 0, item }, Side { start, item });
-        // The plan counts the memory of a tile on both sides, hence twice the block.
+        // The memory budget covers a tile on both sides, so it is twice the block size.
         let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
         let (source, named) = (RandomAccess::Bytes(&bytes), |error| error);
         let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named };

@@ -1,9 +1,9 @@
-//! The values of a pickle that refer to no others.
+//! Values in pickles that do not refer to other values.
 
 use super::opcode::*;
 use super::text;
 
-/// A value that refers to no others.
+/// A value that does not refer to other values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Atom<'a> {
     None,
@@ -19,7 +19,7 @@ pub(crate) enum Atom<'a> {
     Long(&'a [u8]),
 }
 
-/// What is wrong with the argument of an opcode.
+/// An error in the argument of an opcode.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fault {
     Cut,
@@ -41,7 +41,9 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Decodes the value at the start, and returns it and its length in bytes; `None` if the opcode makes none.
+/// Decodes the value at the start of `bytes`, and returns it and its length in bytes.
+///
+/// Returns `None` for all other opcodes, and for decimal integers that do not fit into an `i64`.
 #[inline]
 pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
     let (opcode, rest) = bytes.split_first().ok_or(Fault::Cut)?;
@@ -75,7 +77,7 @@ pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
     Ok(Some((atom, 1 + used)))
 }
 
-/// Returns the rest of the line without its end; `None` if the line does not end.
+/// Returns the rest of the line without its line end; `None` if there is no line end.
 pub(crate) fn line(bytes: &[u8]) -> Option<&[u8]> {
     bytes.iter().position(|byte| *byte == b'\n').map(|len| &bytes[..len])
 }
@@ -88,7 +90,7 @@ fn fixed<const N: usize>(
     rest.first_chunk().map(|bytes| (make(*bytes), N)).ok_or(Fault::Cut)
 }
 
-/// Decodes a value whose length is in the `N` bytes before it.
+/// Decodes a value whose length is stored in the `N` bytes before it.
 #[inline]
 fn counted<'a, const N: usize>(
     rest: &'a [u8],

@@ -1,7 +1,7 @@
-//! Opcodes of pickles, in which NumPy stores Python objects, and the values that refer to no others.
+//! Opcodes of pickles, in which NumPy stores Python objects, and values that do not refer to other values.
 //!
-//! `dynamic::object` builds objects from them. [`Writer`] writes opcodes; [`read_one`] finds where a pickle
-//! ends.
+//! `dynamic::object` builds objects from opcodes and values. [`Writer`] writes opcodes; [`read_one`] finds
+//! the end of a pickle.
 
 mod atom;
 pub(crate) mod opcode;

@@ -1,4 +1,4 @@
-//! The numbers of the known opcodes, with the names from Python's `pickletools`.
+//! The codes of the known opcodes, with their names from Python's `pickletools`.
 
 macro_rules! opcodes {
     ($($name:ident = $byte:literal;)*) => {

@@ -4,8 +4,9 @@ use super::opcode::*;
 
 /// Reads exactly one pickle.
 ///
-/// `more` appends a number of bytes and returns how many there were. It is asked only for bytes that the
-/// pickle must have, never for more. If the source ends early, so does reading, and the decoder reports it.
+/// `more` appends the given number of bytes and returns how many it appended. It is called only for bytes
+/// that the pickle must contain. If the source ends early, the incomplete pickle is returned, and the decoder
+/// reports the error.
 pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64, E>) -> Result<Vec<u8>, E> {
     let mut bytes = Vec::new();
     let mut at = 0;
@@ -32,7 +33,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
                 }
             }
         }
-        // The width of an argument, which is a number or the length of the data after it.
+        // The width of the argument in bytes, and whether it is the length of data that follows.
         let (width, is_length) = match opcode {
             BININT1 | BINGET | BINPUT | PROTO | EXT1 => (1, false),
             BININT2 | EXT2 => (2, false),
@@ -51,20 +52,20 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
         at += width as usize;
         if is_length {
             let len = u64::from_le_bytes(number);
-            // A negative length, which the decoder reports.
+            // The length is negative, an error that the decoder reports.
             if matches!(opcode, LONG4 | BINSTRING) && len > i32::MAX as u64 {
                 return Ok(bytes);
             }
             if fill(&mut bytes, at, len, &mut more)? {
                 return Ok(bytes);
             }
-            // The content of a frame is opcodes, which are scanned as well.
+            // The content of a frame consists of opcodes, which are scanned too.
             at += if opcode == FRAME { 0 } else { len as usize };
         }
     }
 }
 
-/// Makes `count` bytes available from `at` on; returns whether the source ended before.
+/// Makes `count` bytes available at index `at`; returns whether the source ended before that.
 fn fill<E>(
     bytes: &mut Vec<u8>,
     at: usize,

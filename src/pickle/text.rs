@@ -1,9 +1,9 @@
-//! Strings and numbers of protocol 0, which are text with escapes and digits.
+//! Strings and numbers of protocol 0, which are text: literals with escapes, and digits.
 
 use super::Atom;
 use super::opcode::{FLOAT, INT};
 
-/// Decodes a Python string literal with its quotes; it is a `str` of Python 2, so the result is bytes.
+/// Decodes a Python 2 string literal, including its quotes, into bytes.
 pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
     let literal = literal.trim_ascii_end();
     let (quote, rest) = literal.split_first()?;

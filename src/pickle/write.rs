@@ -9,11 +9,11 @@ pub(crate) struct Writer {
     bytes: Vec<u8>,
     protocol: u8,
     memo: u32,
-    /// Where the open frame starts, from protocol 4 on. A frame lets readers load many opcodes at once.
+    /// The start of the open frame (since protocol 4). A frame lets readers load many opcodes with one read.
     frame: Option<usize>,
 }
 
-/// Length of a frame in bytes, the same as in Python. Data that is as long by itself is put between frames.
+/// Length of a frame in bytes, as in Python. Data of this length or more is put between frames.
 const FRAME_LEN: usize = 64 << 10;
 /// Length of a frame's header, in bytes: the opcode and the frame's length.
 const FRAME_HEAD: usize = 9;
@@ -33,7 +33,7 @@ impl Writer {
         self.bytes
     }
 
-    /// Ends a frame that is long enough and starts the next one; it is called between values.
+    /// Ends a frame that is long enough and starts the next one. Callers call this between values.
     #[inline]
     pub(crate) fn between_values(&mut self) {
         if self.protocol < 4 {
@@ -62,7 +62,7 @@ impl Writer {
         }
     }
 
-    /// Writes an opcode, a length and bytes; long bytes are put between frames.
+    /// Writes an opcode, a length and bytes, which are put between frames if they are long.
     fn counted(&mut self, opcode: u8, len: &[u8], bytes: &[u8]) {
         let is_long = self.protocol >= 4 && bytes.len() >= FRAME_LEN;
         if is_long {
@@ -96,7 +96,7 @@ impl Writer {
             }
             _ => {
                 let bytes = number.to_le_bytes();
-                // The fewest bytes that preserve the sign.
+                // The number is shortened to the fewest bytes that preserve the sign.
                 let fill = if number < 0 { 0xFF } else { 0 };
                 let mut len = 8;
                 while len > 1 && bytes[len - 1] == fill && (bytes[len - 2] ^ fill) & 0x80 == 0 {
@@ -128,7 +128,7 @@ impl Writer {
     /// Writes a string of code points, which may be surrogates.
     pub(crate) fn code_points(&mut self, codes: &[u32]) {
         let mut utf8 = Vec::new();
-        // They come from a Python string, and all of its code points can be encoded.
+        // The code points come from a Python string, so all of them can be encoded.
         codes.iter().for_each(|code| push_utf8(*code, &mut utf8).unwrap_or_default());
         self.utf8(&utf8);
     }
@@ -226,7 +226,7 @@ impl Writer {
         self.bytes.push(BUILD);
     }
 
-    /// Adds the top of the stack to the memo and returns its index.
+    /// Adds the top of the stack to the memo and returns the index of the entry.
     pub(crate) fn memoize(&mut self) -> u32 {
         let index = self.memo;
         match u8::try_from(index) {

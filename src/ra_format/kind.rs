@@ -3,7 +3,7 @@
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
-/// Returns the dtype of an element type and size; raw bytes if NumPy has no dtype for them.
+/// Returns the dtype for an element type and size; raw bytes if NumPy has no such dtype.
 pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType> {
     let kind = match eltype {
         1 => Kind::Int,
@@ -56,7 +56,8 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
         let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());
         return Err(Error::from(ErrorKind::NotExpressible { format, dtype, reason }).with_help(help));
     };
-    // A dtype without a byte order, such as single bytes, equals both and counts as little-endian.
+    // A dtype without a byte order, such as that of single bytes, passes both tests. It counts as
+    // little-endian.
     let is = |order| dtype.with_byte_order(order) == *dtype;
     match (is(ByteOrder::Little), is(ByteOrder::Big)) {
         (true, _) => Ok((number, false)),

@@ -22,7 +22,7 @@ const FIXED: usize = 48;
 
 /// Flag: the data is in big-endian byte order.
 pub(crate) const BIG_ENDIAN: u64 = 1;
-/// Flag: the data is compressed, in one of the ways of [`Packing`].
+/// Flag: the data is compressed, by one of the methods in [`Packing`].
 pub(crate) const PACKED: u64 = 2;
 /// Flag: the data is single bits.
 const BITS: u64 = 4;
@@ -33,7 +33,7 @@ const BITS: u64 = 4;
 /// use ndarray_io::ra::{parse, Parsed};
 ///
 /// let mut file = b"rawarray".to_vec();
-/// for number in [0u64, 3, 8, 96, 2, 3, 4] { // flags, a float, of 8 bytes, 96 in all, two axes, of 3 and 4
+/// for number in [0u64, 3, 8, 96, 2, 3, 4] { // flags, float, its size, data size, axes, their lengths
 ///     file.extend(number.to_le_bytes());
 /// }
 /// let Parsed::Done(parsed, 64) = parse(&file)? else { panic!("the header is complete") };
@@ -44,9 +44,9 @@ const BITS: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RaHeader {
-    /// The dtype, order and shape of the payload, once decompressed. The first axis varies fastest.
+    /// The dtype, order and shape of the decompressed payload. The first axis varies fastest.
     pub header: Header,
-    /// The flags. If the header is big-endian, [`parse`] sets the big-endian flag as well.
+    /// The flags. If the header is big-endian, [`parse`] also sets the big-endian flag.
     pub flags: u64,
     /// The number of the element type.
     ///
@@ -55,8 +55,8 @@ pub struct RaHeader {
     pub eltype: u64,
     /// The size of one element, in bytes.
     pub elbyte: u64,
-    /// The size of the data, in bytes. For compressed data, the compression decides which size this is:
-    /// compressed or decompressed.
+    /// The size of the data, in bytes. For compressed data, this is the compressed or the decompressed size,
+    /// depending on the compression.
     pub size: u64,
 }
 
@@ -68,7 +68,7 @@ pub type Parsed = crate::header::Parsed<RaHeader>;
 pub(crate) enum Packing {
     /// Not compressed.
     None,
-    /// Eight elements in a byte, in words of 64 bits.
+    /// One bit per element, in words of 64 bits.
     Bits,
     /// One LZ4 block.
     Lz4,
@@ -93,7 +93,8 @@ impl RaHeader {
         } else if self.flags & PACKED == 0 {
             Packing::None
         } else if self.size == self.unpacked() {
-            // Variable-length integers state their decompressed size, and an LZ4 block may happen to have it.
+            // For variable-length integers, `size` is the decompressed size. An LZ4 block may have the same
+            // size by chance.
             Packing::Unclear
         } else {
             Packing::Lz4
@@ -139,14 +140,14 @@ impl RaHeader {
     }
 }
 
-/// Formats a header as bytes, for uncompressed elements that follow it.
+/// Formats a header as bytes, for uncompressed elements.
 ///
-/// An array in C order gets its axes reversed, so that its elements can be written unchanged.
+/// The axes of an array in C order are reversed, so that its elements can be written unchanged.
 ///
 /// # Errors
 ///
 /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if RA has no type for the elements, as for
-///   text, times and objects; for bools, whose element type 5 not every program reads; and for records
+///   text, times and objects; for bools, because not every program reads element type 5; and for records
 ///   whose fields have different byte orders.
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the array has more than 64 axes, including those of a
 ///   subarray.
@@ -181,7 +182,7 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
 pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let mut magic = *MAGIC;
-    // The magic is a number as well: in a big-endian header its bytes are reversed.
+    // The magic is also a number, so its bytes are reversed in a big-endian header.
     let is_swapped = bytes.first() == MAGIC.last();
     if is_swapped {
         magic.reverse();
@@ -199,7 +200,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     else {
         return Ok(Parsed::NeedMore(FIXED));
     };
-    // Checked first, so that the size below cannot overflow and no caller buffers an endless header.
+    // Checked first, so that the size below cannot overflow and callers do not buffer an endless header.
     limits::check(LimitKind::Dimensions, ndims, Limits::DIMENSIONS as u64)?;
     let end = FIXED + 8 * ndims as usize; // at most 64 axes, checked above
     if bytes.len() < end {

@@ -1,4 +1,4 @@
-//! Prints a header as text.
+//! Formats a header as text.
 
 use std::fmt::Write;
 

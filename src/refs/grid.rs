@@ -9,8 +9,9 @@ pub(super) struct Layout<'a> {
     pub(super) shape: &'a [usize],
     pub(super) order: Order,
     pub(super) item: usize,
-    /// The axis along which the parts are concatenated, and their lengths; only the last may be shorter.
+    /// The axis along which the parts are concatenated.
     pub(super) axis: usize,
+    /// The lengths of the parts along this axis. Only the last part may be shorter than the others.
     pub(super) lengths: &'a [usize],
 }
 
@@ -21,7 +22,7 @@ pub(super) struct ChunkRequest {
     pub(super) length: Option<usize>,
     /// The approximate size of a chunk in bytes, if no length is requested.
     pub(super) bytes: u64,
-    /// The maximum size in bytes of a last chunk that is padded.
+    /// The maximum size of a padded last chunk, in bytes.
     pub(super) inline: u64,
 }
 
@@ -29,8 +30,9 @@ pub(super) struct ChunkRequest {
 #[derive(Debug, PartialEq)]
 pub(super) struct Grid {
     pub(super) chunk: Vec<usize>,
-    /// The first divided axis, and the requested length along it if a different one was chosen.
+    /// The first divided axis.
     pub(super) cut: usize,
+    /// The requested length along the first divided axis, if a different length was chosen.
     pub(super) wanted: Option<usize>,
 }
 
@@ -40,13 +42,13 @@ pub(super) struct ChunkLocation {
     pub(super) part: usize,
     /// The offset from the start of the part's data, in bytes.
     pub(super) start: u64,
-    /// The number of bytes; smaller than a chunk if the last one has to be padded.
+    /// The number of bytes, which is smaller than the size of a chunk if the chunk has to be padded.
     pub(super) len: u64,
 }
 
-/// Returns the largest divisor of `number` that is not above `most`.
+/// Returns the largest divisor of `number` that does not exceed `most`.
 ///
-/// Trial division up to the square root; each divisor that it finds has a counterpart above the root.
+/// Uses trial division up to the square root. Each divisor below the root has a counterpart above it.
 fn divisor(number: usize, most: usize) -> usize {
     let mut best = 1;
     let mut small = 1;
@@ -64,7 +66,7 @@ fn divisor(number: usize, most: usize) -> usize {
 }
 
 impl Layout<'_> {
-    /// Returns the axes, the slowest first.
+    /// Returns the axes, from the slowest to the fastest.
     fn slowest_first(&self) -> Vec<usize> {
         match self.order {
             Order::C => (0..self.shape.len()).collect(),
@@ -72,12 +74,12 @@ impl Layout<'_> {
         }
     }
 
-    /// Returns the length of every part except the last, which may be shorter.
+    /// Returns the length of each part except the last, which may be shorter.
     fn part_len(&self) -> usize {
         self.lengths.first().copied().unwrap_or(0)
     }
 
-    /// Returns the shape of a part of this length.
+    /// Returns the shape of each part except the last, which may be shorter.
     fn part_shape(&self) -> Vec<usize> {
         let mut shape = self.shape.to_vec();
         if let Some(length) = shape.get_mut(self.axis) {
@@ -102,7 +104,7 @@ impl Layout<'_> {
             return Ok(Grid { chunk, cut: 0, wanted: None });
         }
         let axes = self.slowest_first();
-        // The first divided axis is the slowest one that is longer than 1, or that consists of several parts.
+        // The first divided axis is the slowest one that is longer than 1 or consists of several parts.
         let cut =
             axes.iter().copied().find(|axis| part[*axis] > 1 || *axis == self.axis && self.lengths.len() > 1);
         let cut = cut.unwrap_or(self.axis);
@@ -123,16 +125,16 @@ impl Layout<'_> {
         let want = wish.length.unwrap_or_else(|| by_bytes(row)).min(part[cut]);
         let is_several = cut == self.axis && self.lengths.len() > 1;
         let last = if cut == self.axis { self.lengths.last().copied().unwrap_or(0) } else { part[cut] };
-        // A chunk must not cross from one part to the next. Only the last chunk of all may be padded, if it
-        // is small.
+        // A chunk must not cross from one part to the next. Only the very last chunk may be padded, and only
+        // if it is small.
         let fitting = |most: usize| if is_several { divisor(part[cut], most) } else { most };
         let even = divisor(gcd(part[cut], last), want);
         let small = usize::try_from(wish.inline / row).unwrap_or(usize::MAX).min(want);
         let padded = if cut == self.axis && small > 0 { fitting(small) } else { 0 };
         let wished = fitting(want);
         // In order of preference: the requested length, if it divides the last part; a divisor that is at
-        // least half of it; and the larger one of any divisor and a length whose last chunk is small enough
-        // to be padded.
+        // least half the requested length; otherwise the larger of two lengths: the largest divisor, and the
+        // largest length whose last chunk is small enough to be padded.
         chunk[cut] = match wished {
             _ if last.is_multiple_of(wished) => wished,
             _ if even > 1 && even >= want.div_ceil(2) => even,
@@ -140,7 +142,7 @@ impl Layout<'_> {
         };
         let asked = wish.length.map_or(want, |length| length.min(self.shape[cut]));
         let wanted = (chunk[cut] != asked).then_some(asked);
-        // A single index may still be too large: then the next axes are divided as well, by divisors only.
+        // A single index may still be too large. Then the next axes are also divided, but only by divisors.
         if chunk[cut] == 1 && wish.length.is_none() {
             let mut outer = at;
             while outer + 1 < axes.len() && below(outer) > wish.bytes {
@@ -171,7 +173,7 @@ impl Layout<'_> {
         let mut part = 0;
         let (mut stride, mut start) = (self.item as u64, 0);
         let mut len = self.item as u64;
-        // From the fastest axis to the slowest, so that `stride` is the size of one index of the current
+        // Go from the fastest axis to the slowest, so that `stride` is the size of one index of the current
         // axis.
         for axis in self.slowest_first().into_iter().rev() {
             let mut first = numbers[axis] * grid.chunk[axis];

@@ -1,4 +1,4 @@
-//! Zarr's metadata of groups and arrays.
+//! Zarr metadata of groups and arrays.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub enum ZarrFormat {
     V3,
 }
 
-/// An array as its metadata describe it.
+/// The properties of an array that its metadata describe.
 pub(super) struct Described<'a> {
     pub(super) dtype: &'a DType,
     pub(super) order: Order,
@@ -31,7 +31,7 @@ pub(super) struct Described<'a> {
     pub(super) dims: &'a [String],
 }
 
-/// Rejects elements without bytes, of which a small file may declare any number.
+/// Rejects elements of 0 bytes, since a small file may declare any number of them.
 pub(super) fn check_item(dtype: &DType) -> Result<()> {
     match dtype.item_size() {
         0 => Err(cannot(dtype, "Zarr does not support elements of 0 bytes")),
@@ -58,7 +58,7 @@ impl ZarrFormat {
         Ok(match self {
             Self::V2 => {
                 let order = if order == Order::Fortran { "F" } else { "C" };
-                // With a null `fill_value`, readers mask no elements as missing.
+                // With a null `fill_value`, readers do not mask any elements as missing.
                 let array = json!({
                     "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype_v2(dtype)?, "order": order,
                     "compressor": null, "filters": null, "fill_value": null,
@@ -147,14 +147,14 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
             }
             match fields.len() == record.fields().len() && end == record.size() {
                 true => Ok(Value::Array(fields)),
-                false => Err(cannot(dtype, "its records have no gaps between the fields")),
+                false => Err(cannot(dtype, "Zarr does not support gaps between the fields of a record")),
             }
         }
         _ => Err(cannot(dtype, "Zarr supports only numbers, text, times and records of these")),
     }
 }
 
-/// Returns the data type, the fill value and, if it has one, the byte order.
+/// Returns the data type, the fill value, and the byte order if the type has one.
 fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
     /// The maximum size of raw bytes: the metadata contain a fill value of the same size.
     const VOID: usize = 1 << 16;
@@ -211,7 +211,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 mod tests {
     #[test]
     fn base64_as_python_has_it() {
-        // base64.b64encode
+        // Computed with Python's base64.b64encode.
         for (bytes, text) in [
             (&b""[..], ""),
             (b"a", "YQ=="),

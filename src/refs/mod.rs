@@ -1,6 +1,6 @@
 //! References that let Zarr readers open NPY, NPZ and RA files in place.
 //!
-//! zarr-python, xarray and Dask read the files with range requests, on any number of machines; nothing is
+//! zarr-python, xarray and Dask read the files with range requests, from any number of machines. Nothing is
 //! copied.
 //!
 //! ```
@@ -19,34 +19,35 @@
 //! In Python, `xarray.open_dataset("reference://", engine="zarr", consolidated=False,
 //! backend_kwargs={"storage_options": {"fo": "refs.json"}})` then has an array `temperature` in four chunks.
 //!
-//! # What can be referred to
+//! # Supported files and dtypes
 //!
 //! References work for NPY files, uncompressed RA files, stored members of NPZ archives, and stacks
 //! ([`stack`](crate::stack)), but not for pipes and compressed files. The result is a group with one array
-//! per file or member, named by the stem of the file or by the member; a `/` in the name of a member creates
-//! groups.
+//! per file or member, which is named after the stem of the file or after the member. A `/` in the name of a
+//! member creates groups.
 //!
-//! Zarr can represent numbers, text, times and, in version 2, records of these without gaps. Other dtypes are
-//! [`NotExpressible`](crate::error::ErrorKind::NotExpressible), and Python objects are
-//! [`Objects`](crate::error::ErrorKind::Objects).
+//! Zarr can represent numbers, text, times and, in version 2, records of these without gaps between the
+//! fields. Adding an array of any other dtype fails with
+//! [`NotExpressible`](crate::error::ErrorKind::NotExpressible), or with
+//! [`Objects`](crate::error::ErrorKind::Objects) for Python objects.
 //!
-//! References contain the shape of a file at the time of the call. They are not updated if the file changes
+//! References contain the shape that a file has when it is added. They are not updated if the file changes
 //! later.
 //!
 //! # Chunks
 //!
 //! A chunk is contiguous in its file, so chunks follow the file's slowest axis: the first axis longer than 1
-//! in C order, and the last one in Fortran order and in RA files.
+//! in C order, and the last axis longer than 1 in Fortran order and in RA files.
 //!
 //! All chunks of a Zarr array have the same length, and readers reject a reference that is shorter. If the
 //! requested length does not divide the axis:
 //!
-//! 1. the largest smaller divisor is used if it is at least half of that length;
+//! 1. the largest smaller divisor is used if it is at least half the requested length;
 //! 2. otherwise the last chunk is padded with zeros and embedded in the references, if it then has at most
-//!    [`RefOptions::inline_limit`] bytes; chunks may be shortened for this;
+//!    [`RefOptions::inline_limit`] bytes (all chunks may be shortened to make this possible);
 //! 3. otherwise the largest divisor is used, which may be 1.
 //!
-//! [`References::notes`] describes such choices.
+//! [`References::notes`] describes the arrays for which a different length was chosen.
 
 mod grid;
 mod meta;
@@ -78,7 +79,7 @@ use crate::transfer::RandomAccess;
 const BYTES: u64 = 32 << 20;
 /// The maximum size of an embedded last chunk in bytes, even if the options allow more.
 ///
-/// The chunk is held in memory several times.
+/// Several copies of the chunk are in memory at the same time.
 const INLINE: u64 = 64 << 20;
 
 /// Options for the references to an array.
@@ -120,8 +121,8 @@ impl RefOptions {
 
     /// Sets where readers find the file: a URL, or a path that is valid for them.
     ///
-    /// By default, it is the given path. For a stack, it is the folder. [`References::concatenate_at`] takes
-    /// one location for each file and rejects this option.
+    /// By default, it is the given path. For a stack, it is the location of the folder.
+    /// [`References::concatenate_at`] expects a location for each file, and rejects this option.
     #[must_use]
     pub fn location(mut self, location: impl Into<String>) -> Self {
         self.location = Some(location.into());
@@ -137,10 +138,10 @@ impl RefOptions {
         self
     }
 
-    /// Sets the number of indices of a chunk along the slowest axis.
+    /// Sets the length of a chunk along the slowest axis.
     ///
-    /// By default, chunks have about 32 MiB, and a single index that is larger is divided along the next axes
-    /// as well. A length of 0 is an error when the array is added.
+    /// By default, chunks are about 32 MiB. If a single index is larger, it is also divided along the next
+    /// axes. A length of 0 is rejected when an array is added.
     #[must_use]
     pub fn chunk(mut self, length: usize) -> Self {
         self.chunk = Some(length);
@@ -149,7 +150,7 @@ impl RefOptions {
 
     /// Sets the maximum size of a padded last chunk that is embedded in the references, in bytes.
     ///
-    /// The default is 1 MiB. More than 64 MiB has the effect of 64 MiB.
+    /// The default is 1 MiB. Values above 64 MiB are treated as 64 MiB.
     #[must_use]
     pub fn inline_limit(mut self, bytes: u64) -> Self {
         self.inline_limit = bytes;
@@ -169,15 +170,15 @@ impl RefOptions {
 
 /// A group of arrays in files, for Zarr readers.
 ///
-/// References to the chunks are held in memory, at most 2 million of them. See [the module](self) for an
-/// example.
+/// References to the chunks are kept in memory; there can be at most 2 million of them. See
+/// [the module](self) for an example.
 #[derive(Clone, Debug)]
 pub struct References {
     format: ZarrFormat,
     refs: BTreeMap<String, Ref>,
-    /// The names of the arrays, and where they are.
+    /// The arrays by name, each with the location of its first file.
     arrays: BTreeMap<String, String>,
-    /// The lengths of the dimensions; arrays that share a dimension must agree on its length.
+    /// The lengths of the dimensions. Arrays that share a dimension must have the same length along it.
     dims: BTreeMap<String, usize>,
     chunks: usize,
     notes: Vec<String>,
@@ -188,7 +189,7 @@ pub struct References {
 enum Ref {
     /// Metadata, or an embedded chunk in base64.
     Text(String),
-    /// Bytes of a file: its location, their offset, and their number.
+    /// A byte range of a file: the location of the file, the offset, and the length.
     Bytes(Arc<str>, u64, u64),
 }
 
@@ -221,7 +222,8 @@ impl<F: ArrayFormat> Bytes for ArrayFile<F> {
     fn read(&self, start: u64, into: &mut [u8]) -> Result<()> {
         match self.anywhere().fill_at(into, start)? {
             came if came == into.len() => Ok(()),
-            // It was complete when it was opened. If it is so again, another process is writing it.
+            // The file was complete when it was opened. If this check passes, another process is writing to
+            // it.
             came => {
                 self.check_complete()?;
                 let reason = format!("{came} of {} bytes were read", into.len());
@@ -248,7 +250,7 @@ impl ReferencedPart {
         error.at_path(&self.path)
     }
 
-    /// Reads the last chunk, and pads it with zeros to the size of all chunks.
+    /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
     fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
         let Some(file) = &self.file else {
             unreachable!("the file of the last part is open, and no other is padded")
@@ -259,7 +261,7 @@ impl ReferencedPart {
     }
 }
 
-/// Appends a part, and closes the file of the one before it.
+/// Appends a part, and closes the file of the previous part.
 fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
     if let Some(last) = parts.last_mut() {
         last.file = None;
@@ -300,7 +302,7 @@ impl References {
 
     fn add_at(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
         let location = location(path, options)?;
-        // Formats are recognized by their first bytes, and not by the name of the file.
+        // Formats are recognized by their first bytes, not by the name of the file.
         let is_archive = !path.is_dir() && first_bytes(path)? == *b"PK";
         if options.member.is_some() && !is_archive {
             let reason = "a member was given, but the file is not an archive".into();
@@ -356,9 +358,9 @@ impl References {
         self.add_parts(name, &header, axis, parts, options)
     }
 
-    /// Adds the array of an object in a store, or the arrays of an archive in one.
+    /// Adds the array of an object in a store, or the arrays of an archive in a store.
     ///
-    /// Unless the options set a location, readers find it by its URL without the query.
+    /// If the options set no location, readers find the object by its URL without the query.
     ///
     /// After an error, the references are unchanged.
     ///
@@ -409,7 +411,7 @@ impl References {
             let reason = format!("one name was given for {} arrays of an archive", indices.len());
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        let mut added = self.clone(); // all members are added, or none
+        let mut added = self.clone(); // either all members are added or none
         for index in indices {
             let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
@@ -426,9 +428,9 @@ impl References {
         Ok(())
     }
 
-    /// Adds an array whose parts are several files, concatenated along an axis.
+    /// Adds several files as one array, concatenated along an axis.
     ///
-    /// All files must have the same dtype, order and lengths; along the slowest axis, the last file may be
+    /// All files must have the same dtype, order and lengths. Along the slowest axis, the last file may be
     /// shorter. Files without elements are skipped. Readers find the files by the given paths.
     ///
     /// # Errors
@@ -436,12 +438,12 @@ impl References {
     /// As for [`References::add`], and:
     ///
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a file
-    ///   does not fit the first one.
+    ///   does not match the first one.
     /// - [`BadOption`](ErrorKind::BadOption) if there are no files, one of them is an archive or does not
     ///   have the axis, their orders or lengths differ, or the options set a member or a location.
     /// - [`Overflow`](ErrorKind::Overflow) if the shape is too large.
     ///
-    /// An error about a file names it.
+    /// An error about a file contains its path.
     ///
     /// ```
     /// use ndarray::Array2;
@@ -469,7 +471,7 @@ impl References {
         self.concatenate_at(&located.collect::<Result<Vec<_>>>()?, axis, options)
     }
 
-    /// Adds an array whose parts are several files, each with the location at which readers find it.
+    /// Adds several files as one array, each with the location at which readers find the file.
     ///
     /// A location is a URL, or a path that is valid for the readers. See [`concatenate`](Self::concatenate).
     ///
@@ -530,7 +532,7 @@ impl References {
         self.add_parts(&name, &whole, axis, parts, options)
     }
 
-    /// Adds an array from its parts, each of which has elements.
+    /// Adds an array from its parts, none of which is empty.
     fn add_parts(
         &mut self,
         name: &str,
@@ -591,7 +593,7 @@ impl References {
             added.push((format!("{name}/{}", self.format.key(&numbers)), value));
             has_more = next(&mut numbers, &counts);
         }
-        // Nothing below fails, so that an array is added completely or not at all.
+        // Nothing below can fail, so the array is added either completely or not at all.
         if let Some(wanted) = grid.wanted {
             let (length, chunk) = (whole.shape()[grid.cut], grid.chunk[grid.cut]);
             let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
@@ -614,11 +616,11 @@ impl References {
         Ok(())
     }
 
-    /// Checks that an array of this name can be added.
+    /// Checks that an array with this name can be added.
     fn check_name(&self, name: &str) -> Result<()> {
-        /// The maximum length of a name in bytes: each `/` in it adds a group with its own metadata file.
+        /// The maximum length of a name, in bytes. Each `/` in a name adds a group with a metadata file.
         const LONGEST: usize = 1024;
-        // Names of metadata files, reserved prefixes and relative paths have a meaning of their own in Zarr.
+        // Names of metadata files, reserved prefixes and relative paths have special meanings in Zarr.
         let is_bad = |part: &str| {
             part.is_empty()
                 || part == "."
@@ -678,7 +680,7 @@ impl References {
             };
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        // In an xarray dataset, a dimension has one length.
+        // In an xarray dataset, a dimension has the same length in all arrays.
         for (dim, length) in dims.iter().zip(header.shape()) {
             if let Some(known) = self.dims.get(dim).filter(|known| *known != length) {
                 let reason = format!(
@@ -714,7 +716,7 @@ impl References {
         Ok(self.put(&mut writer).and_then(|()| writer.write_all(b"\n")).and_then(|()| writer.flush())?)
     }
 
-    /// Writes the entries one by one, since there may be millions of them.
+    /// Writes the entries one at a time, since there may be millions of them.
     fn put(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         writer.write_all(b"{\"version\":1,\"refs\":{")?;
         for (number, (key, value)) in self.refs.iter().enumerate() {
@@ -753,7 +755,7 @@ fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result<()> {
     Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()))
 }
 
-/// Returns the common order of the parts, from the first one that is not in both orders at once.
+/// Returns the common order of the parts: that of the first part for which the two orders differ.
 fn order_of(parts: &[ReferencedPart]) -> Option<Order> {
     parts.iter().map(|part| &part.header).find(|header| !header.shape_ref().is_any_order()).map(Header::order)
 }
@@ -762,7 +764,7 @@ fn spelled(order: Order) -> &'static str {
     if order == Order::C { "C" } else { "Fortran" }
 }
 
-/// Rejects parts of different lengths; only the last one may be shorter than the others.
+/// Rejects parts of different lengths. Only the last part may be shorter than the others.
 fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
     let Some((first, last)) = lengths.first().zip(lengths.last()) else { return Ok(()) };
     let other =
@@ -780,7 +782,7 @@ fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
     }
 }
 
-/// Returns the number of chunks after adding an array, or an error if it is too large.
+/// Returns the number of chunks after adding an array, or an error if there are too many.
 fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
     /// The maximum number of references: readers keep all of them in memory, as Python objects.
     const MOST: usize = 2_000_000;
@@ -792,7 +794,7 @@ fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
     Ok(count)
 }
 
-/// Advances chunk indices, the last axis fastest; returns `false` after the last chunk.
+/// Advances chunk indices, with the last axis fastest. Returns `false` after the last chunk.
 fn next(numbers: &mut [usize], counts: &[usize]) -> bool {
     for (number, count) in numbers.iter_mut().zip(counts).rev() {
         *number += 1;

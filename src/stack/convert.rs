@@ -17,8 +17,8 @@ use crate::parts::NpyFile;
 /// [`BadOption`](ErrorKind::BadOption) if there is no such axis, or `length` is 0; otherwise as for
 /// [`convert_npy`](crate::convert::convert_npy).
 ///
-/// After an error, everything that was written is removed. If the process is killed, a stack without parts
-/// remains.
+/// After an error, everything that was written is removed. If the process is killed, a stack without
+/// committed parts remains.
 ///
 /// # Examples
 ///
@@ -67,12 +67,13 @@ where
 
 /// Converts a stack of any size to one NPY file, which atomically replaces an existing one.
 ///
-/// The order is that of the first part, unless the conversion sets another.
+/// The order is that of the part that determines the [dtype](NpyStack::dtype), unless the conversion sets
+/// another.
 ///
 /// # Errors
 ///
-/// As for [`NpyStack::open`] and [`convert_npy`](crate::convert::convert_npy); [`BadOption`](ErrorKind::BadOption) if the new file
-/// would be in the folder of the stack.
+/// As for [`NpyStack::open`] and [`convert_npy`](crate::convert::convert_npy);
+/// [`BadOption`](ErrorKind::BadOption) if the new file would be in the folder of the stack.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
@@ -99,7 +100,7 @@ where
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));
     }
     let parts: Vec<_> = (0..stack.lengths().len()).map(|number| folder.join(parts::name(number))).collect();
-    // Checked before anything is written, since parts are opened only by name below.
+    // Checked before anything is written: below, the parts are opened by name and not compared with `info`.
     (0..parts.len()).try_for_each(|number| stack.part(number).map(drop))?; // compares them with `info`
     let (axis, whole) = (stack.axis(), stack.into_file());
     match parts.is_empty() {
@@ -111,7 +112,7 @@ where
 
 /// Returns whether a new file would be in a folder.
 fn is_in(file: &Path, folder: &Path) -> bool {
-    // An existing file may be a link to another folder.
+    // An existing file may be a link to a file in another folder.
     let place = std::fs::canonicalize(file).ok();
     let parent = place.as_deref().unwrap_or(file).parent().filter(|parent| *parent != Path::new(""));
     let parent = parent.unwrap_or(Path::new("."));

@@ -22,7 +22,7 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
     ErrorKind::BadStack { reason: reason.into() }.into()
 }
 
-/// Returns whether two dtypes differ at most in byte order, so that parts of both can be in one stack.
+/// Returns whether two dtypes differ at most in byte order, and so may occur in one stack.
 pub(super) fn is_alike(one: &DType, other: &DType) -> bool {
     one == other || one.with_byte_order(ByteOrder::NATIVE) == other.with_byte_order(ByteOrder::NATIVE)
 }
@@ -31,7 +31,7 @@ fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
     object.items().ok_or_else(|| bad("'chunks' in its info is not a tuple of tuples"))
 }
 
-/// Returns a length in `info`; if it is unknown, that of the part with this number.
+/// Returns a length in `info`; if it is unknown, the length of the part with this number.
 fn length_of(
     length: ObjectRef<'_>,
     number: usize,
@@ -50,7 +50,7 @@ fn length_of(
 impl Info {
     /// Creates the info of a stack of parts with these lengths.
     ///
-    /// The length of `shape` along the axis is replaced by their sum.
+    /// The length of `shape` along the axis is replaced by the sum of the lengths.
     pub(super) fn new(dtype: DType, mut shape: Vec<usize>, axis: usize, lengths: Vec<usize>) -> Result<Self> {
         let all = lengths.iter().try_fold(0usize, |all, length| all.checked_add(*length));
         let all = all.ok_or_else(|| {
@@ -64,8 +64,8 @@ impl Info {
 
     /// Parses an `info` file, without executing the pickle.
     ///
-    /// Lengths that Dask did not know (`nan`, after a selection by a mask) are read from the part, whose
-    /// shape `shape_of` returns.
+    /// Lengths that Dask did not know (`nan`, after a selection by a mask) are read from the parts:
+    /// `shape_of` returns the shape of a part.
     pub(super) fn parse(
         bytes: &[u8],
         options: &ReadOptions,
@@ -109,7 +109,9 @@ impl Info {
         Self::new(dtype, shape, axis, lengths)
     }
 
-    /// Serializes the `info` file, for Dask to read. The only global it refers to is `numpy.dtype`.
+    /// Serializes the `info` file in Dask's format.
+    ///
+    /// The only global that the pickle refers to is `numpy.dtype`.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
         let tuple = |lengths: &[usize]| Object::tuple(lengths.iter().map(|length| *length as u64));
         let chunks =

@@ -1,4 +1,6 @@
-//! Stacks of NPY files as [Dask](https://docs.dask.org) writes and reads them: `dask.array.to_npy_stack`, `from_npy_stack`.
+//! Stacks of NPY files, as written and read by [Dask](https://docs.dask.org).
+//!
+//! In Dask, the functions are `dask.array.to_npy_stack` and `dask.array.from_npy_stack`.
 //!
 //! A stack is a folder with the files `0.npy`, `1.npy`, …, which form one array concatenated along an axis,
 //! and a file `info` (a pickle) with the lengths of the parts, the dtype and the axis. Several machines can
@@ -26,30 +28,31 @@
 //!
 //! # Supported stacks
 //!
-//! All stacks that Dask writes can be read, and folders without `info` whose parts are numbered without gaps.
-//! The parts may be in C or Fortran order and in either byte order, and may have a length of 0. Lengths that
-//! Dask did not know (`nan`) are read from the parts. Not supported are stacks without axes, stacks of Python
-//! objects, and those whose `info` names another dtype than the parts have, which is the result of a wrong
-//! `meta` in Dask.
+//! Stacks that Dask writes can be read, and so can folders without `info` whose parts are numbered without
+//! gaps. The parts may be in C or Fortran order and in either byte order, and may have a length of 0. Lengths
+//! that Dask did not know (`nan`) are read from the parts. Stacks without axes, stacks of Python objects, and
+//! stacks whose `info` names another dtype than that of the parts are not supported. (The last kind results
+//! from a wrong `meta` in Dask.)
 //!
 //! # Performance
 //!
 //! Reading is as fast as reading one file if all parts have the same order and byte order and are
 //! concatenated along the slowest axis (the first in C order). Along another axis, each row spans all parts:
-//! up to 64 files stay open, and others are reopened for every few megabytes. A part whose order or byte
-//! order differs from that of the first is read completely; about 256 MiB of such parts are cached.
+//! up to 64 files stay open, and if there are more, files are reopened every few megabytes. A part whose
+//! order or byte order differs from that of the whole array is read completely; about 256 MiB of such parts
+//! are cached.
 //! [`convert_stack_to_npy`] processes one part after another, regardless of their layout.
 //!
 //! # Security
 //!
-//! `info` is read as data: nothing in the pickle is executed. (`from_npy_stack` executes it.)
+//! `info` is read as data: nothing in the pickle is executed. (Dask's `from_npy_stack` executes it.)
 //!
 //! # Concurrent access
 //!
 //! Only `info` determines which parts belong to the stack. [`NpyStackWriter`] writes each part by the
-//! protocol of `docs/changes.md`, and then the `info` that counts it. A reader sees either only the old parts
-//! or also the new ones. A writer that is killed leaves at most parts that are not counted, which the next
-//! writer replaces.
+//! protocol of `docs/changes.md`, and then an `info` that includes it. A reader sees either only the old
+//! parts or also the new ones. A writer that is killed leaves at most parts that are not in `info`; the next
+//! writer replaces them.
 
 mod convert;
 mod info;
@@ -81,8 +84,8 @@ use crate::transfer::ReadAt;
 /// A stack of NPY files, which can be read like a single file.
 ///
 /// Opening reads `info` and the header of one part; other headers are read only if there is no `info`, or if
-/// it lacks the lengths of parts. All other parts are opened when elements of them are read, and compared
-/// with `info` then. At most 64 files are open at a time. A stack can be shared between threads.
+/// it lacks the lengths of parts. All other parts are opened, and compared with `info`, when elements of them
+/// are read. At most 64 files are open at a time. A stack can be shared between threads.
 ///
 /// ```
 /// use ndarray::{Array2, Ix2};
@@ -115,7 +118,7 @@ pub struct NpyStack {
 impl NpyStack {
     /// Opens the stack in a folder.
     ///
-    /// Without `info`, the parts are taken to be concatenated along axis 0, and the header of each is read.
+    /// Without `info`, the parts are assumed to be concatenated along axis 0, and the header of each is read.
     ///
     /// # Errors
     ///
@@ -146,9 +149,9 @@ impl NpyStack {
         }
     }
 
-    /// Opens a stack in an object store, given its folder, with or without a slash at the end of the URL.
+    /// Opens a stack in an object store.
     ///
-    /// Its parts are fetched like single objects.
+    /// The URL of `folder` may end with a slash. The parts are fetched like single objects.
     ///
     /// # Errors
     ///
@@ -166,14 +169,14 @@ impl NpyStack {
         Self::open_at(&Folder::Far(folder.clone()), options)
     }
 
-    /// Opens a stack without `info`, whose parts are concatenated along the given axis.
+    /// Opens a stack whose parts are concatenated along the given axis, usually one without `info`.
     ///
-    /// This reads the header of each part. If there is an `info`, it must name the same axis.
+    /// Without `info`, the header of each part is read. An existing `info` must name the same axis.
     ///
     /// # Errors
     ///
     /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or
-    /// `info` names another one.
+    /// `info` names another axis.
     pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
         Self::open_at_along(&Folder::Here(folder.as_ref().to_owned()), axis, options)
     }
@@ -210,8 +213,8 @@ impl NpyStack {
 
     /// Returns the dtype of the elements, in the byte order of the part that determines the layout.
     ///
-    /// That is the first part whose layout depends on its order (it has two axes longer than 1), else the
-    /// first one that is not empty.
+    /// That part is the first one whose layout depends on its order (at least two of its axes are longer than
+    /// 1), or else the first one that is not empty.
     pub fn dtype(&self) -> &DType {
         self.whole.dtype()
     }
@@ -277,9 +280,9 @@ impl NpyStack {
         self.whole.read()
     }
 
-    /// Reads a slice of the array, given as for ndarray's `slice`.
+    /// Reads a slice of the array, selected as with ndarray's `slice`.
     ///
-    /// Only the files that contain parts of it, or are between those, are opened.
+    /// Only the files that contain elements of the slice, and possibly files between these, are opened.
     ///
     /// # Errors
     ///
@@ -310,14 +313,14 @@ impl NpyStack {
 
     /// Reads `info` again and returns whether another process has appended parts.
     ///
-    /// If so, the stack includes them from now on.
+    /// If so, this stack then includes them.
     ///
     /// # Errors
     ///
     /// As for [`NpyStack::open`], and [`ArrayChanged`](ErrorKind::ArrayChanged) if the stack does not begin
-    /// with the known parts, or has another shape or dtype. The stack is unchanged then.
+    /// with the parts that it had before, or has another shape or dtype. After an error, `self` is unchanged.
     pub fn refresh(&mut self) -> Result<bool> {
-        // Opened completely before anything is replaced: after an error, the stack is unchanged.
+        // Opened completely before anything is replaced: after an error, `self` is unchanged.
         let now = Self::open_at(&self.folder, &self.options)?;
         let (old, new) = (&self.info, &now.info);
         // The shapes may differ only along the axis.
@@ -346,7 +349,7 @@ fn info_path(folder: &Path) -> PathBuf {
     folder.join("info")
 }
 
-/// Reads `info`, if it exists, and returns its content and its bytes.
+/// Reads and parses `info`, if it exists, and also returns its bytes.
 fn read_info(folder: &Folder, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
     let path = info_path(&folder.path());
     let read = || {
@@ -365,7 +368,7 @@ fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let len = file.metadata()?.len();
     options.get_limits().check_payload(len)?;
-    // At most the length that was checked, even if the file grows.
+    // Reads at most the length that was checked, even if the file grows.
     file.take(len).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -23,7 +23,7 @@ use crate::transfer::{ByteRuns, RandomAccess, ReadAt, ReadHint, Sink};
 #[derive(Clone, Debug)]
 pub(crate) enum Folder {
     Here(PathBuf),
-    /// In a store: the objects whose names begin with this one's.
+    /// A folder in a store, at the path of this handle.
     #[cfg(feature = "object-store-0_14")]
     Far(Remote),
 }
@@ -53,7 +53,7 @@ impl Folder {
         }
     }
 
-    /// Returns its name in error messages.
+    /// Returns the name of the folder in error messages.
     pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Here(folder) => folder.clone(),
@@ -100,7 +100,7 @@ pub(super) fn open(folder: &Folder, info: &Info, number: usize, options: &ReadOp
 
 /// All parts, presented in the layout of one array.
 ///
-/// Its order and byte order are those of the first part that determines them.
+/// The order and byte order are those of the first part that determines them.
 #[derive(Debug)]
 pub(super) struct Parts {
     folder: Folder,
@@ -109,8 +109,9 @@ pub(super) struct Parts {
     options: ReadOptions,
     /// The end of each part along the axis.
     ends: Vec<u64>,
-    /// How many bytes an index along the axis takes, and how many the entire axis takes.
+    /// The size of one index along the axis, in bytes.
     step: u64,
+    /// The size of the entire axis, in bytes.
     row: u64,
     /// Recently used parts, the newest at the end.
     recent: Mutex<VecDeque<(usize, Arc<Part>)>>,
@@ -158,7 +159,7 @@ impl Parts {
         open(&self.folder, &self.info, number, &self.options)
     }
 
-    /// Returns the parts that contain a range of bytes; all of them, if the range extends into another row.
+    /// Returns which parts contain a range of bytes; all of them, if the range extends into another row.
     fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
         let (start, end) = (from % self.row, from % self.row + len);
         if len == 0 || end > self.row {
@@ -170,9 +171,9 @@ impl Parts {
 
     /// Returns a part from the cache, opening it if necessary.
     fn part(&self, number: usize) -> Result<Arc<Part>> {
-        /// Some systems limit a process to 256 open files.
+        /// The maximum number of open files; some systems limit a process to 256.
         const OPEN: usize = 64;
-        /// About how many bytes of converted parts are cached; at least one part is.
+        /// The approximate maximum size of cached converted parts, in bytes; at least one part is cached.
         const IN_MEMORY: usize = 256 << 20;
         let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let find =
@@ -188,7 +189,7 @@ impl Parts {
                 return Ok(found);
             }
         }
-        // Opened without the lock, so that other threads can use their parts.
+        // Opened without holding the lock, so that other threads can use their parts.
         let opened = self.open(number)?;
         if self.is_laid_out_alike(&opened) {
             let part = Arc::new(Part::File(opened));
@@ -199,7 +200,7 @@ impl Parts {
             recent.push_back((number, Arc::clone(&part)));
             return Ok(part);
         }
-        // Converted with the lock held: other threads that need the part wait, rather than convert it too.
+        // Converted with the lock held: other threads that need the part wait, rather than also convert it.
         let mut recent = lock();
         if let Some(at) = find(&recent) {
             return Ok(Arc::clone(&recent[at].1));
@@ -293,7 +294,7 @@ impl ReadAt for Parts {
         }
     }
 
-    /// Along an axis other than the slowest, gaps may be in other files.
+    /// Along any axis but the slowest, gaps may be in other files.
     fn reads_gaps(&self) -> bool {
         self.row >= self.len()
     }
@@ -306,13 +307,13 @@ impl ReadAt for Parts {
         let (mut at, mut first_row) = (0, None);
         while at < len {
             let (place, left) = runs.find(at);
-            // Each row has the same selection of all parts, unless the runs are listed.
+            // The selection is the same in each row, unless the runs are listed.
             let row = *first_row.get_or_insert(place / self.row);
             if row != place / self.row && !runs.is_listed() {
                 break;
             }
             for number in self.parts_of(place, left as u64) {
-                // Each part is checked only once, and again only after an error.
+                // Each part is checked only once; it is checked again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     self.open(number)
                         .inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;

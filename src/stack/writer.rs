@@ -1,7 +1,7 @@
 //! [`NpyStackWriter`]: adds parts to a stack.
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind as IoErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::info::Info;
@@ -18,13 +18,13 @@ use crate::transfer::{Source, os};
 
 /// A writer that adds parts to a new or an existing stack.
 ///
-/// Parts become visible with [`commit`](Self::commit) or [`finish`](Self::finish). Until then readers see the
-/// stack as it was. A writer that is dropped or killed leaves files that do not belong to the stack; the next
-/// writer replaces them.
+/// Parts become visible with [`commit`](Self::commit) or [`finish`](Self::finish). Until then, readers see
+/// the stack as it was. A writer that is dropped or killed may leave files that do not belong to the stack;
+/// the next writer replaces them.
 ///
-/// A writer holds the lock of the stack from opening until the first commit, and from each later part until
-/// the next commit; other writers fail with [`Locked`](ErrorKind::Locked) in that time. Between a commit and
-/// the next part, another writer may take over; the first one's next part then fails with
+/// A writer holds the lock of the stack from opening until it first commits parts, and from each later part
+/// until the next commit; other writers fail with [`Locked`](ErrorKind::Locked) in that time. Between a
+/// commit and the next part, another writer may take over. The next part of the first writer then fails with
 /// [`ArrayChanged`](ErrorKind::ArrayChanged), and no committed part is lost.
 ///
 /// ```
@@ -37,7 +37,7 @@ use crate::transfer::{Source, os};
 ///
 /// let mut writer = NpyStackWriter::append(&folder)?;
 /// writer.push(&arr1(&[1, 2, 3]))?;
-/// writer.commit()?; // readers see it from now on
+/// writer.commit()?; // now visible to readers
 /// writer.push(&arr1(&[4]))?;
 /// writer.finish()?;
 /// assert_eq!(NpyStack::open(&folder)?.read::<Array1<i32>>()?, arr1(&[1, 2, 3, 4]));
@@ -47,8 +47,9 @@ use crate::transfer::{Source, os};
 pub struct NpyStackWriter {
     folder: PathBuf,
     info: Info,
-    /// How many parts the `info` on the disk counts, and its bytes.
+    /// The number of parts in the `info` on the disk.
     committed: usize,
+    /// The bytes of the `info` on the disk.
     on_disk: Vec<u8>,
     /// The locked `info`: from opening, or the first part after a commit, until the next commit.
     locked: Option<Locked>,
@@ -63,7 +64,7 @@ impl NpyStackWriter {
     /// Creates a stack in a folder, for parts of the given dtype.
     ///
     /// The folder is created if it does not exist; its parent folder must exist. `others` is the shape of the
-    /// parts without `axis`, along which they are concatenated.
+    /// parts without the axis `axis`, along which the parts are concatenated.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl NpyStackWriter {
             made => made.map(|()| true).map_err(|error| Error::from(error).at_path(folder))?,
         };
         let make = || {
-            // Parts without an `info` are a stack too, which must not be overwritten.
+            // Parts without an `info` are also a stack, which must not be overwritten.
             if let Some(number) = parts::numbers(folder)?.first() {
                 let path = folder.join(parts::name(*number));
                 return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
@@ -140,7 +141,7 @@ impl NpyStackWriter {
 
     /// Opens an existing stack, to continue after its last part.
     ///
-    /// If it has no `info`, one is written first, with the parts concatenated along axis 0.
+    /// If the stack has no `info`, one is written first, with the parts concatenated along axis 0.
     ///
     /// # Errors
     ///
@@ -160,13 +161,13 @@ impl NpyStackWriter {
         let here = Folder::Here(folder.to_owned());
         if read_info(&here, &read)?.is_none() {
             match write_new_info(folder, &info_of_parts(&here, 0, &read)?, options) {
-                // Another process has written it in the meantime.
+                // Another process has written `info` in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
                 written => written?,
             }
         }
         let path = info_path(folder);
-        // Locked before it is read, so that no other writer changes it in between.
+        // Locked before it is read, so that no other writer can change it in between.
         let open = || {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
             let on_disk = info_bytes(&locked, &read)?;
@@ -216,7 +217,7 @@ impl NpyStackWriter {
 
     /// Writes the next part with a function that takes its path and returns its length.
     pub(super) fn push_with(&mut self, write: impl FnOnce(&Path) -> Result<usize>) -> Result<()> {
-        // Locked before the part is written, which would otherwise overwrite one of another writer.
+        // Locked before the part is written: the part could otherwise overwrite another writer's part.
         self.lock()?;
         let length = write(&self.folder.join(parts::name(self.info.lengths.len())))?;
         self.info.push(length).map_err(|error| error.at_path(&self.folder))
@@ -235,10 +236,10 @@ impl NpyStackWriter {
         }
     }
 
-    /// Makes all parts so far visible to readers, by replacing `info`.
+    /// Makes all parts written so far visible to readers, by replacing `info`.
     ///
-    /// Without uncommitted parts, nothing is written. If `info` cannot be replaced, the writer is unusable
-    /// from then on.
+    /// Without uncommitted parts, this does nothing. If `info` cannot be replaced, the writer becomes
+    /// unusable.
     ///
     /// # Errors
     ///
@@ -254,7 +255,7 @@ impl NpyStackWriter {
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
         let put = change::replace_locked(&path, locked, &options, |_, mut file| Ok(file.write_all(&bytes)?));
-        // The lock has been released: before a second attempt, another writer might replace these parts.
+        // The lock has been released: another writer might replace these parts before a second attempt.
         self.is_broken = put.is_err();
         put.map_err(|error| error.at_path(&path))?;
         (self.committed, self.on_disk) = (self.info.lengths.len(), bytes);
@@ -291,19 +292,23 @@ impl NpyStackWriter {
         if self.committed > 0 || self.lock().is_err() {
             return;
         }
-        // Parts that cannot be removed do not matter, since `info` does not count them. It is removed last
-        // for this reason.
+        // `info` does not include these parts. It is removed last, and only if all parts are gone: without it, those that
+        // are left would form a stack.
+        let mut are_gone = true;
         for number in 0..self.info.lengths.len() {
-            let _ = fs::remove_file(self.folder.join(parts::name(number)));
+            let removed = fs::remove_file(self.folder.join(parts::name(number)));
+            are_gone &= !removed.is_err_and(|error| error.kind() != IoErrorKind::NotFound);
         }
-        let _ = fs::remove_file(info_path(&self.folder));
+        if are_gone {
+            let _ = fs::remove_file(info_path(&self.folder));
+        }
         drop(self.locked.take()); // some systems remove a file's name only when it is closed
         if self.has_made_folder {
             let _ = fs::remove_dir(&self.folder);
         }
     }
 
-    /// Locks `info`, unless it is locked already, and checks that no other writer has changed it.
+    /// Locks `info`, unless it is already locked, and checks that no other writer has changed it.
     fn lock(&mut self) -> Result<()> {
         if self.is_broken {
             let reason = "an earlier commit has failed".into();
@@ -337,8 +342,8 @@ fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<
 fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
     let len = os::len_of_regular(file).unwrap_or(0);
     let limits = ReadOptions::new();
-    // Positioned reads may move the file's position, at which a file that is overwritten in place is
-    // truncated: it is restored.
+    // Positioned reads may move the file's position, so it is restored: a file that is overwritten in place
+    // is truncated at its position.
     let end = file.stream_position()?;
     let (found, _) = io::read_header::<Npy>(&mut Source::part_of_file(file, 0..len), limits.get_limits())?;
     file.seek(SeekFrom::Start(end))?;

@@ -19,8 +19,8 @@ use crate::parts::ArrayFile;
 ///
 /// Dropping a future cancels its requests. No runtime is needed: requests run on the library's own threads.
 ///
-/// Methods of the file that do not read (`shape`, `dtype`, `names`) are available through [`Deref`];
-/// [`run`](Self::run) calls any others. A method that reads and is called through `Deref` blocks the task.
+/// Methods of the file that do not read (`shape`, `dtype`, `names`) are available through [`Deref`]; use
+/// [`run`](Self::run) for all other methods. Calling a method that reads through `Deref` blocks the task.
 ///
 /// ```
 /// use ndarray::{Array1, arr1, s};
@@ -80,8 +80,8 @@ impl<T: 'static> AsyncFile<T> {
 
     /// Calls a function with the file on a blocking thread.
     ///
-    /// At most 64 calls run concurrently, in all files together; others are queued. If the future is dropped,
-    /// the function's next read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
+    /// At most 64 calls run concurrently, across all files; further calls are queued. If the future is
+    /// dropped, the function's next read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl<T: 'static> AsyncFile<T> {
     }
 }
 
-/// Gives access to the methods that do not read.
+/// Provides the methods that do not read.
 impl<T> Deref for AsyncFile<T> {
     type Target = T;
 
@@ -119,7 +119,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
         self.run(ArrayFile::read).await
     }
 
-    /// Reads a slice of the array, given as for ndarray's `slice`. See [`ArrayFile::slice`].
+    /// Reads a slice of the array, selected as with ndarray's `slice`. See [`ArrayFile::slice`].
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ async fn run_blocking<R: Send + 'static>(
     let stop = Arc::<Stop>::default();
     let mut stop_on_drop = StopOnDrop(Some(Arc::clone(&stop)));
     let result = waiting()?.spawn_blocking(move || work(stop)).await;
-    // A file that the work has opened may go on reading with this stop.
+    // A file that `work` has opened may continue to use this signal.
     stop_on_drop.0 = None;
     match result {
         Ok(result) => result,

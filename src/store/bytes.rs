@@ -19,16 +19,16 @@ use crate::transfer::{ByteRuns, ReadAt, ReadHint};
 
 /// The smallest amount that is fetched when headers and directories are read.
 pub(super) const WINDOW: u64 = 64 << 10;
-/// The most that one request reads ahead for a caller that reads sequentially in small pieces.
+/// The maximum size of one request that reads ahead, for callers that read sequentially in small pieces.
 const AHEAD: u64 = 8 << 20;
-/// How much fetched data is cached, in addition to the window that was fetched on opening.
+/// The maximum amount of cached data, in addition to the window that was fetched on opening.
 const KEPT: u64 = 32 << 20;
-/// How many runs are planned at a time, which bounds the memory for the requests.
+/// The number of runs that are planned at a time; it bounds the memory for the requests.
 const RUNS: usize = 1 << 16;
 /// The limit for concurrent requests for one object.
 pub(super) const AT_ONCE: usize = 8;
 
-/// A handle to an object, all of whose requests fetch the same version.
+/// A handle to an object; all of its requests fetch the same version.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes {
     shared: Arc<Shared>,
@@ -44,7 +44,7 @@ struct Shared {
     recent: Mutex<VecDeque<(u64, Chunk)>>,
     /// What remains of the single response of a server that ignores ranges.
     ///
-    /// A thread that reads from it takes it out of the mutex.
+    /// A thread takes the response out of the mutex while it reads.
     whole: Option<Mutex<Option<PartialResponse>>>,
     permits: Semaphore,
 }
@@ -66,7 +66,7 @@ struct PartialResponse {
 impl Bytes {
     /// Opens an object that begins with a header.
     ///
-    /// Sends one request for the first bytes, which may be all of it.
+    /// Sends one request for the first bytes, which may be the entire object.
     pub(super) fn open(place: &ObjectLocation, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
@@ -93,7 +93,7 @@ impl Bytes {
 
     /// Opens an object that ends with a directory.
     ///
-    /// Sends one request for the last bytes, or two if the store has no suffix requests.
+    /// Sends one request for the last bytes, or two if the store does not support suffix requests.
     pub(super) fn open_end(place: &ObjectLocation, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Suffix(len), None).await {
@@ -145,7 +145,7 @@ impl Bytes {
         &self.shared.meta
     }
 
-    /// Returns the first bytes of the object, as far as they were fetched on opening.
+    /// Returns the first bytes of the object, if they were fetched on opening.
     pub(super) fn beginning(&self) -> &[u8] {
         match &self.shared.opened {
             (0, window) => window,
@@ -157,7 +157,7 @@ impl Bytes {
         wait(stopped(self.stop.as_deref(), future))
     }
 
-    /// Copies cached bytes from an offset on, and returns their number.
+    /// Copies cached bytes that begin at an offset, and returns their number.
     fn copy_known(&self, at: u64, into: &mut [u8]) -> usize {
         let copy = |(start, window): &(u64, Chunk), into: &mut [u8]| {
             let part = at.checked_sub(*start).and_then(|from| window.get(usize::try_from(from).ok()?..))?;
@@ -173,7 +173,7 @@ impl Bytes {
             .unwrap_or(0)
     }
 
-    /// Returns whether a range is cached; if so, the bytes are also copied to their destination.
+    /// Copies a range to its destination if the range is cached, and returns whether it was.
     fn is_known(&self, range: &Range<u64>, into: &mut Cursor<'_>) -> bool {
         let mut put = |(start, window): &(u64, Chunk)| {
             let place = |at: u64| usize::try_from(at.checked_sub(*start)?).ok();
@@ -188,7 +188,7 @@ impl Bytes {
 
     /// Fetches and caches a window, and returns how many bytes were copied to `into`.
     ///
-    /// Reads ahead if the read is sequential, that is, if a cached window ends at its offset.
+    /// Reads ahead if the read is sequential, that is, if a cached window ends at this offset.
     fn fetch_window(&self, at: u64, into: &mut [u8]) -> Result<usize> {
         let wanted = into.len() as u64;
         let before = {
@@ -196,7 +196,7 @@ impl Bytes {
             let ends_here = |(start, window): &&(u64, Chunk)| start + window.len() as u64 == at;
             recent.iter().find(ends_here).map(|(_, window)| window.len() as u64)
         };
-        // Four times the window before, so that a sequential read of any length takes few requests.
+        // Four times the previous window, so that long sequential reads need few requests.
         let len = match before {
             Some(len) => (4 * len).min(AHEAD),
             None => WINDOW,
@@ -214,7 +214,9 @@ impl Bytes {
         Ok(count)
     }
 
-    /// Fetches a range of the object into memory. If the connection is lost, the rest is requested again.
+    /// Fetches a range of the object into memory.
+    ///
+    /// If the connection is lost, the remaining bytes are requested again.
     async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_>) -> Result<()> {
         let shared = &*self.shared;
         let _permit = shared.permits.acquire().await; // the semaphore is never closed
@@ -259,7 +261,7 @@ impl Bytes {
         }
     }
 
-    /// Returns an error if a response is not of the version that was opened.
+    /// Returns an error if a response is for another version than the one that was opened.
     ///
     /// Not all servers honor the conditions of requests.
     fn check_same(&self, now: &ObjectMeta) -> Result<()> {
@@ -298,7 +300,7 @@ impl Bytes {
         self.fetch_all(work)
     }
 
-    /// Fetches selected bytes whose runs are in any order; nearby ones are fetched by one request.
+    /// Fetches selected bytes whose runs are in any order; nearby runs are fetched by one request.
     fn fill_listed(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
         let mut parts = Vec::new();
         let (mut rest, mut at) = (into, from);
@@ -315,7 +317,7 @@ impl Bytes {
             parts.push((start, part));
             rest = after;
         }
-        // In the order of the object, so that neighbors can be merged.
+        // Sorted by offset, so that neighboring parts can be merged.
         parts.sort_unstable_by_key(|(start, _)| *start);
         /// The offsets of parts, and their destinations.
         type Parts<'a> = Vec<(u64, &'a mut [u8])>;
@@ -341,11 +343,11 @@ impl Bytes {
         )
     }
 
-    /// Continues to read the single response of a server that ignores ranges.
+    /// Continues reading the single response of a server that ignores ranges.
     ///
     /// The object is requested again if the response is past the offset or has been lost.
     fn read_on(&self, whole: &Mutex<Option<PartialResponse>>, at: u64, into: &mut [u8]) -> Result<()> {
-        // The response is taken: a concurrent reader finds none, and requests one of its own.
+        // Taken out of the mutex: a concurrent reader finds it empty, and sends its own request.
         let rest = whole.lock().unwrap_or_else(PoisonError::into_inner).take();
         let end = at + into.len() as u64;
         let rest = self.wait(async {
@@ -407,7 +409,7 @@ impl PartialResponse {
 
 impl ReadAt for Bytes {
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
-        /// Reads larger than this are of blocks or array parts, whose bounds are known: no read-ahead.
+        /// Larger reads are of blocks or array parts, whose bounds are known: they need no read-ahead.
         const LARGE: u64 = 128 << 10;
         let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let most = into.len().min(have);
@@ -447,7 +449,7 @@ impl ReadAt for Bytes {
     fn check(&self, runs: &ByteRuns) -> Result<()> {
         let all = self.len();
         let is_known = self.shared.opened.1.len() as u64 == all;
-        // The entire array. What precedes it is the header, whose length is not known here.
+        // The runs are the entire array; only the header, whose length is not known here, precedes it.
         let is_nearly_all = runs.len() >= all.saturating_sub(WINDOW) && runs.end() == runs.len();
         match self.shared.whole.is_none() || is_known || is_nearly_all || runs.len() == 0 {
             true => Ok(()),
@@ -456,7 +458,7 @@ impl ReadAt for Bytes {
     }
 
     fn read_hint(&self) -> Option<ReadHint> {
-        // A single response can be read by only one thread.
+        // Only one thread can read a single response.
         let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
         Some(ReadHint { bytes: PART, threads })
     }
@@ -466,7 +468,7 @@ impl ReadAt for Bytes {
         if self.shared.whole.is_some() {
             return None; // a single response is read sequentially
         }
-        // The bookkeeping of each run takes memory as well, so that the number of runs is limited too.
+        // Each run needs memory for bookkeeping, so the number of runs in a batch is limited too.
         let batch = runs.run().max(1).saturating_mul(RUNS).min(PART);
         let mut batches = into.chunks_mut(batch).enumerate();
         let filled = batches.try_for_each(|(number, into)| {
@@ -491,7 +493,7 @@ enum Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Takes bytes that begin at an offset of the object. They arrive in order.
+    /// Copies received bytes, which begin at an offset of the object. They arrive in order.
     fn put(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         match self {
@@ -534,7 +536,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Requests a range of an object, conditional on its version if one is given.
+/// Requests a range of an object, on the condition that its version is that of `meta`, if given.
 async fn get(
     place: &ObjectLocation,
     range: GetRange,

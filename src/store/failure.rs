@@ -6,8 +6,8 @@ use crate::error::{Error, ErrorKind};
 
 /// Converts the error of a request.
 ///
-/// Nothing that the server sent is included except the status and an alphanumeric code: some servers respond
-/// with the signature that they expected, or echo the request.
+/// Of the server's response, the error contains only the status and an alphanumeric code: some servers
+/// respond with the signature that they expected, or echo the request.
 pub(super) fn failure(error: &object_store_0_14::Error) -> Error {
     use object_store_0_14::Error as Store;
     match error {
@@ -63,7 +63,7 @@ fn told_by(error: &object_store_0_14::Error) -> String {
 /// Extracts the error code of S3, GCS or Azure from a response body, such as `NoSuchBucket`.
 fn code_in(body: &str) -> Option<String> {
     let code = body.split_once("<Code>")?.1.split_once("</Code>")?.0;
-    // Real codes are shorter; anything else might contain data.
+    // Real codes are shorter; longer text might contain data.
     let is_code = code.len() <= 60 && code.chars().all(|char| char.is_ascii_alphanumeric());
     is_code.then(|| code.to_owned())
 }

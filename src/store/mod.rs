@@ -1,7 +1,7 @@
 //! Arrays in object stores: Amazon S3 and compatible stores, Google Cloud Storage, Azure, and web servers.
 //!
 //! Opening an object yields the same types as opening a file: an [`NpyFile`] or [`NpzFile`] that fetches only
-//! the bytes it needs, with range requests.
+//! the bytes that are needed, with range requests.
 //!
 //! ```no_run
 //! use ndarray::{Array2, s};
@@ -18,23 +18,23 @@
 //! The URLs are those of the [`object_store`](object_store_0_14) crate: `s3://bucket/key`, `gs://bucket/key`,
 //! `az://container/key` and `https://…`, which may be signed. Credentials and endpoints come from the
 //! environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`) or from [`StoreOptions`]; pass any other store of that crate
-//! to [`Remote::new`]. Errors name the object by its URL without the query. Of a server's response they
-//! contain only the status and the store's error code, such as `NoSuchBucket`.
+//! to [`Remote::new`]. Errors identify the object by its URL without the query. Of a server's response,
+//! errors contain only the status and the store's error code, such as `NoSuchBucket`.
 //!
 //! # Requests
 //!
-//! - Opening an NPY or RA file takes one request for the first 64 KiB, which contain all of a small array.
-//!   Opening an archive takes one request for the end of the object (two on Azure, which has no suffix
+//! - Opening an NPY or RA file sends one request for the first 64 KiB, which contain all of a small array.
+//!   Opening an archive sends one request for the end of the object (two on Azure, which has no suffix
 //!   requests, and more if the directory exceeds 64 KiB).
 //! - An entire array is fetched in requests of up to 16 MiB, eight at a time, directly into its memory.
 //! - A slice is fetched in requests of up to 16 MiB, eight at a time. Nearby ranges are merged as long as a
 //!   request fetches at most twice the bytes it needs, or if the gap between two ranges is at most 1 KiB.
-//! - An archive member costs one request for its local header, and then the same as an array. Members that
-//!   this library has compressed are fetched and decompressed block by block; other compressed members are
-//!   decompressed into a temporary file when they are opened.
+//! - An archive member needs one request for its local header, and then the same requests as an array.
+//!   Members that this library has compressed are fetched and decompressed block by block; other compressed
+//!   members are decompressed into a temporary file when they are opened.
 //!
-//! Reading into an existing array with different strides proceeds in blocks of 128 MiB. Up to 32 MiB of
-//! recently fetched data is cached.
+//! Reading into an existing array whose strides differ from those of the file proceeds in blocks of 128 MiB.
+//! Up to 32 MiB of recently fetched data is cached.
 //!
 //! # When objects change
 //!
@@ -42,16 +42,17 @@
 //! is compared. If another process replaces the object, the next request fails with
 //! [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged). If the server sends no tag or a weak one,
 //! requests carry the modification time instead, and the response must have the same weak tag or modification
-//! time, and the same length; [`Version::is_verified`] tells whether there is a strong tag. A server that
+//! time, and the same length; [`Version::is_verified`] returns whether there is a strong tag. A server that
 //! ignores ranges and sends entire objects (such as Python's `http.server`) can serve [`NpyFile::read`] with
 //! its single response; slices and archives fail before anything is fetched.
 //!
 //! # Threads and tasks
 //!
-//! All functions except those of [`AsyncFile`] block. They may be called anywhere, including within Tokio
-//! tasks: requests run on two threads that belong to the library. [`AsyncFile`] offers the same for async
-//! tasks; dropping a future cancels its requests. (A store passed to [`Remote::new`] may have connections
-//! that only its own runtime drives: within a single-threaded runtime, use [`AsyncFile`].)
+//! All functions that send requests block, except those that are `async`. They may be called anywhere,
+//! including within Tokio tasks: requests use the library's own runtime, which has two threads. [`AsyncFile`]
+//! has async methods; dropping one of their futures cancels its requests. (A store passed to [`Remote::new`]
+//! may have connections that only its own runtime drives: within a single-threaded runtime, use
+//! [`AsyncFile`].)
 
 mod asynchronous;
 mod bytes;
@@ -109,7 +110,7 @@ use crate::zip;
 #[derive(Clone)]
 pub struct Remote {
     place: ObjectLocation,
-    /// The URL and options, to reach the object again with an upload condition.
+    /// The URL and options, from which uploads create a store that adds a condition to requests.
     url: Option<(Arc<str>, StoreOptions)>,
 }
 
@@ -121,26 +122,26 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// Creates a handle to the object with a URL.
+    /// Creates a handle to the object at a URL.
     ///
     /// Sends no request.
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if it is not the URL of an object; [`Io`](ErrorKind::Io) if the
+    /// [`BadOption`](ErrorKind::BadOption) if `url` is not the URL of an object; [`Io`](ErrorKind::Io) if the
     /// credentials in the environment are malformed.
     pub fn parse(url: &str) -> Result<Self> {
         Self::parse_with(url, &StoreOptions::new())
     }
 
-    /// Creates a handle to the object with a URL, with options for the store.
+    /// Creates a handle to the object at a URL, with options for the store.
     ///
     /// Sends no request.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::parse`]; [`BadOption`](ErrorKind::BadOption) if the store does not know an option's
-    /// key.
+    /// As for [`Remote::parse`]; [`BadOption`](ErrorKind::BadOption) if the store does not support an
+    /// option's key.
     pub fn parse_with(url: &str, options: &StoreOptions) -> Result<Self> {
         let place = ObjectLocation::parse(url, options, RequestExtras::default())?;
         Ok(Self { place, url: Some((url.into(), options.clone())) })
@@ -170,7 +171,7 @@ impl Remote {
         })
     }
 
-    /// Returns whether a text looks like the URL of an object rather than a path.
+    /// Returns whether a string looks like the URL of an object rather than a path.
     ///
     /// Only the scheme is checked.
     ///
@@ -193,7 +194,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if there is no such object, the store does not answer, or access is denied;
+    /// [`Io`](ErrorKind::Io) if the object does not exist, the store does not respond, or access is denied;
     /// otherwise as for [`NpyFile::open`].
     pub fn open_npy(&self) -> Result<NpyFile> {
         self.open_npy_with(&ReadOptions::new())
@@ -212,7 +213,8 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`], and [`Packed`](ErrorKind::Packed) if its data is compressed.
+    /// As for [`Remote::open_npy`], and [`Packed`](ErrorKind::Packed) if the data is compressed or stored as
+    /// single bits.
     pub fn open_ra(&self) -> Result<RaFile> {
         self.open_ra_with(&ReadOptions::new())
     }
@@ -262,13 +264,13 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if there is no such object, the store does not answer, or access is denied.
+    /// [`Io`](ErrorKind::Io) if the object does not exist, the store does not respond, or access is denied.
     pub fn first_bytes(&self) -> Result<(Vec<u8>, Version)> {
         let bytes = self.bytes(None)?;
         Ok((bytes.beginning().to_vec(), Version::of(bytes.meta())))
     }
 
-    /// Returns the object with this name, treating this object's path as a folder.
+    /// Returns a handle to an object in the folder at this handle's path.
     pub(crate) fn child(&self, name: &str) -> Result<Self> {
         let place = self.place.child(name);
         let url = match &self.url {
@@ -285,7 +287,7 @@ impl Remote {
         Ok(Self { place, url })
     }
 
-    /// Lists the names of the objects in a folder, treating this object's path as the folder.
+    /// Lists the names of the objects in the folder at this handle's path.
     pub(crate) fn names_within(&self) -> Result<Vec<String>> {
         self.place.names_within().map_err(|error| self.place.named(error))
     }
@@ -299,7 +301,7 @@ impl Remote {
         Ok(all)
     }
 
-    /// Copies the bytes of the object to a writer and returns their number.
+    /// Copies the bytes of the object to a writer, and returns how many there were.
     ///
     /// At most 128 MiB are in memory at a time.
     ///
@@ -317,7 +319,7 @@ impl Remote {
             let mut done = 0;
             while done < bytes.len() {
                 let left = usize::try_from(bytes.len() - done).unwrap_or(usize::MAX);
-                // As much as all concurrent requests fetch at a time.
+                // The size of all concurrent requests together.
                 block.resize(left.min(AT_ONCE * PART), 0);
                 let count = bytes.fill_at(&mut block, done)?;
                 writer.write_all(&block[..count])?;
@@ -366,13 +368,13 @@ impl Remote {
         AsyncFile::open(self, options, Self::end_bytes, Self::archive_in).await
     }
 
-    /// Writes an array as the object, replacing an existing one.
+    /// Writes an array as the object, replacing any existing object.
     ///
     /// The object becomes visible only once it is complete.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if the store does not answer or denies access; otherwise as for
+    /// [`Io`](ErrorKind::Io) if the store does not respond or denies access; otherwise as for
     /// [`WriteNpyExt::write_npy`](crate::WriteNpyExt::write_npy).
     pub fn write_npy<T: WriteArray + ?Sized>(&self, array: &T) -> Result<()> {
         self.write_npy_with(array, &WriteOptions::new(), &UploadOptions::new())
@@ -380,7 +382,7 @@ impl Remote {
 
     /// Writes an array with options for the format and the upload.
     ///
-    /// Unless [`UploadOptions::len`] is set, it is derived from the size of the array.
+    /// Unless [`UploadOptions::len`] is set, the length is derived from the size of the array.
     ///
     /// # Errors
     ///
@@ -391,7 +393,7 @@ impl Remote {
         options: &WriteOptions,
         upload: &UploadOptions,
     ) -> Result<()> {
-        /// More than any header takes.
+        /// More than enough for a header.
         const HEADER: u64 = 1 << 20;
         let len = array.payload_len(options).map(|len| len.saturating_add(HEADER));
         let upload = match (upload.get_len(), len) {
@@ -403,20 +405,21 @@ impl Remote {
         upload.finish().map(drop)
     }
 
-    /// Starts an upload to the object, which any writer of bytes can write to.
+    /// Starts an upload to the object.
     ///
-    /// For example, [`NpzWriter`](crate::NpzWriter) writes an archive to it.
+    /// The result implements [`Write`]: for example, an [`NpzWriter`](crate::NpzWriter) can write an archive
+    /// to it.
     ///
     /// # Errors
     ///
     /// [`OutOfMemory`](ErrorKind::OutOfMemory) if a part is larger than the address space; otherwise as for
     /// [`Remote::parse_with`].
     pub fn upload(&self, options: &UploadOptions) -> Result<Upload> {
-        /// How long sending one part may take.
+        /// The time limit for sending one part.
         const UPLOAD: Duration = Duration::from_secs(15 * 60);
         let place = match &self.url {
             Some((url, store)) => {
-                // The response to a part arrives only after all of it has been sent, which may take long.
+                // The response arrives only after the entire part has been sent, which may take a long time.
                 let store = store.clone().read_timeout(store.get_read_timeout().max(UPLOAD));
                 ObjectLocation::parse(
                     url,
@@ -434,7 +437,7 @@ impl Remote {
     }
 
     fn end_bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {
-        // Enough for the end record of an archive with the longest comment.
+        // Enough for the end record of an archive with the longest possible comment.
         let len = zip::TAIL.max(WINDOW);
         Bytes::open_end(&self.place, len, stop).map_err(|error| self.place.named(error))
     }
@@ -461,7 +464,7 @@ impl Remote {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     tag: Option<String>,
-    /// The version number that some stores have in addition, such as Google's generation.
+    /// The version number that some stores use in addition to the tag, such as Google's generation.
     number: Option<String>,
     size: u64,
 }
@@ -481,9 +484,9 @@ impl Version {
         self.size
     }
 
-    /// Returns whether requests can be bound to this version: the server sent a strong entity tag.
+    /// Returns whether the server sent a strong entity tag, to which requests can be bound.
     ///
-    /// Without one, only the modification time, the length and a weak tag are compared.
+    /// Without a strong tag, only the modification time, the length and a weak tag are compared.
     pub fn is_verified(&self) -> bool {
         self.tag.as_ref().is_some_and(|tag| !tag.starts_with("W/"))
     }

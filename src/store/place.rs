@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Options for accessing a store: credentials, endpoints, timeouts, retries.
 ///
-/// Credentials and endpoints are needed only if they are not in the environment.
+/// Credentials and endpoints need to be set only if they are not in the environment.
 ///
 /// ```
 /// use ndarray_io::store::StoreOptions;
@@ -70,9 +70,9 @@ impl StoreOptions {
     /// Sets a configuration key of the store, overriding the environment.
     ///
     /// Keys are the names of environment variables in lower case, such as `aws_access_key_id`,
-    /// `aws_endpoint`, `azure_storage_account_key` and `google_service_account`, and those of the HTTP
-    /// client, such as `proxy_url` and `allow_http`. The documentation of `object_store` lists them.
-    /// [`Remote::parse_with`](super::Remote::parse_with) rejects keys that the store does not know.
+    /// `aws_endpoint`, `azure_storage_account_key` and `google_service_account`, and the options of the HTTP
+    /// client, such as `proxy_url` and `allow_http`. The documentation of `object_store` lists the keys.
+    /// [`Remote::parse_with`](super::Remote::parse_with) rejects keys that the store does not support.
     #[must_use]
     pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.keys.push((key.into(), value.into()));
@@ -81,7 +81,8 @@ impl StoreOptions {
 
     /// Sets how long to wait for the next bytes of a response; the default is 60 seconds.
     ///
-    /// A failing request is not repeated anymore after 30 times this duration.
+    /// A failing request is retried for at most 30 times this duration. That limit never exceeds 30 minutes,
+    /// unless this duration itself does.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -103,10 +104,11 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how often a request is repeated after a transient failure; the default is 5.
+    /// Sets the maximum number of retries after transient failures; the default is 5.
     ///
     /// Transient failures are network errors and responses with status 429 or 5xx. The delay between attempts
-    /// grows from 0.1 to 15 seconds. A response that breaks off is resumed without delay, as often at most.
+    /// grows from 0.1 to 15 seconds. A response that breaks off is resumed without delay, up to this many
+    /// times in a row without progress.
     #[must_use]
     pub fn retries(mut self, retries: usize) -> Self {
         self.retries = retries;
@@ -122,21 +124,21 @@ pub(super) struct ObjectLocation {
     /// The name in error messages: the URL without secrets.
     pub(super) shown: PathBuf,
     pub(super) retries: usize,
-    /// Whether it is on a web server, which accepts an object only in one part.
+    /// Whether the object is on a web server, which accepts an object only as a single part.
     pub(super) is_web: bool,
 }
 
-/// Omits the store, whose `Debug` output contains the names of its keys.
+/// Omits the store, whose `Debug` output contains the IDs of access keys.
 impl std::fmt::Debug for ObjectLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Place").field(&self.shown).finish()
+        f.debug_tuple("ObjectLocation").field(&self.shown).finish()
     }
 }
 
 impl ObjectLocation {
     pub(super) fn parse(url: &str, options: &StoreOptions, added: RequestExtras) -> Result<Self> {
         let bad = |reason: String| Error::from(ErrorKind::BadOption { reason });
-        let parsed = Url::parse(url).map_err(|error| bad(format!("it is not a URL: {error}")))?;
+        let parsed = Url::parse(url).map_err(|error| bad(format!("not a URL: {error}")))?;
         let shown = shown(url, &parsed);
         Self::of_url(&parsed, options, added, &shown).map_err(|error| error.at_path(&shown))
     }
@@ -155,14 +157,16 @@ impl ObjectLocation {
         let (mut scheme, mut path) = ObjectStoreScheme::parse(url)
             .map_err(|_| bad("unsupported URL, expected s3://, gs://, az://, http:// or https://"))?;
         if is_http && url.query().is_some() {
-            // The signature is for this one object, which is fetched as from any web server.
+            // The signature covers only this object, which is fetched as from any web server.
             (scheme, path) = (ObjectStoreScheme::Http, Path::from("signed"));
             added.target = Some(url[url::Position::BeforePath..url::Position::AfterQuery].into());
         }
         if path.as_ref().is_empty() {
             return Err(bad("the URL does not name an object"));
         }
-        /// No request is retried for longer: 30 times the default of `read_timeout`, which uploads raise for their parts.
+        /// The limit for the total duration of retries: 30 times the default `read_timeout`.
+        ///
+        /// Uploads use a longer `read_timeout`, which must not raise this limit.
         const RETRIES: Duration = Duration::from_secs(30 * 60);
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
@@ -170,7 +174,7 @@ impl ObjectLocation {
             retry_timeout: options.read_timeout.saturating_mul(30).min(options.read_timeout.max(RETRIES)),
         };
         let client = [
-            // A request may take long in total, as long as data keeps arriving.
+            // A request may take a long time in total, provided that data keeps arriving.
             (ClientConfigKey::Timeout, "6h".to_owned()),
             (ClientConfigKey::ReadTimeout, format!("{}ms", options.read_timeout.as_millis())),
             (ClientConfigKey::ConnectTimeout, format!("{}ms", options.connect_timeout.as_millis())),
@@ -211,7 +215,7 @@ impl ObjectLocation {
             ObjectStoreScheme::Http => {
                 let base = &url[..url::Position::BeforePath];
                 let builder = HttpBuilder::new().with_url(base);
-                // Allowed only if the URL asks for it: https:// is never redirected to http://.
+                // Plain HTTP is allowed only for http:// URLs: https:// is never redirected to http://.
                 let is_plain = (url.scheme() == "http").to_string();
                 let builder = builder.with_config(ClientConfigKey::AllowHttp, is_plain);
                 built!(builder, ClientConfigKey, std::convert::identity)
@@ -221,7 +225,7 @@ impl ObjectLocation {
         Ok(Self { store, path, shown: shown.to_owned(), retries: options.retries, is_web })
     }
 
-    /// Returns the location of the object with this name, treating this path as a folder.
+    /// Returns the location of an object in the folder at this path.
     pub(super) fn child(&self, name: &str) -> Self {
         let shown = format!("{}/{name}", self.shown.to_string_lossy().trim_end_matches('/'));
         Self { path: self.path.clone().join(name), shown: shown.into(), ..self.clone() }
@@ -233,7 +237,7 @@ impl ObjectLocation {
         self.store.get_opts(&self.path, head).await
     }
 
-    /// Lists the names of the objects in a folder, treating this path as the folder.
+    /// Lists the names of the objects in the folder at this path.
     ///
     /// Web servers do not support this.
     pub(super) fn names_within(&self) -> Result<Vec<String>> {

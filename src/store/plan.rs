@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use crate::transfer::ByteRuns;
 
-/// The size limit of a request. Smaller ones would be dominated by latency; larger ones parallelize poorly.
+/// The maximum size of a request in bytes.
+///
+/// Smaller requests would be dominated by latency; larger ones parallelize poorly.
 pub(super) const PART: usize = 16 << 20;
 
 /// The overhead of a request and its response headers, in bytes.
@@ -16,15 +18,15 @@ const HEAD: u64 = 1 << 10;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) range: Range<u64>,
-    /// The range among the selected bytes.
+    /// The corresponding range of the selected bytes.
     pub(super) picked: Range<u64>,
 }
 
 /// Plans the requests for selected bytes, in the order of the file.
 ///
-/// Runs are merged as long as a request fetches at most twice what it needs, or if the gap is smaller than
-/// the overhead of a request. Both requests and unneeded bytes take time, and their ratio depends on the
-/// distance of the store, which is not known here.
+/// Runs are merged as long as a request fetches at most twice what it needs, or if the gap is at most the
+/// overhead of a request. Both requests and unneeded bytes take time; which of them takes longer depends on
+/// the distance of the store, which is not known here.
 pub(super) fn groups(place: u64, runs: &ByteRuns, picked: Range<u64>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut at = picked.start;

@@ -1,4 +1,4 @@
-//! The runtimes that requests and blocking work run on, owned by the library.
+//! The library's own runtimes, for requests and for blocking work.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 
 /// Returns the library's runtime for requests.
 ///
-/// Blocking on the caller's runtime would panic within its tasks, and a program without Tokio has none.
+/// Blocking on the caller's runtime would panic within its tasks, and a program without Tokio has no runtime.
 pub(super) fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     made(&RUNTIME, || {
@@ -21,10 +21,10 @@ pub(super) fn runtime() -> Result<&'static Runtime> {
 
 /// Returns a second runtime, for work that blocks.
 ///
-/// It is separate because requests need blocking threads too, for DNS lookups: if all of them were blocked in
-/// work that waits for requests, neither would finish.
+/// It is separate because requests need blocking threads too, for DNS lookups: if work that waits for
+/// requests occupied all of these threads, neither would finish.
 pub(super) fn waiting() -> Result<&'static Runtime> {
-    /// The limit for concurrent blocking calls; further ones are queued.
+    /// The limit for concurrent blocking calls; further calls are queued.
     const THREADS: usize = 64;
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     made(&RUNTIME, || {
@@ -43,20 +43,20 @@ fn made(
     }
 }
 
-/// Blocks until a future completes: on this thread or, within a task of another runtime, on a new thread.
+/// Runs a future to completion: on this thread or, within a task of another runtime, on a new thread.
 pub(super) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let runtime = runtime()?;
     if Handle::try_current().is_err() {
         return runtime.block_on(future);
     }
-    // Tokio panics if a thread that drives a runtime blocks on another one.
+    // Tokio panics if a thread that drives a runtime blocks on another runtime.
     std::thread::scope(|scope| {
         let waiting = std::thread::Builder::new().spawn_scoped(scope, || runtime.block_on(future))?;
         waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-/// Cancels requests from another thread.
+/// A signal that cancels requests from another thread.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
     is_set: AtomicBool,
@@ -69,7 +69,7 @@ impl Stop {
         self.told.notify_waiters();
     }
 
-    /// Returns the output of a future, or `Cancelled` if the stop is set before the future completes.
+    /// Returns the output of a future, or `Cancelled` if the signal is set before the future completes.
     pub(super) async fn or<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         // Registered before the flag is checked, so that a `set` in between is not lost.
         let told = std::pin::pin!(self.told.notified());

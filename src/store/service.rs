@@ -36,7 +36,7 @@ pub(super) struct IsWhole;
 /// Omits the query, which may be secret.
 impl std::fmt::Debug for RequestExtras {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Added").field("condition", &self.condition).finish_non_exhaustive()
+        f.debug_struct("RequestExtras").field("condition", &self.condition).finish_non_exhaustive()
     }
 }
 
@@ -46,11 +46,14 @@ impl HttpConnector for RequestExtras {
     }
 }
 
-/// Returns a client with these options, shared by all stores with the same ones.
+/// Returns a client with these options, shared by all stores with equal options.
 ///
-/// Creating one takes milliseconds, since it reads the system's certificates. Sharing reuses connections.
+/// Creating a client takes milliseconds, since it reads the system's certificates. Sharing reuses
+/// connections.
 fn client_for(options: &ClientOptions) -> object_store_0_14::Result<HttpClient> {
-    /// Programs use few configurations; one that creates them in a loop must not leak clients.
+    /// The maximum number of shared clients.
+    ///
+    /// Programs use few configurations; a program that creates them in a loop must not leak clients.
     const KEPT: usize = 16;
     static CLIENTS: Mutex<Vec<(String, HttpClient)>> = Mutex::new(Vec::new());
     let key = format!("{options:?}");
@@ -58,7 +61,7 @@ fn client_for(options: &ClientOptions) -> object_store_0_14::Result<HttpClient> 
     if let Some((_, client)) = kept().iter().find(|(known, _)| *known == key) {
         return Ok(client.clone());
     }
-    // Created without the lock, which would make other threads wait.
+    // Created without holding the lock, which would make other threads wait.
     let client = ReqwestConnector::default().connect(options)?;
     let mut kept = kept();
     if kept.len() == KEPT {
@@ -121,7 +124,7 @@ fn first_bytes(request: &HttpRequest) -> Option<u64> {
 
 /// Relabels a response with the entire object as the requested prefix.
 ///
-/// The store would reject it otherwise, and the object would have to be requested again.
+/// Otherwise the store would reject the response, and the object would have to be requested again.
 fn as_first_part(mut response: HttpResponse, end: u64) -> HttpResponse {
     let len = response.headers().get(CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
     if let Some(len @ 1..) = len

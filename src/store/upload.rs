@@ -20,9 +20,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The default size of a part.
 const PART: u64 = 16 << 20;
-/// The largest number of parts that stores accept,
+/// The maximum number of parts that stores accept.
 const PARTS: u64 = 10_000;
-/// and the smallest size of a part, except for the last.
+/// The minimum size of all parts except the last.
 const LEAST: u64 = 5 << 20;
 /// The limit for parts that are being sent concurrently.
 const AT_ONCE: usize = 4;
@@ -49,9 +49,10 @@ impl UploadOptions {
 
     /// Sets the approximate length of the object in bytes, from which the size of parts is derived.
     ///
-    /// An object has at most 10,000 parts, all of the same size. Without a length, parts have 16 MiB, which
-    /// suffices for 156 GiB. A web server takes an object only in one part, which is held in memory: an
-    /// object that is larger than a part needs a length, which must not be too small.
+    /// An object has at most 10,000 parts, all of the same size except the last. Without a length, parts are
+    /// 16 MiB in size, which suffices for objects of up to 156 GiB. A web server accepts an object only as a
+    /// single part, which is buffered in memory: an object larger than the part size needs a length, which
+    /// must not be too small.
     #[must_use]
     pub fn len(mut self, len: u64) -> Self {
         self.len = Some(len);
@@ -71,8 +72,8 @@ impl UploadOptions {
     ///
     /// Otherwise the upload fails with [`AlreadyExists`](ErrorKind::AlreadyExists).
     ///
-    /// S3, GCS and Azure check this atomically when an object of one part becomes visible; S3 does so for
-    /// several parts as well. In other stores, the check for an object of several parts precedes the last
+    /// S3, GCS and Azure check this atomically when an object of one part becomes visible; S3 also does so
+    /// for several parts. In other stores, an upload of several parts checks this just before its last
     /// request: another writer may create the object in between.
     #[must_use]
     pub fn new_only(mut self) -> Self {
@@ -82,8 +83,8 @@ impl UploadOptions {
 
     /// Replaces the object only if it still has this version.
     ///
-    /// Otherwise the upload fails with [`ArrayChanged`](ErrorKind::ArrayChanged), so that no concurrent
-    /// change of another writer is lost. The check is made as for [`new_only`](Self::new_only).
+    /// Otherwise the upload fails with [`ArrayChanged`](ErrorKind::ArrayChanged), and no concurrent change by
+    /// another writer is lost. The condition is checked as for [`new_only`](Self::new_only).
     ///
     /// # Errors
     ///
@@ -116,9 +117,10 @@ impl UploadOptions {
 
 /// A writer for an object, which becomes visible with [`finish`](Self::finish).
 ///
-/// Dropping it earlier leaves an existing object unchanged and removes the parts that have been sent. If the
-/// process is killed, these parts stay in the store, invisible but billed, until a lifecycle rule for
-/// incomplete uploads removes them. All stores have such rules; Azure removes them without one, after a week.
+/// Dropping the writer earlier leaves an existing object unchanged and removes the parts that have been sent.
+/// If the process is killed, these parts stay in the store, invisible but billed, until a lifecycle rule for
+/// incomplete uploads removes them. All stores support such rules; Azure removes the parts after a week even
+/// without one.
 ///
 /// Full parts are sent in the background; [`write`](Write::write) blocks while four of them are in progress.
 ///
@@ -174,7 +176,7 @@ impl Upload {
         })
     }
 
-    /// Completes the upload: readers see the object from now on.
+    /// Completes the upload, which makes the object visible to readers.
     ///
     /// # Errors
     ///
@@ -182,10 +184,10 @@ impl Upload {
     ///   condition of the options does not hold;
     /// - [`BadOption`](ErrorKind::BadOption) if an earlier part could not be written, or the object has too
     ///   many parts;
-    /// - [`Io`](ErrorKind::Io) if the store does not answer or denies access.
+    /// - [`Io`](ErrorKind::Io) if the store does not respond or denies access.
     ///
-    /// After an error the object is not visible, unless only the store's last response was lost. With a
-    /// condition, that case is detected, and is not an error.
+    /// After an error the object is not visible, unless the upload has succeeded and only the store's last
+    /// response was lost. With a condition, that case is detected, and is not an error.
     pub fn finish(mut self) -> Result<Version> {
         let done = self.end();
         if done.is_err() {
@@ -200,8 +202,8 @@ impl Upload {
         }
         let size = self.total;
         if self.parts.is_none() {
-            // Never longer than one part: a single request suffices, and the store checks the condition
-            // itself.
+            // The object fits into one part: a single request suffices, and the store itself checks the
+            // condition.
             let mode = match &self.condition {
                 None => PutMode::Overwrite,
                 Some(Condition::New) => PutMode::Create,
@@ -239,11 +241,11 @@ impl Upload {
         }
     }
 
-    /// Returns the version of the object if this upload created it, otherwise the error.
+    /// Returns the version of the object if this upload created it; otherwise returns the error.
     ///
     /// If the first response is lost and the request is repeated, the store refuses to replace the object
-    /// that this upload has just created. The mark in its metadata tells that case from a real conflict. The
-    /// error is expressed in terms of the condition.
+    /// that this upload has just created. The mark in the object's metadata distinguishes that case from a
+    /// real conflict. The kind of a conflict error depends on the condition, not on the store's response.
     fn version_of_ours(&self, error: Error) -> Result<Version> {
         if self.condition.is_none() {
             return Err(error);
@@ -260,7 +262,7 @@ impl Upload {
 
     /// Checks whether the condition holds.
     ///
-    /// S3 is asked to check it as well, but not all compatible stores do.
+    /// S3 is also asked to check the condition, but not all compatible stores do.
     fn check_condition(&self) -> Result<()> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let place = &self.place;
@@ -278,12 +280,12 @@ impl Upload {
     fn send(&mut self) -> Result<()> {
         if self.sent == PARTS {
             let reason = format!(
-                "an object has {PARTS} parts at most: for more than {} bytes, UploadOptions::len has to be told how many",
+                "an object has at most {PARTS} parts, which suffice for {} bytes at this part size; the length has to be declared",
                 PARTS * self.part as u64
             );
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        // Bounds the memory.
+        // Bounds the memory for parts in progress.
         while self.sending.len() >= AT_ONCE {
             self.wait_for_one()?;
         }
@@ -298,7 +300,7 @@ impl Upload {
             self.parts = Some(begun);
         }
         let Some(parts) = &mut self.parts else { unreachable!("it has just been made") };
-        // After a full part, another one is likely to be filled.
+        // After a full part, the next one is likely to be full too.
         let room = if self.buffer.len() == self.part { Vec::with_capacity(self.part) } else { Vec::new() };
         let part = parts.put_part(PutPayload::from(std::mem::replace(&mut self.buffer, room)));
         self.sending.push_back(runtime()?.spawn(part));
@@ -330,7 +332,7 @@ impl Upload {
 /// Cancels an upload: removes the parts that have been sent, as far as the store allows.
 async fn removed(mut parts: Box<dyn MultipartUpload>, sending: Sending) {
     sending.iter().for_each(JoinHandle::abort);
-    // Waits for it: a part that arrives after the others have been removed would stay in the store.
+    // Waits for these tasks: a part that arrived after the others were removed would stay in the store.
     for part in sending {
         let _ = part.await;
     }
@@ -374,7 +376,7 @@ impl Write for Upload {
         if self.is_broken {
             return Err(broken().into());
         }
-        // Full parts are sent when more data arrives: an object of one part needs no multipart upload.
+        // A full part is sent only when more data arrives: an object of one part needs no multipart upload.
         if self.buffer.len() == self.part && !bytes.is_empty() {
             self.send().inspect_err(|_| self.is_broken = true)?;
         }
@@ -384,7 +386,7 @@ impl Write for Upload {
         Ok(count)
     }
 
-    /// Does nothing: parts are sent when they are full.
+    /// Does nothing: a part is sent when it is full and more data follows.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

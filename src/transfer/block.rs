@@ -1,12 +1,13 @@
-//! Data that is decompressed in one go.
+//! Data that can be decompressed only as a whole.
 
 use std::io::{self, Read};
 
 use crate::error::{ErrorKind, Result};
 
-/// Reads `len` bytes that can be decompressed only in one go.
+/// Reads `len` bytes that can be decompressed only as a whole.
 ///
-/// They are decompressed directly into a buffer that has room for all of them, else into an internal one.
+/// They are decompressed directly into the caller's buffer if it is large enough, else into an internal
+/// buffer.
 pub(crate) struct Block<F> {
     unpack: F,
     len: usize,

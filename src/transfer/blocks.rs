@@ -1,4 +1,4 @@
-//! Random access to a compressed member: its blocks are decompressed individually, on all threads that read.
+//! Random access to a compressed member: each thread that reads decompresses the blocks that it needs.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -35,22 +35,22 @@ pub(crate) struct PackedBlocks<'a> {
     unpacked: AtomicU64,
     /// Decompresses the member from its beginning.
     ///
-    /// Used if a block does not match the index, or blocks are read repeatedly.
+    /// Used if a block does not match the index, or if blocks are decompressed repeatedly.
     fallback: Option<Fallback<'a>>,
     /// The file with the decompressed member; `None` if that failed.
     plain: OnceLock<Option<File>>,
     unpacking: Mutex<()>,
 }
 
-/// Decompresses an entire member into a file.
+/// A function that decompresses an entire member into a file.
 type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
 
-/// The location of an archive: a file, memory, or a part of one.
+/// The bytes of an archive: a file, memory, or something else with random access.
 pub(crate) enum BlockStorage<'a> {
     Shared(&'a File),
     Own(Arc<File>),
     Bytes(&'a [u8]),
-    /// Something else with random access.
+    /// Any other bytes with random access.
     #[cfg(feature = "object-store-0_14")]
     Other(Arc<dyn ReadAt>),
 }
@@ -101,7 +101,7 @@ impl<'a> PackedBlocks<'a> {
 
     /// Sets a function that decompresses the member from its beginning.
     ///
-    /// Its result takes precedence if the index is wrong.
+    /// The function is used instead of the blocks if the index is wrong.
     pub(crate) fn with_fallback(self, fallback: Fallback<'a>) -> Self {
         Self { fallback: Some(fallback), ..self }
     }
@@ -169,7 +169,7 @@ impl<'a> PackedBlocks<'a> {
                 Err(error) if self.is_wrong() => self.unpack_all(error)?,
                 Err(error) => return Err(error),
             }
-            // If blocks are decompressed more than three times on average, reading from a file is faster.
+            // If blocks are decompressed more than three times on average, a decompressed file is faster.
             if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
                 && self.fallback.is_some()
             {
@@ -210,9 +210,9 @@ impl<'a> PackedBlocks<'a> {
         Ok(count)
     }
 
-    /// Returns a block of the cache, adding it if necessary.
+    /// Returns a block from the cache, adding an empty one if necessary.
     ///
-    /// The first thread that locks it decompresses it, while others wait for the lock.
+    /// The first thread that locks a new block decompresses it, while others wait for the lock.
     fn kept(&self, index: usize) -> Arc<Mutex<Unpacked>> {
         // The lock of the cache is not held while a block is decompressed.
         let mut kept = lock(&self.kept);
@@ -233,7 +233,7 @@ impl<'a> PackedBlocks<'a> {
         block
     }
 
-    /// Decompresses a block to all of `into`, and verifies its checksum.
+    /// Decompresses a block into `into`, which has exactly its length, and verifies its checksum.
     fn unpack(&self, index: usize, into: &mut [u8]) -> Result<()> {
         self.unpacked.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.idle).pop();
@@ -262,9 +262,9 @@ impl<'a> PackedBlocks<'a> {
 
     /// Decompresses the member from its beginning, once.
     ///
-    /// Returns `otherwise` if that is impossible or has failed before.
+    /// Returns `otherwise` as the error if that is impossible or has failed before.
     fn unpack_all(&self, otherwise: Error) -> Result<()> {
-        // Threads that wait here find the result of the first.
+        // Threads that wait here find the result of the first thread.
         let _one = lock(&self.unpacking);
         match (self.plain.get(), &self.fallback) {
             (Some(Some(_)), _) => Ok(()),
@@ -306,7 +306,7 @@ impl BlockStorage<'_> {
     }
 }
 
-/// Returns the error for an archive that ends before its records say.
+/// Returns the error for an archive that is shorter than its records say.
 pub(crate) fn cut() -> Error {
     ErrorKind::BadZip { reason: "it has been truncated since it was opened".into() }.into()
 }

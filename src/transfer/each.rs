@@ -1,4 +1,4 @@
-//! Makes elements in independent blocks, on several threads.
+//! Creates elements in independent blocks, on several threads.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -8,9 +8,9 @@ use super::os;
 use super::share::share_out;
 use crate::error::{ErrorKind, Result};
 
-/// Makes an element for each number below `len` by calling `make`.
+/// Creates an element for each index below `len` by calling `make`.
 ///
-/// If some fail, the error is that of the lowest number.
+/// If several calls fail, the error of the lowest index is returned.
 #[cfg(feature = "object")]
 pub(crate) fn make_each<T: Send>(
     len: usize,
@@ -20,10 +20,10 @@ pub(crate) fn make_each<T: Send>(
     make_parts(len, threads, &|filled, from| filled.fill_each(from, &make))
 }
 
-/// Appends exactly one element for each number.
+/// Appends exactly one element for each index in the range.
 type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync + 'a;
 
-/// Like `make_each`, in blocks: `make` appends exactly one element for each number of a block.
+/// Like `make_each`, but in blocks: `make` appends exactly one element for each index of a block.
 pub(super) fn make_blocks<T: Send>(
     len: usize,
     block: usize,
@@ -33,13 +33,13 @@ pub(super) fn make_blocks<T: Send>(
     make_parts(len, threads, &|filled, from| filled.fill(from, block, make))
 }
 
-/// Divides the elements into parts; `fill` gets each part and the number of its first element.
+/// Divides the elements into parts, and calls `fill` with each part and the index of its first element.
 fn make_parts<T: Send>(
     len: usize,
     threads: impl FnOnce() -> usize,
     fill: &(dyn Fn(&mut Filled<'_, T>, usize) -> Result<()> + Sync),
 ) -> Result<Vec<T>> {
-    /// Starting a thread for fewer elements takes longer than making them.
+    /// Starting a thread for fewer elements takes longer than creating them.
     const LEAST: usize = 1 << 14;
     let mut items: Vec<T> = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
@@ -53,7 +53,7 @@ fn make_parts<T: Send>(
     let threads = threads.min(parts.len());
     let work = |_: &mut (), (number, filled): (usize, &mut Filled<'_, T>)| fill(filled, number * part);
     let done = share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()));
-    // A vector that is dropped with length 0 does not drop its elements, so the parts do.
+    // A vector that is dropped with length 0 does not drop its elements, so the parts drop them.
     done.inspect_err(|_| parts.iter_mut().for_each(Filled::clear))?;
     drop(parts);
     // SAFETY: the capacity is at least `len`, and every part has been filled without an error.
@@ -61,7 +61,7 @@ fn make_parts<T: Send>(
     Ok(items)
 }
 
-/// A part of the uninitialized memory, whose first `count` elements have been made.
+/// A part of the uninitialized memory, whose first `count` elements have been initialized.
 struct Filled<'a, T> {
     room: &'a mut [MaybeUninit<T>],
     count: usize,
@@ -94,7 +94,7 @@ impl<T> Filled<'_, T> {
 
     fn clear(&mut self) {
         for slot in &mut self.room[..std::mem::take(&mut self.count)] {
-            // SAFETY: it is initialized, and since the count has been reset, it is dropped only once.
+            // SAFETY: the element is initialized, and is dropped only once, since the count has been reset.
             unsafe { slot.assume_init_drop() };
         }
     }

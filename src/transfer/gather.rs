@@ -1,8 +1,8 @@
 //! Copies strided arrays into blocks of bytes in the order of the file.
 //!
-//! [`Plan`] divides an array into consecutive blocks of the file, and [`gather`] fills one: row by row if
-//! rows are contiguous, else tile by tile, so that each cache line is loaded once and used completely.
-//! Copying a transposed array element by element would load each line once for every element in it.
+//! [`Plan`] divides an array into consecutive blocks of the file, and [`gather`] fills a block: row by row if
+//! rows are contiguous, otherwise tile by tile, so that each cache line is loaded once and used completely.
+//! Copying a transposed array element by element would load each line once for every element in the line.
 
 use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, ShapeBuilder, Slice, s};
 
@@ -10,19 +10,21 @@ use crate::element::cast::BitwiseOut;
 
 /// The approximate size of a block.
 const BLOCK: usize = 1 << 20;
-/// The largest size of a block that is extended to use a transposed array's cache lines completely.
+/// The maximum size of a block that is enlarged to use a transposed array's cache lines completely.
 const LARGEST_BLOCK: usize = 16 << 20;
-/// A transposed array is copied in squares of this many elements on a side,
+/// The side of the squares in which a transposed array is copied, in elements.
 const TILE: usize = 8;
-/// and a block of it has at least two squares and this many bytes along the contiguous axis.
+/// The minimum length of a transposed block along the contiguous axis, in bytes: a few complete cache lines.
 ///
-/// These are a few complete cache lines.
+/// Such a block also has at least two squares along that axis.
 const TOGETHER: usize = 128;
 
 /// The division of an array into blocks, in C order of its axes.
 pub(super) struct Plan<'a, T> {
     view: ArrayViewD<'a, T>,
-    /// The axis that is divided. A block has one index of each axis before it, and all of those after it.
+    /// The axis that is divided.
+    ///
+    /// A block has one index of each axis before it, and all indices of the axes after it.
     axis: usize,
     /// How many indices of that axis are in a block.
     step: usize,
@@ -47,7 +49,7 @@ impl<'a, T> Plan<'a, T> {
         Self { view, axis, step, item }
     }
 
-    /// Returns how many blocks there are.
+    /// Returns the number of blocks.
     pub(super) fn count(&self) -> usize {
         if self.view.is_empty() {
             return 0;
@@ -96,7 +98,7 @@ fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
     }
 }
 
-/// Permutes the axes of packed elements of `item` bytes.
+/// Permutes the axes of contiguous elements of `item` bytes.
 ///
 /// `order` lists the axes of `items` in the order of the result, the slowest first.
 pub(crate) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
@@ -128,7 +130,7 @@ fn turn_units<const SIZE: usize>(
         order.push(dims.len());
         dims.push(each);
     }
-    // There are exactly as many items as the lengths say.
+    // The number of items is exactly the product of the lengths.
     let view =
         ArrayViewD::from_shape(dims, items.as_chunks::<SIZE>().0).expect("just the items of the lengths");
     let mut view = view.permuted_axes(order);
@@ -136,13 +138,13 @@ fn turn_units<const SIZE: usize>(
     gather(&view, &out, into);
 }
 
-/// Returns the axis with the smallest stride.
+/// Returns the axis with the smallest nonzero stride, or the last axis if all strides are zero.
 fn closest_axis<T>(view: &ArrayViewD<'_, T>) -> usize {
     let strides = view.strides().iter().enumerate().filter(|(_, stride)| **stride != 0);
     strides.rev().min_by_key(|(_, stride)| stride.unsigned_abs()).map_or(view.ndim() - 1, |(axis, _)| axis)
 }
 
-/// Fills `into` with the bytes of the elements, in C order. Its length must be exactly their size.
+/// Fills `into` with the bytes of the elements, in C order; its length must be exactly their size.
 pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
     let row_bytes = block.len_of(Axis(last)) * size_of::<T>();
@@ -174,7 +176,7 @@ fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &BitwiseOut<T>,
 
 /// Copies a block whose contiguous axis is not the last.
 ///
-/// It is divided into planes of that axis and the last one, and these into narrow tiles.
+/// The block is divided into planes of that axis and the last one, and each plane into narrow tiles.
 fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>, into: &mut [u8]) {
     let size = size_of::<T>();
     let last = block.ndim() - 1;
@@ -223,8 +225,8 @@ fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut 
 
 /// Transposes tiles in registers and writes their rows.
 ///
-/// Writing one element at a time would evict the rows from the cache, because rows that far apart often share
-/// its lines.
+/// Writing one element at a time would evict the rows from the cache, because rows that are this far apart
+/// often compete for the same cache lines.
 fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (number, columns) in plane.axis_chunks_iter(Axis(1), TILE).enumerate() {
         let into = &mut into[number * TILE * SIZE..];
@@ -278,7 +280,7 @@ pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: us
         4 => pick_units::<4>(bytes, start, axes, into),
         8 => pick_units::<8>(bytes, start, axes, into),
         16 => pick_units::<16>(bytes, start, axes, into),
-        // Points with three coordinates, for example.
+        // For example, points with three coordinates.
         3 => pick_units::<3>(bytes, start, axes, into),
         6 => pick_units::<6>(bytes, start, axes, into),
         12 => pick_units::<12>(bytes, start, axes, into),

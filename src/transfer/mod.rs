@@ -1,6 +1,6 @@
 //! Bulk transfer of elements between bytes and memory: the performance-critical layer.
 //!
-//! Reading and writing depend on a header and one of the three plans (bitwise, per item, opaque), and not on
+//! Reading and writing depend on a header and one of the three plans (bitwise, per item, opaque), but not on
 //! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer; `os`
 //! is the only module that makes platform-specific system calls.
 
@@ -47,7 +47,7 @@ pub(crate) use write::{Items, write, write_bytes, write_more};
 
 use crate::error::{ErrorKind, Result};
 
-/// The size of blocks that are processed after loading or before writing. They fit into the cache.
+/// The size of blocks that are processed after loading or before writing; a block fits into the cache.
 pub(crate) const BLOCK: usize = 256 << 10;
 
 /// Allocates zeroed memory for `len` bytes.
@@ -57,11 +57,13 @@ pub(crate) fn zeroed_words(len: usize) -> Result<Vec<u128>> {
     Ok(words)
 }
 
-/// Returns memory for `len` bytes, aligned for every element type. Its content is unspecified.
+/// Returns memory for `len` bytes, aligned for every element type.
+///
+/// Its content is unspecified.
 fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
     let count = len.div_ceil(size_of::<u128>());
     if words.len() < count {
-        // Cleared first, since the old content need not be copied.
+        // Cleared first, so that reallocation does not copy the old content.
         words.clear();
         words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
         os::advise_huge_pages((words.as_ptr().cast(), len));

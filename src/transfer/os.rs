@@ -1,13 +1,13 @@
 //! Operating system features beyond reading and writing: huge pages, disk space, positioned reads.
 //!
-//! This includes the detection of a `File` in a generic reader or writer, which they require. Everything
+//! These features require a `File`, so this module also detects one in a generic reader or writer. Everything
 //! here is either advice or has a fallback for systems that lack a call.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 
-/// Returns the file that a reader or writer is: a `File`, a `&File` or a `&mut File`.
+/// Returns the file of a reader or writer that is a `File`, a `&File` or a `&mut File`.
 pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     let id = typeid::of::<R>();
     let pointer = std::ptr::from_mut(stream);
@@ -26,15 +26,16 @@ pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     }
 }
 
-/// Returns the file that a writer is, or that it buffers with a [`BufWriter`].
+/// Returns the file of a writer, which may be a [`BufWriter`] on a file.
 pub(crate) fn as_any_file<W>(stream: &mut W) -> Option<&File> {
     let id = typeid::of::<W>();
     let pointer = std::ptr::from_mut(stream);
     if id == typeid::of::<BufWriter<File>>() {
-        // SAFETY: W is that type, which has no lifetimes.
+        // SAFETY: W is BufWriter<File>, a type without lifetimes.
         Some(unsafe { &*pointer.cast::<BufWriter<File>>() }.get_ref())
     } else if id == typeid::of::<&mut BufWriter<File>>() {
-        // SAFETY: W is a mutable reference, of any lifetime; it is borrowed for as long as the result.
+        // SAFETY: W is a mutable reference, of any lifetime; the stream is borrowed for as long as the
+        // result.
         Some(unsafe { &**pointer.cast::<&mut BufWriter<File>>() }.get_ref())
     } else if id == typeid::of::<BufWriter<&File>>() {
         // SAFETY: W contains a reference that lives at least as long as the borrow of the stream.
@@ -50,13 +51,13 @@ pub(super) fn is_slice<R>() -> bool {
     id == typeid::of::<&[u8]>() || id == typeid::of::<&mut &[u8]>()
 }
 
-/// Returns the slice of bytes that a reader is, if it is one.
+/// Returns a reader's bytes, if the reader is a slice of bytes.
 pub(super) fn as_slice<R>(stream: &mut R) -> Option<SliceReader<'_>> {
     let id = typeid::of::<R>();
     let pointer = std::ptr::from_mut(stream);
     if id == typeid::of::<&[u8]>() {
-        // SAFETY: R is a slice, of a lifetime that is at least as long as the borrow of the stream.
-        // Shortening the lifetime is sound, because a SliceReader never replaces the slice by another one.
+        // SAFETY: R is a slice, whose lifetime is at least as long as the borrow of the stream. Shortening
+        // the lifetime is sound, because a SliceReader only ever shortens the slice.
         Some(SliceReader(unsafe { &mut *pointer.cast::<&[u8]>() }))
     } else if id == typeid::of::<&mut &[u8]>() {
         // SAFETY: as above; the stream is borrowed mutably, and so is the slice that it refers to.
@@ -75,13 +76,14 @@ impl<'a> SliceReader<'a> {
         self.0
     }
 
-    /// Skips bytes, at most all of them.
+    /// Skips up to `bytes` bytes.
     pub(super) fn advance(&mut self, bytes: usize) {
         *self.0 = &self.0[bytes.min(self.0.len())..];
     }
 }
 
-/// Duplicates an open descriptor, as opening `/dev/stdout` does. The duplicate shares its position.
+/// Duplicates an open descriptor, as opening `/dev/stdout` does; the duplicate shares the position of the
+/// original.
 #[cfg(unix)]
 pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
     use std::os::fd::BorrowedFd;
@@ -96,11 +98,11 @@ pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
 /// Whether several threads can read one file at the same time, each at its own offset.
 pub(super) const READS_ANYWHERE: bool = cfg!(any(unix, windows));
 
-/// Requests huge pages for memory that has not been touched.
+/// Requests huge pages for memory that has not been accessed yet.
 ///
 /// They make the first access several times cheaper.
 pub(crate) fn advise_huge_pages((start, length): (*const u8, usize)) {
-    /// Below this, the cost of partially used huge pages outweighs the gain.
+    /// Below this size, the cost of partially used huge pages outweighs the gain.
     const WORTHWHILE: usize = 4 << 20;
     if length < WORTHWHILE {
         return;
@@ -125,7 +127,7 @@ pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
         let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
             return Ok(());
         };
-        // The length of the file changes only when data is written.
+        // Reserves space only: the length of the file changes when data is written.
         if let Err(error) = allocate(file, libc::FALLOC_FL_KEEP_SIZE, at, length) {
             // Other errors (a pipe, an unsupported file system) are irrelevant, or recur on writing.
             if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
@@ -196,7 +198,7 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
     }
 }
 
-/// Reads cached data at an offset without waiting for the disk; `None` if that is not possible.
+/// Reads cached data at an offset without waiting for the disk; `None` if that is impossible.
 pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<Option<usize>> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -215,14 +217,14 @@ pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<
     }
 }
 
-/// Announces that a range of a file will be read, so that the system can start to load it.
+/// Announces that a range of a file will be read, so that the system can start loading it.
 pub(super) fn will_need(file: &File, at: u64, length: u64) {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
         if let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) {
             // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no
-            // memory. It is advice, so that its failure can be ignored.
+            // memory. The call is only advice, so its failure can be ignored.
             unsafe { libc::posix_fadvise(file.as_raw_fd(), at, length, libc::POSIX_FADV_WILLNEED) };
         }
     }
@@ -239,7 +241,7 @@ pub(crate) fn len_of_regular(file: &File) -> Option<u64> {
         use windows_sys::Win32::Storage::FileSystem::{FILE_TYPE_DISK, GetFileType};
         // SAFETY: the handle is open.
         if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
-            return None; // metadata does not always tell
+            return None; // metadata does not always distinguish devices
         }
     }
     file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
@@ -287,7 +289,7 @@ pub(crate) fn only_appends(file: &File) -> bool {
 
 /// Returns where the next write to a regular file goes, and whether earlier bytes can be overwritten.
 ///
-/// They cannot if all writes go to the end of the file.
+/// Earlier bytes cannot be overwritten if all writes go to the end of the file.
 #[cfg(feature = "npz")]
 pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;

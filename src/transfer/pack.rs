@@ -1,8 +1,7 @@
 //! A writer that compresses on several threads, in independent blocks.
 //!
-//! The blocks can be decompressed in parallel and individually.
-//! Concatenated, the blocks are a standard stream. Its bytes do not depend on the number of threads or on how
-//! the content is divided into writes.
+//! The blocks can be decompressed in parallel and individually. Concatenated, the blocks are a standard
+//! stream. Its bytes do not depend on the number of threads or on how the content is divided into writes.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -11,9 +10,9 @@ use super::{Sink, pipeline};
 use crate::codec::{BlockIndex, Crc, Packer, Packing, STEP, Turn};
 use crate::error::Result;
 
-/// How many blocks are buffered, for each thread, when the content is written in small pieces.
+/// The number of blocks that are buffered per thread when the content is written in small pieces.
 const COLLECTED: usize = 2;
-/// The limit for threads, and so for the buffer.
+/// The maximum number of threads, which also bounds the buffer.
 const MOST_THREADS: usize = 64;
 
 /// Reusable compressors for one compression method.
@@ -47,7 +46,9 @@ impl Packers {
     }
 }
 
-/// Compresses everything written to it. The stream is complete only after `finish`.
+/// Compresses everything written to it.
+///
+/// The stream is complete only after `finish`.
 pub(crate) struct Pack<'a, 's> {
     sink: &'a mut Sink<'s>,
     packers: &'a Packers,
@@ -88,7 +89,7 @@ impl<'a, 's> Pack<'a, 's> {
         })
     }
 
-    /// Compresses complete blocks, but holds back the last one, which `finish` has to mark as such.
+    /// Compresses complete blocks, but holds back the last one, which only `finish` can mark as the last.
     fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
         let most = COLLECTED * STEP * self.threads;
         if self.pending.len() + bytes.len() > most && !self.pending.is_empty() {

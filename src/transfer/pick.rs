@@ -1,10 +1,10 @@
-//! A selection of an array's bytes, as a contiguous sequence: what a slice needs of a file.
+//! A selection of an array's bytes, presented as one sequence: what a slice needs of a file.
 
 use std::sync::Arc;
 
 /// A selection of an array's bytes, as runs of equal length.
 ///
-/// The axes are in the order of the file, the slowest first; those within a run are omitted.
+/// The axes are in the order of the file, the slowest first; axes within a run are omitted.
 #[derive(Clone, Debug)]
 pub(crate) struct ByteRuns {
     /// The offset of the first run in the array, in bytes.
@@ -74,7 +74,7 @@ impl ByteRuns {
         Self { start: 0, axes: vec![Along::Every(outer, stride), Along::At(places)], run }
     }
 
-    /// Returns whether the runs may be in any order.
+    /// Returns whether the runs are listed, and thus may be in any order.
     pub(crate) fn is_listed(&self) -> bool {
         matches!(self.axes.last(), Some(Along::At(_)))
     }
@@ -93,7 +93,7 @@ impl ByteRuns {
         last.saturating_add(self.run as u64)
     }
 
-    /// Returns the array offset of a selected byte, and how many bytes of its run begin there.
+    /// Returns the array offset of a selected byte, and how many bytes remain of its run from there.
     pub(crate) fn find(&self, at: u64) -> (u64, usize) {
         let run = self.run.max(1) as u64;
         let (mut number, within) = (at / run, at % run);
@@ -106,9 +106,9 @@ impl ByteRuns {
         (place, (run - within) as usize)
     }
 
-    /// Returns the stride of runs along the fastest axis, and how many remain along it.
+    /// Returns the stride of runs along the fastest axis, and how many runs remain along that axis.
     ///
-    /// The run that contains the given byte is counted.
+    /// The number includes the run that contains the given byte. For listed runs, the result is `(0, 1)`.
     pub(crate) fn neighbours(&self, at: u64) -> (u64, usize) {
         match self.axes.last() {
             Some(Along::Every(count, stride)) => {

@@ -1,6 +1,6 @@
 //! Makes blocks on several threads and consumes them in order.
 //!
-//! While one is written, others are gathered or encoded.
+//! While one block is being written, others are gathered or encoded.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 
 /// Makes the blocks `0..count` with `make`, on up to `threads` threads, and passes them to `take` in order.
 ///
-/// `take` runs on the calling thread, which also makes blocks while it would have to wait. At most two blocks
-/// for each thread are in memory. If the system refuses to start threads, the calling thread does all the
-/// work. The function is not generic: blocks are large enough that two dynamic calls cost nothing, and code
-/// with threads takes long to compile.
+/// `take` runs on the calling thread, which also makes blocks when it would otherwise wait. At most two
+/// blocks per thread are in memory. If the system refuses to start threads, the calling thread does all the
+/// work. The function is not generic: blocks are large enough that two dynamic calls cost almost nothing, and
+/// code with threads is slow to compile.
 pub(super) fn ordered(
     count: usize,
     threads: usize,
@@ -27,7 +27,7 @@ pub(super) fn ordered(
         let mut block = Vec::new();
         return (0..count).try_for_each(|index| make(index, &mut block).and_then(|()| take(&block)));
     }
-    // A block is claimed only with a buffer in hand, so that the lowest missing block is always in progress
+    // A thread claims a block only once it has a buffer: the lowest missing block is then always in progress,
     // and threads cannot wait for one another forever.
     let (give_back, free) = mpsc::channel::<Vec<u8>>();
     let (done, made) = mpsc::channel::<(usize, Result<Vec<u8>>)>();
@@ -68,7 +68,7 @@ pub(super) fn ordered(
                     ready.insert(index, block?);
                     continue;
                 }
-                // The caller would be idle otherwise: it makes a block if a buffer is free.
+                // Instead of waiting, this thread makes a block if a buffer is free.
                 let free = match free.try_lock() {
                     Ok(free) => free.try_recv().ok(),
                     Err(TryLockError::Poisoned(free)) => free.into_inner().try_recv().ok(),
@@ -89,7 +89,9 @@ pub(super) fn ordered(
     })
 }
 
-/// Returns the error for a block that never arrived. The panic itself continues when the threads are joined.
+/// Returns the error for a block that never arrived.
+///
+/// The panic itself continues when the threads are joined.
 fn panicked() -> Error {
     std::io::Error::other("a thread of the library panicked").into()
 }

@@ -33,8 +33,8 @@ pub(crate) fn read<T: Send + Sync>(
         }
         ReadPlan::PerItem(decode) => {
             let mut items = Vec::new();
-            // A stream may be shorter than its header claims: memory for all of it is allocated only if the
-            // length is known.
+            // A stream may be shorter than its header claims: memory for the entire payload is allocated in
+            // advance only if the length is known.
             if source.remaining().is_some() && bytes > 0 {
                 reserve(&mut items, header.count())?;
             }
@@ -81,7 +81,7 @@ fn read_coded<T: Send>(
     Ok(items)
 }
 
-/// Reads the elements of a payload into existing ones, in the order of the file.
+/// Reads the elements of a payload into existing elements, in the order of the file.
 pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     source: &mut Source<'_>,
     header: &Header,
@@ -110,7 +110,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
             ReadPlan::PerItem(decode) => decode.decode(block, count, &mut items)?,
             ReadPlan::Opaque(_) => unreachable!("it was taken above"),
         }
-        // Items first: if `zip` asked the slots first, one would be lost at the end of each block.
+        // Items first: if `zip` advanced `slots` first, it would lose a slot at the end of each block.
         items.into_iter().zip(slots.by_ref()).for_each(|(item, slot)| *slot = item);
         Ok(())
     })
@@ -118,9 +118,9 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
 
 /// Existing elements to read into, in the order of the file.
 pub(crate) enum Target<'i, T, I> {
-    /// They are contiguous in memory.
+    /// Elements that are contiguous in memory.
     Contiguous(&'i mut [T]),
-    /// They are not contiguous; the iterator yields them.
+    /// Elements that are not contiguous, as an iterator.
     Strided(I),
 }
 
@@ -133,7 +133,7 @@ impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
     }
 }
 
-/// Checks the length of the payload that follows and starts to report progress; returns the length in memory.
+/// Checks the length of the payload, starts to report progress, and returns the length in memory.
 fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
     let (_, in_memory) = header.in_memory()?;
     let bytes = check_length(source, header, options)?;
@@ -159,7 +159,9 @@ pub(crate) fn truncated(header: &Header, have: u64) -> Error {
     ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
 }
 
-/// Reads the bytes of a payload as they are; of an opaque payload, all that remains of the source.
+/// Reads the bytes of a payload without decoding them.
+///
+/// For an opaque payload, these are all the bytes that remain in the source.
 pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<Vec<u8>> {
     match header.payload_len() {
         None => read_rest(source, options),
@@ -170,7 +172,9 @@ pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &Rea
     }
 }
 
-/// Reads the bytes of a payload into words that are aligned for every element. Padding in the last word is 0.
+/// Reads the bytes of a payload into words that are aligned for every element type.
+///
+/// Padding in the last word is 0.
 pub(crate) fn read_aligned(
     source: &mut Source<'_>,
     header: &Header,
@@ -183,7 +187,7 @@ pub(crate) fn read_aligned(
 
 /// Reads `len` items from `bytes` bytes; the last item may be incomplete.
 ///
-/// Memory is allocated at once if the source is known to be long enough, else it grows with the data that
+/// All memory is allocated in advance if the source is known to be long enough; otherwise it grows as data
 /// arrives.
 fn read_plain<T: Send>(
     source: &mut Source<'_>,
@@ -225,11 +229,11 @@ fn load_all(
     let touches = touches || source.is_seen();
     match source.positioned() {
         Some(positioned) => {
-            // Scattered runs take longer for each byte, so that threads share smaller pieces.
+            // Scattered runs take longer per byte, so threads share smaller pieces.
             let most = if source.is_scattered() { PIECE / 16 } else { PIECE };
-            // Less than two pieces are not worth a second thread.
+            // Fewer than two pieces are not worth a second thread.
             let piece = if bytes < 2 * most { usize::MAX } else { most };
-            // Data that is decompressed in blocks is in the cache anyway.
+            // Data that is decompressed in blocks is in the cache already.
             let (first, piece, most) = match source.seams() {
                 Some((first, step)) => (first, step, usize::MAX),
                 None => (piece, piece, if touches { BLOCK } else { usize::MAX }),
@@ -254,7 +258,7 @@ fn load_stream(
 
 /// Loads a part of memory, about `most` bytes at a time.
 ///
-/// `fill` gets each block and its offset in the payload, and returns how many bytes it has read.
+/// `fill` is called with each block and its offset in the payload, and returns how many bytes it has read.
 fn load_part(
     part: &mut MemoryPart<'_>,
     header: &Header,
@@ -288,7 +292,7 @@ fn load_parts(
     share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
 }
 
-/// Returns how many threads read from a source with these preferences.
+/// Returns the number of threads that read from a source with this hint.
 fn threads_for(read_hint: Option<ReadHint>, options: &ReadOptions) -> usize {
     match read_hint {
         Some(hint) => hint.threads,
@@ -299,7 +303,7 @@ fn threads_for(read_hint: Option<ReadHint>, options: &ReadOptions) -> usize {
 
 /// Reads a payload of items block by block, reusing one buffer.
 ///
-/// `take` gets each block and its number of items.
+/// `take` is called with each block and its number of items.
 fn each_block(
     source: &mut Source<'_>,
     header: &Header,
@@ -307,7 +311,7 @@ fn each_block(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
-        // Items without bytes take memory once they are decoded, as do the elements of a subarray.
+        // Items of 0 bytes need memory once they are decoded; in a subarray, each of its elements does.
         let within = match header.dtype() {
             DType::Subarray(subarray) => subarray.shape_ref().len().unwrap_or(u64::MAX),
             _ => 1,
@@ -331,8 +335,7 @@ fn each_block(
 
 /// Fills `block` with the next bytes.
 ///
-/// The buffer grows with the data that arrives, since an item may be large and the source shorter than
-/// claimed.
+/// The buffer grows as data arrives, since an item may be large, and the source may be shorter than claimed.
 fn load_block(
     source: &mut Source<'_>,
     header: &Header,
@@ -361,7 +364,7 @@ fn read_whole<T>(
     decode: &dyn DecodeOpaque<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    // The end of the elements is known after decoding. Only a source with random access can return to it.
+    // The end of the elements is known only after decoding, and only random access can return to it.
     let positioned = source.positioned();
     let payload = match &positioned {
         Some(positioned) => {
@@ -372,7 +375,7 @@ fn read_whole<T>(
             let mut payload = Vec::new();
             while payload.len() < total {
                 let arrived = payload.len();
-                // A remote source's length is only the server's claim: memory grows with arriving data.
+                // The length of a remote source is only the server's claim, so memory grows as data arrives.
                 let room = if is_far { limits::room_for(arrived, total) } else { total };
                 reserve(&mut payload, room - arrived)?;
                 os::advise_huge_pages((payload.as_ptr(), payload.capacity()));

@@ -6,14 +6,14 @@ use std::thread;
 
 use crate::error::{Error, Result};
 
-/// Calls `work` with each part, on up to `threads` threads including the calling one.
+/// Calls `work` with each part, on up to `threads` threads including the calling thread.
 ///
 /// Each thread takes the next remaining part, and has its own `state`. If the system refuses to start
-/// threads, the calling thread does all the work. `after` is called on the calling thread each time that it
-/// has finished a part.
+/// threads, the calling thread does all the work. `after` is called on the calling thread each time that
+/// thread has finished a part.
 ///
-/// After an error no further parts are taken. Parts before the failed one have been taken already and are
-/// finished, so that the first error in the order of the parts is returned.
+/// After an error, no further parts are taken. All parts before the failed one have already been taken, and
+/// are finished. So the first error in the order of the parts is returned.
 pub(super) fn share_out<P: Send, S>(
     parts: impl Iterator<Item = P> + Send,
     threads: usize,
@@ -21,7 +21,7 @@ pub(super) fn share_out<P: Send, S>(
     work: &(dyn Fn(&mut S, P) -> Result<()> + Sync),
     after: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
-    // Parts are taken in order: when one fails, all parts before it have been taken.
+    // Parts are taken in order: when one fails, all parts before it have already been taken.
     let queue = Mutex::new(parts.enumerate());
     let has_failed = AtomicBool::new(false);
     let next = || match has_failed.load(Ordering::Relaxed) {

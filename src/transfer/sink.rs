@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::options::WriteOptions;
 use crate::progress::ProgressCounter;
 
-/// A sink that bytes are written to sequentially.
+/// A destination to which bytes are written sequentially.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
     witness: Option<Observer<'a>>,
@@ -26,7 +26,9 @@ enum Target<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Creates a sink from a writer. A file is detected, so that disk space can be reserved.
+    /// Creates a sink from a writer.
+    ///
+    /// A file is detected, so that disk space can be reserved.
     pub(crate) fn of<W: Write>(writer: &'a mut W) -> Self {
         if os::as_file(writer).is_none() {
             return Self { target: Target::Stream(writer), witness: None, tally: None };
@@ -46,7 +48,7 @@ impl<'a> Sink<'a> {
 
     /// Announces how many bytes follow, reserves disk space for them, and starts to report progress.
     pub(crate) fn expect(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
-        /// Below this, the call costs more than it saves.
+        /// Below this size, reserving space costs more than it saves.
         const WORTHWHILE: u64 = 1 << 20;
         self.tally = options.the_progress().map(|progress| ProgressCounter::new(progress.clone(), bytes));
         if let Target::File(mut file) = self.target

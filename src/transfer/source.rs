@@ -22,14 +22,14 @@ pub(crate) struct Source<'a> {
     passed: u64,
     witness: Option<&'a dyn Observer>,
     tally: Option<Arc<ProgressCounter>>,
-    /// The position of the file itself, if the source continues from there.
+    /// The file's own position, if the source began there.
     own: Option<OwnPosition<'a>>,
 }
 
 enum Origin<'a> {
     Bytes(SliceReader<'a>),
     File(FileSource<'a>),
-    /// Something with random access, and the range of it that remains.
+    /// Any other bytes with random access, and the range of them that remains.
     #[cfg(feature = "object")]
     Other(&'a dyn ReadAt, Range<u64>),
     /// A compressed member, and the current offset in its content.
@@ -53,7 +53,7 @@ pub(crate) enum RandomAccess<'a> {
     /// In a compressed member, from this offset on.
     #[cfg(feature = "npz")]
     Blocks(&'a PackedBlocks<'a>, u64),
-    /// In something else, from this offset on.
+    /// In any other bytes, from this offset on.
     #[cfg(feature = "object")]
     Other(&'a dyn ReadAt, u64),
 }
@@ -66,13 +66,15 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
     /// Reads from an offset until `into` is full or the bytes end, and returns how many were read.
     fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize>;
 
-    /// Returns the total length, assuming that nothing is missing.
+    /// Returns the total length in bytes, assuming that nothing is missing.
     fn len(&self) -> u64;
 
     /// Returns whether nearby runs are best read by one call, including the gaps between them.
     fn reads_gaps(&self) -> bool;
 
-    /// Returns an error if some of these bytes do not exist. Called before memory is allocated for them.
+    /// Returns an error if some of these bytes do not exist.
+    ///
+    /// This is called before memory is allocated for them.
     fn check(&self, runs: &ByteRuns) -> Result<()>;
 
     /// Returns the preferred size and concurrency of reads; `None` means those of files.
@@ -80,7 +82,7 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// Reads selected bytes with a strategy of its own, if it has one.
+    /// Reads selected bytes with a strategy of the implementation; `None` if it has none.
     ///
     /// The offsets of the runs are relative to `place`.
     fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
@@ -91,7 +93,7 @@ pub(crate) trait ReadAt: Send + Sync + std::fmt::Debug {
 
 /// The preferred size and concurrency of reads from [remote bytes](ReadAt).
 ///
-/// The number of threads does not depend on the number of processors, since they spend their time waiting.
+/// The number of threads does not depend on the number of processors, since the threads mostly wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadHint {
     pub(crate) bytes: usize,
@@ -128,7 +130,7 @@ impl RandomAccess<'_> {
         }
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the number of bytes.
     pub(super) fn len(self) -> Result<u64> {
         Ok(match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -140,7 +142,7 @@ impl RandomAccess<'_> {
         })
     }
 
-    /// Fills `into` with selected bytes, beginning with number `from`, and returns how many were read.
+    /// Fills `into` with selected bytes, beginning with selected byte `from`, and returns how many were read.
     pub(crate) fn fill_picked(self, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
         fill_picked(self, runs, into, from)
     }
@@ -154,7 +156,9 @@ struct FileSource<'a> {
     end: u64,
 }
 
-/// Observes all bytes that are read while they are in the cache, on any thread and in any order.
+/// Observes all bytes that are read, while they are in the cache.
+///
+/// This may happen on any thread and in any order.
 pub(crate) trait Observer: Sync {
     /// Observes bytes at an offset from the start of the source.
     fn saw(&self, at: u64, bytes: &[u8]);
@@ -178,7 +182,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Creates a source for an entire file that has just been opened, so that its position is 0.
+    /// Creates a source for an entire file that has just been opened and is at position 0.
     pub(crate) fn of_opened(file: &'a mut File) -> Self {
         match os::len_of_regular(file) {
             Some(end) => Self::of_position(FileSource { file, at: 0, end }),
@@ -199,7 +203,7 @@ impl<'a> Source<'a> {
         Self::from(Origin::File(FileSource { file, at: part.start, end: part.end }))
     }
 
-    /// Creates a source for a range of something with random access.
+    /// Creates a source for a range of bytes with random access.
     #[cfg(feature = "object")]
     pub(crate) fn part_of(bytes: &'a dyn ReadAt, part: Range<u64>) -> Self {
         Self::from(Origin::Other(bytes, part))
@@ -221,7 +225,7 @@ impl<'a> Source<'a> {
         Self::from(Origin::ByteRuns { array, runs })
     }
 
-    /// Returns whether the bytes are scattered over short runs, so that reading takes long for their number.
+    /// Returns whether the bytes are scattered over short runs, which take longer to read per byte.
     pub(super) fn is_scattered(&self) -> bool {
         /// From this length on, transferring the bytes takes longer than the calls.
         const LONG: usize = 64 << 10;
@@ -230,7 +234,7 @@ impl<'a> Source<'a> {
 
     /// Returns the preferred boundaries for dividing the source among threads; `None` if any will do.
     ///
-    /// They are the distance from the current position to the first boundary, and between boundaries.
+    /// These are the distance from the current position to the first boundary, and that between boundaries.
     pub(super) fn seams(&self) -> Option<(usize, usize)> {
         #[cfg(feature = "npz")]
         {
@@ -261,7 +265,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns how many bytes to read at a time from a single thread.
+    /// Returns how many bytes to read at a time on a single thread.
     ///
     /// A remote source divides such a read into concurrent requests.
     pub(super) fn block(&self) -> usize {
@@ -284,12 +288,12 @@ impl<'a> Source<'a> {
         self.witness.is_some()
     }
 
-    /// Returns whether the bytes are observed or counted, so that they should be read in blocks.
+    /// Returns whether the bytes are observed or counted, and should therefore be read in blocks.
     pub(super) fn is_seen(&self) -> bool {
         self.witness.is_some() || self.tally.is_some()
     }
 
-    /// Reports progress from here on, towards a total of `all` bytes.
+    /// Reports progress of all further reads, towards a total of `all` bytes.
     pub(super) fn tell(&mut self, progress: Option<&Progress>, all: u64) {
         self.tally = progress.map(|progress| Arc::new(ProgressCounter::new(progress.clone(), all)));
     }
@@ -351,7 +355,7 @@ impl<'a> Source<'a> {
         Some(Positioned { origin, passed: self.passed, witness: self.witness, tally: self.tally.clone() })
     }
 
-    /// Skips bytes, and returns how many there were.
+    /// Skips up to `bytes` bytes, and returns how many were skipped.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
         if let (Some(remaining), false) = (self.remaining(), matches!(self.origin, Origin::Stream(..))) {
             let skipped = bytes.min(remaining);
@@ -372,7 +376,9 @@ impl<'a> Source<'a> {
         Ok(skipped)
     }
 
-    /// Advances past bytes that were read by offset. A stream has already advanced by being read.
+    /// Advances past bytes that were read by offset.
+    ///
+    /// A stream has already advanced by being read: only the counters are updated.
     pub(crate) fn advance(&mut self, bytes: u64) {
         self.passed += bytes;
         match &mut self.origin {
@@ -387,7 +393,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns to the start of the source in a file, which may have grown since; `false` if it is not a file.
+    /// Returns to the start of the source in a file, which may have grown since.
+    ///
+    /// Returns `false` if the source is not a file.
     pub(crate) fn restart(&mut self) -> bool {
         let Origin::File(file) = &mut self.origin else { return false };
         file.at -= self.passed;
@@ -396,7 +404,7 @@ impl<'a> Source<'a> {
         true
     }
 
-    /// Returns the file of the source, if it is one.
+    /// Returns the file that the source reads from, if any.
     pub(crate) fn file(&self) -> Option<&'a File> {
         match self.origin {
             Origin::File(FileSource { file, .. }) => Some(file),
@@ -404,7 +412,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Updates the length of a file.
+    /// Updates the end of the source, if it is a file, to the file's current length.
     pub(crate) fn update_length(&mut self) {
         if let Origin::File(file) = &mut self.origin {
             file.end = file.file.metadata().map_or(file.end, |metadata| metadata.len());
@@ -425,7 +433,7 @@ impl<'a> Source<'a> {
 
 /// Restores the position of a file on platforms where positioned reads move it, such as Windows.
 ///
-/// A later reader of the file expects it where the source was last settled, or began.
+/// The position is restored to where the source was last settled, or to where it began.
 struct OwnPosition<'a> {
     file: &'a File,
     at: AtomicU64,
@@ -440,13 +448,15 @@ impl Drop for OwnPosition<'_> {
     }
 }
 
-/// Returns the position and length if the file is a regular one. The length of others has no meaning.
+/// Returns the position and the length of a regular file; `None` for others, whose length has no meaning.
 fn regular_file(mut file: &File) -> Option<(u64, u64)> {
     let length = os::len_of_regular(file)?;
     Some((file.stream_position().ok()?, length))
 }
 
-/// Concurrent random access to a source. Offsets are relative to its position at the time.
+/// Concurrent random access to a source.
+///
+/// Offsets are relative to the position that the source had when this was created.
 pub(crate) struct Positioned<'a> {
     origin: Fixed<'a>,
     passed: u64,
@@ -470,7 +480,7 @@ enum Fixed<'a> {
 }
 
 impl<'a> Positioned<'a> {
-    /// Returns the rest of the source, if it is a slice.
+    /// Returns the rest of the source, if the source is a slice.
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self.origin {
             Fixed::Bytes(bytes) => Some(bytes),
@@ -512,15 +522,15 @@ impl<'a> Positioned<'a> {
     }
 }
 
-/// The largest gap between two runs that are read by one call,
+/// The largest gap between two runs that are read by one call.
 const GAP: u64 = 4 << 10;
-/// and the largest extent of such a call.
+/// The largest extent of a call that reads several runs.
 const SPAN: u64 = 128 << 10;
 
 /// Reads selected bytes until `into` is full or the file ends, and returns how many were read.
 ///
-/// Runs that are close together are read including their gaps, because a call costs as much as a few pages.
-/// Listed runs are read completely, or 0 is returned.
+/// Runs that are close together are read including their gaps, because a call costs as much as reading a few
+/// pages. Outside memory, 0 is returned if the runs are listed and any of them is truncated.
 fn fill_picked(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let is_memory = match array {
         RandomAccess::Bytes(..) => true, // in memory, single runs cost no extra calls
@@ -543,7 +553,7 @@ fn fill_picked(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: 
         let (place, left) = runs.find(at);
         let (stride, neighbours) = runs.neighbours(at);
         let rest = &mut into[filled..];
-        // A run that is not at its beginning, or does not fit completely, is read alone.
+        // A run is read by itself if the read begins within the run, or the run does not fit completely.
         let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
         let together = match !is_memory && is_whole && stride.saturating_sub(left as u64) <= GAP {
             true => neighbours.min(rest.len() / left).min((SPAN / stride) as usize),
@@ -574,10 +584,10 @@ fn fill_picked(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: 
     Ok(filled)
 }
 
-/// Reads runs in any order into `into`; returns 0 if any is truncated.
+/// Reads runs that are in any order; returns 0 if any is truncated.
 ///
-/// They are read in the order of the file. Data that is not in the page cache is requested in advance, all at
-/// once, so that the disk can schedule many requests.
+/// They are read in the order of the file. All data that is not in the page cache is requested in advance, so
+/// that the disk can schedule many requests.
 fn fill_listed(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<usize> {
     let wanted = into.len();
     let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
@@ -589,7 +599,7 @@ fn fill_listed(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: 
         parts.push((place, part));
         rest = after;
     }
-    // Read in the order of the file, so that neighbors can be read by one call.
+    // Sorted by offset, so that neighbors can be read by one call.
     parts.sort_unstable_by_key(|(place, _)| *place);
     let RandomAccess::File(file, start) = array else {
         for (place, part) in parts {
@@ -623,7 +633,7 @@ fn fill_listed(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: 
             }
         }
     }
-    // Second pass: wait for the rest, which is being read by now.
+    // Second pass: read the rest, which the system is already loading.
     for group in missing {
         let end = group.iter().map(|(place, part)| place + part.len() as u64).max().unwrap_or(0);
         let whole = |into: &mut [u8], at: u64| {
@@ -636,7 +646,7 @@ fn fill_listed(array: RandomAccess<'_>, runs: &ByteRuns, into: &mut [u8], from: 
     Ok(wanted)
 }
 
-/// Reads nearby parts, which end at `end`, by one call; `false` if it returned less.
+/// Reads nearby parts, which end at `end`, by one call; `false` if the call returned fewer bytes.
 fn read_group(
     group: &mut [(u64, &mut [u8])],
     end: u64,

@@ -16,11 +16,12 @@ pub(crate) struct Unpack<'a> {
     source: Source<'a>,
     unpacker: Unpacker,
     piece: Vec<u8>,
-    /// How many bytes of the piece are filled, and how many of these have been decompressed.
+    /// How many bytes of the piece are filled.
     filled: usize,
+    /// How many of the filled bytes have been decompressed.
     done: usize,
     is_end: bool,
-    /// A frame has ended: the stream ends here, or another frame follows.
+    /// Whether a frame has ended: the stream ends here, or another frame follows.
     is_between: bool,
 }
 
@@ -57,7 +58,7 @@ impl Read for Unpack<'_> {
             if unpacked.made > 0 {
                 return Ok(unpacked.made);
             }
-            // Without further input, a decoder that makes no progress never will.
+            // Without further input, a decoder that has made no progress never makes any.
             if packed.is_empty() && !self.is_end {
                 let reason = "the stream is truncated".into();
                 return Err(crate::error::Error::from(ErrorKind::BadDeflate { reason }).into());

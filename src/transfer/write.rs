@@ -11,9 +11,9 @@ use crate::options::WriteOptions;
 
 /// The elements of an array, in the order of the file.
 pub(crate) enum Items<'a, T> {
-    /// They are contiguous in memory.
+    /// Elements that are contiguous in memory.
     Contiguous(&'a [T]),
-    /// They are those of this view, in C order.
+    /// The elements of this view, in C order.
     Strided(ArrayViewD<'a, T>),
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn write_bytes(
     sink.flush()
 }
 
-/// Writes a header and a payload; a small payload is written together with the header, by one call.
+/// Writes a header and a payload; a small payload is written by the same call as the header.
 fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
     const SMALL: usize = 8 << 10;
     if payload.len() <= SMALL {
@@ -110,7 +110,7 @@ fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<
     sink.write(payload)
 }
 
-/// Writes a header and a payload that is made block by block.
+/// Writes a header and a payload that is produced block by block.
 fn write_blocks<T: Send + Sync>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
@@ -125,8 +125,8 @@ fn write_blocks<T: Send + Sync>(
         let block = plan.block(index);
         let length = block.len() * plan.item();
         if bytes.capacity() < length {
-            // Fresh memory: growing the old would copy its content, which is overwritten anyway.
-            *bytes = vec![0; length]; // untouched memory
+            // A new buffer: growing the old one would copy its content, which is overwritten anyway.
+            *bytes = vec![0; length]; // zeroed by the system on first access
             os::advise_huge_pages((bytes.as_ptr(), length));
         }
         bytes.resize(length, 0);

@@ -1,9 +1,9 @@
 //! The records of ZIP archives: encoding and decoding, without I/O.
 //!
-//! To read an archive, pass its last bytes to [`find_end`], then the central directory that they locate to
-//! [`directory`]. When a member is opened, [`check_local`] compares its local header with the directory: the
-//! name, method, sizes and checksum must agree. If the sizes and checksum follow the content in a data
-//! descriptor, that copy is ignored, since the content itself is checked.
+//! To read an archive, pass its last bytes to [`find_end`], which locates the central directory, and pass the
+//! central directory to [`directory`]. When a member is opened, [`check_local`] compares its local header
+//! with the directory: the name, method, sizes and checksum must agree. If the sizes and checksum follow the
+//! content in a data descriptor, the descriptor is ignored, since the content itself is checked.
 
 mod name;
 mod parse;
@@ -113,17 +113,18 @@ pub(crate) struct Member {
     pub(crate) offset: u64,
     /// The offset at which the next record starts. The member must end before it.
     pub(crate) limit: u64,
-    /// The offset of its central directory record in the file.
+    /// The offset of the member's central directory record in the file.
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
     pub(crate) central: u64,
     /// The DOS timestamp. This and all further fields are kept when a member is copied.
     pub(crate) stamp: u32,
     pub(crate) attributes: u32,
-    /// The versions of the format that made the member, and that are needed to read it.
+    /// The system and the format version of the program that made the member.
     pub(crate) made_by: u16,
+    /// The format version that is needed to read the member.
     pub(crate) needed: u16,
     pub(crate) internal: u16,
-    /// The extra fields of its central directory record, except the regenerated Zip64 and padding.
+    /// The extra fields of the central directory record, except the regenerated Zip64 and padding fields.
     pub(crate) extra: Vec<u8>,
     pub(crate) comment: Vec<u8>,
 }
@@ -158,10 +159,11 @@ impl Member {
 
 #[cfg(feature = "mmap")]
 impl Member {
-    /// Returns the offsets of both copies of the checksum, for content at this offset.
+    /// Returns the offsets of both copies of the checksum, given the offset of the content.
     ///
-    /// `record` starts with the local header. Its flags say whether the second copy is in it or in a data
-    /// descriptor after the content; some writers set that flag only in the central directory.
+    /// `record` starts with the local header. The flags in this header say whether the second copy is in the
+    /// header or in a data descriptor after the content; some writers set the flag only in the central
+    /// directory.
     pub(crate) fn crc_places(&self, content: u64, record: Option<&[u8]>) -> [u64; 2] {
         let flags = match record.and_then(|record| record.get(6..8)) {
             Some(flags) => u16::from_le_bytes([flags[0], flags[1]]),
@@ -169,7 +171,7 @@ impl Member {
         };
         let copy = match flags & DESCRIPTOR {
             0 => self.offset + 14,
-            _ => content + self.packed + 4, // after the signature, which nearly every writer puts there
+            _ => content + self.packed + 4, // after the signature, which nearly all writers include
         };
         [self.central + 16, copy]
     }
@@ -190,7 +192,7 @@ const CENTRAL: u32 = 0x0201_4B50;
 const END: u32 = 0x0605_4B50;
 const END64: u32 = 0x0606_4B50;
 const LOCATOR64: u32 = 0x0706_4B50;
-/// The Zip64 extra field, which holds 64-bit sizes and offsets.
+/// The Zip64 extra field, which contains 64-bit sizes and offsets.
 const EXTRA64: u16 = 1;
 /// The extra field with the block index of a member. See `docs/block-index.md`.
 const INDEX: u16 = u16::from_le_bytes(*b"nd");

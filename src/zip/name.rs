@@ -13,7 +13,7 @@ pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
         return None;
     }
     if raw.is_ascii() {
-        return String::from_utf8(raw.to_vec()).ok(); // the common case, the same in both encodings
+        return String::from_utf8(raw.to_vec()).ok(); // the common case: ASCII is the same in both encodings
     }
     if flags & UTF8 != 0 {
         return String::from_utf8(raw.to_vec()).ok();
@@ -26,7 +26,7 @@ pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
 mod tests {
     #[test]
     fn code_page_437_is_pythons() {
-        // The first, some inner, and the last characters of Python's bytes(range(128, 256)).decode('cp437').
+        // The first, some middle, and the last characters of Python's bytes(range(128, 256)).decode('cp437').
         assert_eq!(super::CP437.chars().count(), 128);
         let decode = |raw: &[u8]| super::decode(raw, 0).unwrap();
         assert_eq!(decode(b"a\x80\x81\x9e\x9f\xe1\xfe\xff"), "aÇü₧ƒß■\u{a0}");

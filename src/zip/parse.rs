@@ -9,22 +9,22 @@ use crate::error::{ErrorKind, Result};
 
 /// The number of bytes at the end of a file that [`find_end`] needs.
 ///
-/// It is an end record with the longest comment (22 + 65,535), and before it the Zip64 locator (20) and the
-/// Zip64 end record (56).
+/// This is the size of an end record with the longest comment (22 + 65,535), and of the Zip64 locator (20)
+/// and the Zip64 end record (56) before it.
 pub(crate) const TAIL: u64 = 22 + 65_535 + 20 + 56;
 /// The fixed size of a local header.
 pub(crate) const LOCAL_SIZE: usize = 30;
 const CENTRAL_SIZE: usize = 46;
 const END_BYTES: [u8; 4] = END.to_le_bytes();
 
-/// The position of the central directory, from the end record.
+/// The position of the central directory, as recorded in the end record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     count: u64,
     /// The offset of the central directory in the file.
     pub(crate) start: u64,
     pub(crate) len: u64,
-    /// The number of bytes before the archive, which its own offsets do not include.
+    /// The number of bytes before the archive. The offsets in the archive do not include them.
     shift: u64,
     /// The archive's comment.
     pub(crate) comment: Vec<u8>,
@@ -88,7 +88,7 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
     if let Some(end) = found? {
         return Ok(end);
     }
-    // No end record extends to the end of the file. Report what is wrong with the last one.
+    // No end record ends exactly at the end of the file. Report what is wrong with the last one.
     Err(match records().last() {
         Some((.., end)) => match tail.len().checked_sub(end) {
             Some(more) => bad(format!("{more} bytes follow its end record")),
@@ -116,7 +116,7 @@ fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
         let disks64 = (numbers.u32()?, numbers.u32()?);
         let counts64 = (numbers.u64()?, numbers.u64()?);
         let (len64, offset64) = (numbers.u64()?, numbers.u64()?);
-        // A short number must match, or be all ones: then only the Zip64 record has it.
+        // A short number must match the Zip64 number, or be all ones if only the Zip64 record contains it.
         let agrees = |short: u64, most: u64, long: u64| short == most || short == long;
         if disks64 != (0, 0) || counts64.0 != counts64.1 {
             return Err(bad("it is spread over several disks"));
@@ -132,12 +132,12 @@ fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
         return Err(bad("it is spread over several disks"));
     }
     let directory_end = tail_at + directory_end as u64;
-    // The position is derived from the end: offsets are wrong if something was put before the archive.
+    // Derive the position from the end, since offsets are wrong if something was put before the archive.
     let start = directory_end.checked_sub(len).ok_or_else(|| bad("its directory is longer than the file"))?;
-    let shift = start
-        .checked_sub(offset)
-        .ok_or_else(|| bad("its directory is not where the end record says: the file is truncated"))?;
-    // A count that cannot be right is found before the directory is read.
+    let shift = start.checked_sub(offset).ok_or_else(|| {
+        bad("its directory is not at the position in the end record: the file is truncated")
+    })?;
+    // Reject an impossible count before the directory is read.
     if count.checked_mul(CENTRAL_SIZE as u64).is_none_or(|least| least > len) {
         return Err(bad(format!("{count} members do not fit a directory of {len} bytes")));
     }
@@ -155,9 +155,9 @@ fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     if disk != 0 || disks > 1 {
         return Err(bad("it is spread over several disks"));
     }
-    // Try the stated offset first, then the position for a record of minimal size. The record may have
-    // unknown fields, and the archive may not start at offset 0. But it must end at its locator, by its own
-    // length.
+    // Try the stated offset first, since the record may have unknown fields and thus be longer. Then try the
+    // position for a record of minimal size, since the archive may not start at offset 0. Either way, the
+    // record must end at its locator, according to its own length.
     let by_offset = stated.checked_sub(tail_at).and_then(|place| usize::try_from(place).ok());
     let places = [by_offset, locator_at.checked_sub(56)];
     let fits = |place: &usize| {
@@ -167,11 +167,11 @@ fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     };
     match places.into_iter().flatten().find(fits) {
         Some(place) => Ok(Some(place)),
-        None => Err(bad("the ZIP64 end record is not where its locator says")),
+        None => Err(bad("the ZIP64 end record is not at the position in its locator")),
     }
 }
 
-/// Decodes the central directory, and returns the members in its order.
+/// Decodes the central directory, and returns the members in the same order.
 pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     let mut numbers = Numbers(bytes);
@@ -193,7 +193,7 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
         let ends = member.offset.checked_add(least).and_then(|start| start.checked_add(member.packed));
         if ends.is_none_or(|ends| ends > limit) {
             let name = member.name.escape_debug();
-            return Err(bad(format!("its member '{name}' overlaps the record after it")));
+            return Err(bad(format!("its member '{name}' overlaps the next record")));
         }
         member.limit = limit;
         limit = member.offset;
@@ -227,8 +227,8 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
         return Err(bad("it is spread over several disks"));
     }
     let offset = offset.checked_add(end.shift).filter(|offset| *offset < end.start);
-    let offset =
-        offset.ok_or_else(|| bad(format!("its member '{}' starts outside of it", name.escape_debug())))?;
+    let offset = offset
+        .ok_or_else(|| bad(format!("its member '{}' starts outside of the archive", name.escape_debug())))?;
     let method = Method::of(method);
     if method == Method::Stored && flags & ENCRYPTED == 0 && packed != size {
         let name = name.escape_debug();
@@ -274,8 +274,8 @@ pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 
 /// Returns the block index of a compressed member, if it matches the member's checksum and sizes.
 pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
-    // The highest compression ratio of each method: in Deflate a match of 258 bytes takes at least two bits,
-    // in Zstandard a block of 128 KiB takes at least four bytes.
+    // The highest compression ratio of each method: in Deflate, a match of 258 bytes needs at least two bits;
+    // in Zstandard, a block of 128 KiB needs at least four bytes.
     let ratio = if member.method == Method::Deflated { 1032 } else { 32 << 10 };
     BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed, ratio)
 }
@@ -287,7 +287,7 @@ pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
         let id = u16::from_le_bytes([head[0], head[1]]);
         let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
         if len > rest.len() {
-            break; // not a valid field
+            break; // a malformed field: ignore the rest
         }
         if id != EXTRA64 && id != FILL {
             own.extend_from_slice(head);
@@ -298,7 +298,7 @@ pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
     own
 }
 
-/// Returns the length of the extra fields of a local header, which must include its fixed part.
+/// Returns the length of the extra fields, from a local header that must include its fixed part.
 pub(crate) fn extra_len(record: &[u8]) -> usize {
     match record.get(28..30) {
         Some(len) => usize::from(u16::from_le_bytes([len[0], len[1]])),
@@ -335,7 +335,7 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     if !same_name || Method::of(method) != member.method {
         return Err(bad("the record in front of it contradicts the directory"));
     }
-    // With a data descriptor these are zeros. All ones mean that the number is in the Zip64 field.
+    // With a data descriptor, these are zeros. All ones mean that the number is in the Zip64 field.
     let differs = |short: u32, wanted: u64| short != u32::MAX && u64::from(short) != wanted;
     let is_there = flags & DESCRIPTOR == 0;
     if is_there && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
@@ -353,6 +353,6 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     let start = member.offset + (LOCAL_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {
         Some(end) if end <= member.limit => Ok(start),
-        _ => Err(bad("it overlaps the record after it")),
+        _ => Err(bad("it overlaps the next record")),
     }
 }

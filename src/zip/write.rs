@@ -1,21 +1,21 @@
 //! Encoding of an archive's records.
 //!
-//! Each local header reserves 64-bit sizes, as NumPy does, so that no size needs to be known before a member
-//! is written.
+//! Local headers reserve space for 64-bit sizes, as those of NumPy do, so sizes need not be known before a
+//! member is written. The exception is a member whose 32-bit sizes follow in a data descriptor.
 
 use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member};
 use crate::codec::BlockIndex;
 
-/// Contents start at multiples of this many bytes, so that their elements are aligned in a memory map.
+/// The alignment of contents in the file, in bytes. It makes elements aligned in a memory map.
 const ALIGN: u64 = 64;
-/// The version needed to read the archive, 4.5: Zip64.
+/// The version needed to read the archive: 4.5, which is required for Zip64.
 pub(crate) const VERSION: u16 = 45;
-/// Made on Unix (3), whose permissions are in the attributes, by the same version.
+/// The value of "version made by": Unix (3), since the attributes are Unix permissions, and the version.
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
 /// Returns whether a member's extra fields still fit into a record together with the Zip64 field.
 pub(crate) fn fits(member: &Member, extra: &[u8]) -> bool {
-    // The Zip64 field of the central directory: its head, and three numbers.
+    // The Zip64 field of the central directory: a header of four bytes, and three numbers.
     const LARGE: usize = 4 + 3 * 8;
     extra.len().max(member.extra.len()) + LARGE <= usize::from(u16::MAX)
 }
@@ -52,7 +52,7 @@ impl Record {
     }
 }
 
-/// Returns the extra field with the block index, or nothing if the member needs none.
+/// Returns the extra field with the block index, or no bytes if the member needs no index.
 pub(crate) fn index_field(index: &BlockIndex) -> Vec<u8> {
     let Some(field) = index.to_field() else { return Vec::new() };
     let mut record = Record::default().u16(INDEX).u16(short(field.len()));
@@ -111,15 +111,15 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: S
     record.0
 }
 
-/// Returns what to patch in a local header once sizes and checksum are known, with offsets from its start.
+/// Returns the patches of a local header once sizes and checksum are known, each with its offset.
 pub(crate) fn patch(member: &Member) -> [(u64, Vec<u8>); 2] {
     let sizes = Record::default().u64(member.size).u64(member.packed).0;
-    // Both are at fixed positions: the checksum at 14, the sizes in the Zip64 field, which is the first one.
+    // Both positions are fixed: the checksum is at 14, and the sizes are in the Zip64 field, which is first.
     let sizes_at = (super::LOCAL_SIZE + member.raw_name().len() + 4) as u64;
     [(14, member.crc.to_le_bytes().to_vec()), (sizes_at, sizes)]
 }
 
-/// Encodes the data descriptor that follows a member.
+/// Encodes the data descriptor that follows a member's content.
 pub(crate) fn descriptor(member: &Member, sizes: Sizes) -> Vec<u8> {
     let record = Record::default().u32(0x0807_4B50).u32(member.crc);
     match sizes {
@@ -131,7 +131,7 @@ pub(crate) fn descriptor(member: &Member, sizes: Sizes) -> Vec<u8> {
 /// Encodes a member's record in the central directory.
 pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
     let mut large = Record::default();
-    // The order is fixed by the ZIP specification; only numbers that do not fit are present.
+    // The ZIP specification fixes the order. Only numbers that do not fit into 32 bits are present.
     for number in [member.size, member.packed, member.offset] {
         if saturated(number) == u32::MAX {
             large = large.u64(number);
@@ -165,7 +165,7 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
     record.0
 }
 
-/// Encodes what follows the central directory: the end record, after the Zip64 records if they are needed.
+/// Encodes what follows the central directory: the Zip64 records, if they are needed, and the end record.
 pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -> Vec<u8> {
     let is_large = count >= 0xFFFF || saturated(offset) == u32::MAX || saturated(len) == u32::MAX;
     let mut record = Record::default();

@@ -265,7 +265,10 @@ fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
         ndarray_io::convert::convert_npy_to_ra(&path, &path, Conversion::new()).unwrap_err(),
         convert_npy(&path, &path, Conversion::new()).unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), ndarray_io::error::ErrorKind::Trailing { bytes: 1, .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ndarray_io::error::ErrorKind::UncommittedRows { bytes: 1, rows: 1, .. }),
+            "{error}"
+        );
         assert!(std::fs::read(&path).unwrap() == old);
     }
     concatenate_npy(&many[..300], &path, 0, Conversion::new()).unwrap();

@@ -1,11 +1,12 @@
-//! Many ranks fill one NPY file, each its own rows, and then read rows of others:
+//! Many ranks fill one NPY file, each with its own rows, and then read rows of other ranks:
 //!
 //!     cargo build --release && mpirun -n 4 target/release/ndarray-io-mpi field.npy 1000 2000
 //!
-//! Until all ranks have written and synced their rows, the file is called `field.npy.unfinished`: if a rank dies, that name stays and says
-//! so, and `field.npy`, if there was one, is as it was. `--die RANK` shows it.
+//! Until all ranks have written and synced their rows, the file is called `field.npy.unfinished`. If a rank
+//! dies, the file keeps that name, and an existing `field.npy` is not changed. `--die RANK` shows this.
 //!
-//! This needs a file system on which ranks see each other's writes to different parts of a file: see `docs/scaling.md`.
+//! This requires a file system on which ranks see each other's writes to different parts of a file: see
+//! `docs/scaling.md`.
 
 use std::error::Error;
 use std::fs::File;
@@ -16,18 +17,17 @@ use mpi::traits::*;
 use ndarray::{Array2, s};
 use ndarray_io::{NpyFile, write_zeroed_npy};
 
-/// What the field is at a place: so every reader can check it.
+/// Returns the value of the field at a position, so that every reader can check it.
 fn value(row: usize, column: usize) -> f64 {
     (1000 * row + column) as f64
 }
 
-/// The rows of a rank: as equal as can be.
+/// Returns the rows of a rank, distributed as equally as possible.
 fn rows_of(rank: usize, ranks: usize, rows: usize) -> std::ops::Range<usize> {
     rank * rows / ranks..(rank + 1) * rows / ranks
 }
 
-/// Whether all ranks have succeeded. An error of one rank is an error of all, so that no rank waits for one
-/// that has failed.
+/// Returns an error on all ranks if one of them has failed, so that no rank waits for one that has failed.
 fn all_have<C: Communicator>(world: &C, done: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
     let (mine, mut all) = (done.is_ok(), false);
     world.all_reduce_into(&mine, &mut all, SystemOperation::logical_and());
@@ -38,17 +38,18 @@ fn all_have<C: Communicator>(world: &C, done: Result<(), Box<dyn Error>>) -> Res
     }
 }
 
-/// Makes the file, full of zeros: one rank does it, before the others open it.
+/// Creates the file, full of zeros. One rank does this before the others open the file.
 fn create(path: &Path, rows: usize, columns: usize) -> Result<(), Box<dyn Error>> {
     let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
     write_zeroed_npy::<f64, _>(&file, (rows, columns))?;
     Ok(file.sync_all()?)
 }
 
-/// Writes this rank's rows, some at a time, as a simulation makes them.
+/// Writes this rank's rows, a few at a time, as a simulation would.
 fn fill(path: &Path, rows: std::ops::Range<usize>, columns: usize) -> Result<(), Box<dyn Error>> {
     const AT_A_TIME: usize = 64;
-    // Several processes may have the file open in this way; an append or a replacement by another one is `Locked`.
+    // Several processes can open the file in this way. Another one cannot append to it or replace it:
+    // `Locked`.
     let file = NpyFile::open_to_write(path)?;
     for first in rows.clone().step_by(AT_A_TIME) {
         let last = (first + AT_A_TIME).min(rows.end);
@@ -59,7 +60,7 @@ fn fill(path: &Path, rows: std::ops::Range<usize>, columns: usize) -> Result<(),
     Ok(file.sync()?)
 }
 
-/// Reads the rows that another rank has written.
+/// Reads and checks the rows that another rank has written.
 fn check(path: &Path, rows: std::ops::Range<usize>) -> Result<(), Box<dyn Error>> {
     let file = NpyFile::open(path)?;
     let part: Array2<f64> = file.slice(s![rows.start as isize..rows.end as isize, ..])?;
@@ -80,10 +81,10 @@ fn run<C: Communicator>(world: &C, arguments: &[String]) -> Result<(), Box<dyn E
     let created = if rank == 0 { create(&unfinished, rows, columns) } else { Ok(()) };
     all_have(world, created)?;
     if rest.first().is_some_and(|flag| flag == "--die") && rest.get(1) == Some(&rank.to_string()) {
-        std::process::abort(); // as by a fault of the hardware; mpirun ends the others
+        std::process::abort(); // simulates a crash; mpirun ends the other ranks
     }
     all_have(world, fill(&unfinished, rows_of(rank, ranks, rows), columns))?;
-    // All rows are on the disk: now the file may have its name.
+    // All rows are on the disk, so the file can get its final name.
     let named = if rank == 0 { std::fs::rename(&unfinished, &path).map_err(Into::into) } else { Ok(()) };
     all_have(world, named)?;
     let neighbour = (rank + 1) % ranks;

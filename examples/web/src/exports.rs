@@ -1,4 +1,7 @@
-//! What JavaScript calls. It puts bytes where `allocate` says, and reads what `answer` and `answer_len` show.
+//! The functions that JavaScript calls.
+//!
+//! JavaScript writes bytes to the address that `allocate` returns, and reads the result at `answer`, with the
+//! length `answer_len`.
 
 use std::cell::RefCell;
 
@@ -9,7 +12,7 @@ use crate::{Dropped, Picture, failed, fields, look, part};
 
 #[derive(Default)]
 struct State {
-    /// What JavaScript fills: a file, or the text of a question.
+    /// The bytes that JavaScript writes: a file, or the text of a request.
     given: Vec<u8>,
     file: Option<Dropped>,
     array: Option<DynArray>,
@@ -31,17 +34,17 @@ impl State {
     }
 }
 
-/// Makes room for as many bytes, and says where.
+/// Allocates a buffer of this length, and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn allocate(len: usize) -> *mut u8 {
     with(|state| {
-        state.given = Vec::new(); // the old bytes go first
+        state.given = Vec::new(); // free the old buffer before allocating the new one
         state.given = vec![0; len];
         state.given.as_mut_ptr()
     })
 }
 
-/// Takes the bytes that were put there as a file, and describes it.
+/// Opens the bytes in the buffer as a file, and describes it.
 #[unsafe(no_mangle)]
 pub extern "C" fn open() {
     with(|state| {
@@ -71,7 +74,7 @@ pub extern "C" fn select(index: usize) {
     });
 }
 
-/// Looks at a part: what was given is `{"slice": "0, ::2", "field": "x"}`.
+/// Computes what the page shows of a part. The buffer has the request: `{"slice": "0, ::2", "field": "x"}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn view() {
     with(|state| {

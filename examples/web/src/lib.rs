@@ -1,4 +1,5 @@
-//! What the page asks of the file that was dropped on it. All that comes back is JSON; pixels are read where they are.
+//! Answers the page's requests about the file that was dropped on it. Answers are JSON, except for pixels,
+//! which the page reads from memory.
 //!
 //! The functions that JavaScript calls are in `exports`.
 
@@ -16,16 +17,18 @@ use serde_json::{Value, json};
 
 pub use look::{Picture, look};
 
-/// An array larger than this is not shown: the file, the array and the part that is shown are all in memory, of which a page has
-/// 4 GiB. (See `look::COUNTED` for the numbers.)
+/// The largest array that is shown, in bytes.
+///
+/// The file, the array and the part that is shown are all in memory, and a page has 4 GiB. (See
+/// `look::COUNTED` for the numbers.)
 const LARGEST: u64 = 1 << 30;
 
-/// Of an archive, as many members are listed at most.
+/// The maximum number of archive members that are listed.
 const MEMBERS: usize = 1000;
 
 type Result<T, E = ndarray_io::Error> = std::result::Result<T, E>;
 
-/// An error as the page shows it.
+/// Formats an error for the page.
 pub fn failed(error: &ndarray_io::Error) -> Value {
     json!({ "error": error.to_string(), "help": error.help().map(|help| help.to_string()) })
 }
@@ -34,7 +37,7 @@ fn options() -> ReadOptions {
     ReadOptions::new().limits(Limits::new().payload(LARGEST))
 }
 
-/// A file that was dropped.
+/// A file that was dropped on the page.
 pub struct Dropped(Vec<u8>);
 
 impl Dropped {
@@ -42,7 +45,7 @@ impl Dropped {
         Self(bytes)
     }
 
-    /// Its format and its arrays, of which only the headers are read.
+    /// Describes the file and its arrays. Reads only their headers.
     pub fn describe(&self) -> Result<Value> {
         if self.0.starts_with(b"PK") {
             let mut npz = NpzReader::new_with(Cursor::new(&self.0), &options())?;
@@ -90,7 +93,7 @@ impl Dropped {
         Ok(json!({ "format": format, "bytes": self.0.len(), "arrays": [array] }))
     }
 
-    /// One of its arrays.
+    /// Reads one of the arrays.
     pub fn read(&self, index: usize) -> Result<DynArray> {
         if self.0.starts_with(b"PK") {
             NpzReader::new_with(Cursor::new(&self.0), &options())?.read_index(index)
@@ -106,13 +109,13 @@ fn described(dtype: &str, shape: &[usize], order: &str) -> Value {
     json!({ "dtype": dtype, "shape": shape, "order": order })
 }
 
-/// The names of a record's fields.
+/// Returns the names of a record's fields.
 pub fn fields(array: &DynArray) -> Vec<&str> {
     let record = array.dtype().as_record();
     record.map(|record| record.fields().iter().map(|field| field.name()).collect()).unwrap_or_default()
 }
 
-/// A part of an array, or of one of its fields.
+/// Returns a part of an array, or of one of its fields.
 pub fn part(array: &DynArray, field: Option<&str>, text: &str) -> Result<DynArray, String> {
     let one;
     let array = match field {

@@ -1,4 +1,4 @@
-//! A part of an array as the page shows it: as text, a table, numbers about it, a histogram, a line or a picture.
+//! The views of a part of an array that the page shows: text, table, statistics, histogram, line and picture.
 
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, SliceInfoElem};
 use ndarray_io::DynArray;
@@ -7,27 +7,29 @@ use ndarray_io::options::DisplayOptions;
 use num_complex::Complex;
 use serde_json::{Value, json};
 
-/// The table has as many rows and columns as this at most, a line as many points, a picture as many pixels each way.
+/// The maximum numbers of rows and columns of the table, and of pixels of a picture in each direction; and
+/// the number of bars of the histogram.
 const ROWS: usize = 100;
 const COLUMNS: usize = 20;
 const PIXELS: usize = 512;
 const BARS: usize = 32;
-/// A cell has as many characters at most.
+/// The maximum number of characters in a cell of the table.
 const CELL: usize = 200;
-/// Arrays with more elements are shown without numbers about them: each takes eight bytes more.
+/// Arrays with more elements are shown without statistics and pictures, which need eight more bytes per
+/// element.
 const COUNTED: usize = 64 << 20;
 
-/// Four bytes a pixel: red, green, blue and alpha.
+/// An image with four bytes per pixel: red, green, blue and alpha.
 #[derive(Default)]
 pub struct Picture {
     pub width: usize,
     pub height: usize,
-    /// Every n-th row and column is there.
+    /// The distances between the rows and columns that are shown: every n-th one.
     pub steps: [usize; 2],
     pub pixels: Vec<u8>,
 }
 
-/// What there is to see of a part of an array.
+/// Returns what the page shows of a part of an array.
 pub fn look(part: &DynArray) -> (Value, Picture) {
     let mut seen = json!({
         "dtype": part.dtype().to_string(),
@@ -35,7 +37,7 @@ pub fn look(part: &DynArray) -> (Value, Picture) {
         "table": table(part),
         "of": "the elements",
     });
-    // A wide record has as much text in each element as a small array.
+    // An element of a wide record can have as much text as a small array.
     if part.dtype().item_size() <= 1 << 12 {
         seen["text"] = part.shown(&DisplayOptions::new().width(100)).into();
     }
@@ -58,12 +60,12 @@ pub fn look(part: &DynArray) -> (Value, Picture) {
     (seen, picture)
 }
 
-/// JSON has no NaN and no infinity.
+/// Converts a number to JSON, which cannot represent NaN and infinities.
 fn finite(number: f64) -> Value {
     if number.is_finite() { json!(number) } else { Value::Null }
 }
 
-/// The first rows of the last two axes, each element as text.
+/// Formats the first rows and columns of the last two axes, each element as text.
 fn table(part: &DynArray) -> Vec<Vec<String>> {
     let dims = part.shape();
     let kept = dims.len().min(2);
@@ -100,7 +102,7 @@ fn numbers(part: &DynArray) -> Option<ArrayD<f64>> {
     }
 }
 
-/// The smallest and the largest of the numbers that are finite.
+/// Returns the smallest and the largest finite number.
 fn range(numbers: &ArrayD<f64>) -> Option<(f64, f64)> {
     let finite = numbers.iter().copied().filter(|number| number.is_finite());
     finite.fold(None, |range, number| {
@@ -109,7 +111,8 @@ fn range(numbers: &ArrayD<f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// The extremes are texts of the elements themselves: an `f64` cannot represent every large integer.
+/// Computes statistics. The extremes are formatted from the elements, since an `f64` cannot represent every
+/// large integer.
 fn statistics(part: &DynArray, numbers: &ArrayD<f64>) -> Value {
     let (mut sum, mut count) = (0.0, 0_u32);
     let mut ends: Option<[(usize, f64); 2]> = None;
@@ -135,7 +138,7 @@ fn statistics(part: &DynArray, numbers: &ArrayD<f64>) -> Value {
     })
 }
 
-/// One element, by its number in C order.
+/// Formats one element, given by its number in C order.
 fn text_of(part: &DynArray, mut number: usize) -> Option<String> {
     let mut slice = Vec::new();
     for length in part.shape().iter().rev() {
@@ -146,12 +149,13 @@ fn text_of(part: &DynArray, mut number: usize) -> Option<String> {
     part.slice(&slice[..]).ok()?.texts().next()
 }
 
-/// How many numbers there are in each of equal ranges, as `numpy.histogram` counts them: the place that is computed is compared with
-/// the edges.
+/// Counts the numbers in bins of equal width, as `numpy.histogram` does.
+///
+/// The bin that is computed for a number is checked against its edges.
 fn histogram(numbers: &ArrayD<f64>) -> Value {
     let Some((low, high)) = range(numbers) else { return Value::Null };
     let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
-    // So that no difference is beyond all numbers.
+    // Scaled, so that the difference does not overflow.
     let scale = if (high - low).is_finite() { 1.0 } else { 0.25 };
     let (first, last) = (low * scale, high * scale);
     let step = (last - first) / BARS as f64;
@@ -169,7 +173,7 @@ fn histogram(numbers: &ArrayD<f64>) -> Value {
     json!({ "low": finite(low), "high": finite(high), "counts": counts })
 }
 
-/// Every n-th pixel of two axes; with a third of length 3 or 4, bytes are colours.
+/// Makes a picture of every n-th element of two axes. Bytes with a third axis of length 3 or 4 are colors.
 fn picture(part: &DynArray, numbers: &ArrayD<f64>) -> Option<Picture> {
     let is_bytes =
         part.dtype().as_scalar().is_some_and(|scalar| (scalar.kind(), scalar.size()) == (Kind::Uint, 1));
@@ -183,7 +187,7 @@ fn picture(part: &DynArray, numbers: &ArrayD<f64>) -> Option<Picture> {
         true => numbers.axis_iter(Axis(2)).collect(),
         false => vec![numbers.view()],
     };
-    // One step for both axes, so that nothing is out of shape; a long and narrow array loses no column.
+    // The same step for both axes keeps the proportions. A long and narrow array does not lose columns.
     let (rows, columns) = (numbers.shape()[0], numbers.shape()[1]);
     let step = rows.max(columns).div_ceil(PIXELS).max(1);
     let steps =
@@ -207,7 +211,7 @@ fn picture(part: &DynArray, numbers: &ArrayD<f64>) -> Option<Picture> {
     Some(Picture { width: columns, height: rows, steps, pixels })
 }
 
-/// From dark blue over green to yellow; nothing where there is no number.
+/// Returns a color between dark blue, green and yellow, or a transparent one if there is no number.
 fn colour(part: f64) -> [u8; 4] {
     const STOPS: [[f64; 3]; 5] = [
         [68.0, 1.0, 84.0],

@@ -1,5 +1,6 @@
-//! Splits an array that need not fit into memory into blocks; each is a contiguous run of elements in the
-//! chosen order.
+//! Splits an array, which may be larger than memory, into blocks.
+//!
+//! Each block is a contiguous run of elements in the chosen order.
 
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ pub(crate) fn in_order(array: &DynArray, order: Order) -> Result<Cow<'_, DynArra
     Ok(Cow::Owned(DynArray::read_npy_with(&file[..], &crate::password::options().allow_objects(true))?))
 }
 
-/// Iterates over slices that cover an array in order.
+/// Iterates over slices that cover an array, in the chosen order.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     /// The lengths of the axes, slowest-varying first.
@@ -25,14 +26,15 @@ pub(crate) struct Blocks {
     order: Order,
     /// The axis that is split. Axes before it are indexed; axes after it are complete.
     cut: usize,
-    /// The number of its indices in each block.
+    /// The number of indices of the split axis in each block.
     step: usize,
-    /// The start of the next block, on the axes up to the split one; `None` after the last.
+    /// The start of the next block, on the axes up to and including the split one; `None` after the last
+    /// block.
     next: Option<Vec<usize>>,
 }
 
 impl Blocks {
-    /// Makes blocks of at most `most` elements, but at least one index of the last axis.
+    /// Makes blocks of at least one and at most `most` elements.
     pub(crate) fn new(shape: &[usize], order: Order, most: usize) -> Self {
         let mut dims = shape.to_vec();
         if order == Order::Fortran {

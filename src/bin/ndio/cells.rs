@@ -1,4 +1,4 @@
-//! Formats elements for other programs: as cells of CSV, and as JSON.
+//! Formats elements for other programs: as CSV cells, and as JSON.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use super::blocks::in_order;
 
 /// A scalar within each element: one cell of CSV.
 pub(crate) struct Leaf {
-    /// The names of the fields and the indices in subarrays that lead to it; empty for the element itself.
+    /// The field names and subarray indices that lead to the scalar; empty for the element itself.
     pub(crate) name: String,
     pub(crate) dtype: DType,
     pub(crate) offset: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Whether its text may contain any character, unlike that of a number.
+    /// Whether the text may contain any character, unlike that of a number.
     pub(crate) fn is_text(&self) -> bool {
         let kind = self.dtype.as_scalar().map(Scalar::kind);
         !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex))
@@ -103,7 +103,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
                 Err(_) => write!(out, "{}", bytes[..end].escape_ascii())?,
             }
         }
-        // Times, raw bytes and long doubles are formatted by the library.
+        // The library formats times, raw bytes and long doubles.
         _ => {
             let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
             one.texts().for_each(|text| out.extend_from_slice(text.as_bytes()));
@@ -151,7 +151,7 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
         View::Bool(_) | View::Int(_) | View::Float(_) => write!(out, "{object}")?,
         View::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
         View::Date(date) => write!(out, "{date}")?,
-        // For example a tuple, or another container.
+        // Tuples and other containers do not fit in a cell.
         _ => {
             return Err(
                 "only text, numbers and dates can be written as CSV; the objects include others".into()
@@ -163,8 +163,8 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
 
 /// Formats an array as one line of JSON: `dtype`, `shape`, and `values` in nested lists.
 ///
-/// Records become objects, and complex numbers lists of two. NaN and infinities, which JSON cannot represent,
-/// become strings.
+/// Records become objects, and complex numbers become lists of two numbers. NaN and infinities, which JSON
+/// cannot represent, become strings.
 pub(crate) fn json(array: &DynArray) -> Result<String, Failure> {
     let dtype = dtype_text(array.dtype());
     let mut out =

@@ -26,7 +26,7 @@ use super::source::{Choice, Source};
 )]
 pub(crate) struct Arguments {
     /// Relative tolerance, as a fraction of the second number
-    #[arg(long, default_value_t = 0.0, value_name = "PART")]
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
     rtol: f64,
     /// Absolute tolerance
     #[arg(long, default_value_t = 0.0, value_name = "NUMBER")]
@@ -91,7 +91,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     let one = NpzFile::open_with(&arguments.a, options)?;
     let two = NpzFile::open_with(&arguments.b, options)?;
     let mut are_equal = true;
-    // Members with duplicate names are compared in order: the first with the first, and so on.
+    // Members with duplicate names are paired by position: the first with the first, and so on.
     let places = |archive: &NpzFile| -> BTreeMap<(String, usize), usize> {
         let mut seen = BTreeMap::new();
         let members = archive.members().iter().enumerate().map(|(index, member)| {
@@ -168,13 +168,13 @@ fn arrays(
     if !can_compare {
         return Ok(false);
     }
-    /// The size of the blocks that are read of each file.
+    /// The size of the blocks that are read from each file, in bytes.
     const BLOCK: usize = 1 << 20;
     let mut found = Found::default();
     let wide = if a.item_size() < b.item_size() { two } else { one };
     let all_bytes = wide.byte_len();
     let mut progress = Progress::new();
-    // Read in the storage order if both files have the same, and in C order otherwise.
+    // Read in the storage order if it is the same for both files, and in C order otherwise.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
     let mut blocks = wide.blocks(order, BLOCK);
     in_turn(
@@ -219,7 +219,10 @@ fn is_complex(dtype: &DType) -> bool {
     dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Complex)
 }
 
-/// Whether elements of two different dtypes can be equal: numbers, and records of them whose fields have the same names.
+/// Whether elements of two dtypes can be equal.
+///
+/// Elements of equal dtypes can be, and numbers of any type. Records must have the same field names, and
+/// subarrays the same shape; then their parts decide.
 fn are_comparable(a: &DType, b: &DType) -> bool {
     let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
     match (a, b) {
@@ -242,7 +245,7 @@ struct Both {
     first: Vec<usize>,
 }
 
-/// Reads a block of each array. Returns its size in bytes, and both blocks unless they are equal.
+/// Reads a block of each array. Returns the size of a block in bytes, and the blocks unless they are equal.
 fn read_both(
     one: &Source,
     two: &Source,
@@ -261,7 +264,7 @@ fn read_both(
     Ok((bytes, (!is_equal).then_some(Both { one, two, first })))
 }
 
-/// Compares two blocks whose first element has the index `first`.
+/// Compares two blocks; `first` is the index of their first element.
 fn compare(
     one: &DynArray,
     two: &DynArray,
@@ -296,8 +299,9 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Compares arrays with one or more items for each element of the block: more for a field that is a
-    /// subarray.
+    /// Compares two arrays that have one or more items for each element of the block.
+    ///
+    /// There is more than one item per element if a field is a subarray.
     fn compare(&mut self, one: &DynArray, two: &DynArray) -> Result<(), Failure> {
         let strict_nan = self.arguments.strict_nan;
         if let (DType::Record(a), DType::Record(b)) = (one.dtype(), two.dtype())
@@ -352,18 +356,19 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Records whether an item is equal, given its number and the number of items. Returns the number of its
-    /// element.
+    /// Records whether an item is equal. The item is given by its number and the number of items.
+    ///
+    /// Returns the number of the element that contains the item.
     fn note(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
         let element = index / (count / self.differs.len()).max(1);
         self.differs[element] |= !is_equal;
         element
     }
 
-    /// The same for numbers with the difference `apart`, where the second has the magnitude `size`.
+    /// Like `note`, for numbers that differ by `apart`, where the second has the magnitude `size`.
     fn see(&mut self, number: (usize, usize), is_equal: bool, apart: f64, size: f64) {
         let Arguments { atol, rtol, .. } = self.arguments;
-        // An infinite number would make any tolerance infinite.
+        // An infinite number would make the relative tolerance infinite.
         if is_equal || size.is_finite() && apart <= atol + rtol * size.abs() {
             return;
         }
@@ -399,7 +404,7 @@ fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
     }
 }
 
-/// Formats the index in the array of an element of a block.
+/// Formats the array index of an element, given its index within a block.
 fn place(first: &[usize], within: &[usize]) -> String {
     let index: Vec<String> =
         first.iter().zip(within).map(|(from, index)| (from + index).to_string()).collect();

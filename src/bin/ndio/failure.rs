@@ -1,4 +1,4 @@
-//! Error messages in one line: the library's description, with its help in terms of this program's flags.
+//! One-line error messages: the library's description, with help in terms of this program's flags.
 
 use std::io;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(crate) fn escaped(text: &str) -> String {
     shown
 }
 
-/// Words the help in terms of this program's flags, if there is one.
+/// Returns the help text in terms of this program's flags, if there is one.
 fn words(help: &Help) -> Option<&'static str> {
     Some(match help {
         Help::Password => "set it with --password-file, --password-env or --ask-password",
@@ -71,7 +71,7 @@ pub(crate) fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
 mod tests {
     use super::*;
 
-    /// The names of all error kinds, taken from the source, so that none can be forgotten.
+    /// Returns the names of all error kinds, parsed from the source so that none can be forgotten.
     fn variants() -> Vec<&'static str> {
         let source = include_str!("../../error/kind.rs");
         let (_, kinds) = source.split_once("pub enum ErrorKind {\n").unwrap();

@@ -1,12 +1,12 @@
-//! Parallel work on a sequence of pieces, with the results in order.
+//! Parallel work on a sequence of pieces, with the results in the order of the pieces.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::Failure;
 
-/// Distributes the pieces from `next` to threads that run `work`, and passes the results to `take`, in the
-/// order of the pieces.
+/// Distributes the pieces from `next` to threads that run `work`. Passes the results to `take`, in the order
+/// of the pieces.
 ///
 /// At most two pieces per thread are in progress at a time, which bounds the memory.
 pub(crate) fn in_turn<S, I: Send, O: Send>(
@@ -15,7 +15,7 @@ pub(crate) fn in_turn<S, I: Send, O: Send>(
     work: impl Fn(I) -> O + Sync,
     mut take: impl FnMut(&mut S, O) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    /// One piece in progress, and one in the queue, so that the thread need not wait for the next.
+    /// One piece in progress and one in the queue, so that the thread does not wait for the next one.
     const EACH: usize = 2;
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     thread::scope(|scope| {

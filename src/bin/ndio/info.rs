@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(code)
 }
 
-/// Prints one file. Returns whether it has all the data that its header declares.
+/// Describes one file. Returns whether the file has all the data that its header declares.
 fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     if !arguments.json && format_of(path)? == Format::Npz {
         print_npz(path, arguments.stats, out)?;
@@ -168,11 +168,11 @@ fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failu
     Ok(facts)
 }
 
-/// Describes an NPY file; if it has several arrays, as a list.
+/// Describes an NPY file; if the file has several arrays, returns a list.
 fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
     let mut reader = NpyReader::new(File::open(path)?)?;
     let mut all = vec![npy_array(&mut reader)];
-    // Data after the array may be anything: it is reported as trailing bytes and not as an error.
+    // The array may be followed by any data, which is reported as trailing bytes and not as an error.
     while let Ok(true) = reader.next_array() {
         all.push(npy_array(&mut reader));
     }
@@ -182,7 +182,7 @@ fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
             facts["stats"] = stats_of(&source?.readable(path)?);
         }
     }
-    // For all but the last array, the trailing bytes are the next array.
+    // For all but the last array, the trailing bytes are the following arrays.
     let last = all.len() - 1;
     for facts in &mut all[..last] {
         facts["trailing"] = json!(0);
@@ -200,7 +200,7 @@ fn npy_array(reader: &mut NpyReader<File>) -> Value {
     let trailing = reader.trailing_len();
     facts["trailing"] = json!(trailing);
     if reader.dtype().has_object() {
-        facts["bytes"] = Value::Null; // only the pickle itself tells where it ends
+        facts["bytes"] = Value::Null; // a pickle must be read to find its end
     }
     let is_whole = trailing.is_some() || reader.payload_len().is_none();
     facts["is_whole"] = json!(is_whole);
@@ -208,12 +208,12 @@ fn npy_array(reader: &mut NpyReader<File>) -> Value {
     facts
 }
 
-/// Computes the statistics; for data that has none, returns the reason.
+/// Computes the statistics, or returns the reason why there are none.
 fn stats_of(source: &Source) -> Value {
     stats::of(source).map_or_else(|failure| json!({"error": told(&failure)}), |stats| stats.json())
 }
 
-/// What is known about a member of an archive.
+/// A member of an archive, and what could be read of it.
 struct Known<'a> {
     member: &'a NpzMember,
     packed: Method,
@@ -222,7 +222,7 @@ struct Known<'a> {
 }
 
 fn known(archive: &NpzFile, stats: bool) -> Vec<Known<'_>> {
-    /// For fewer members, starting a thread takes longer than reading their headers.
+    /// With fewer members, starting a thread would take longer than reading their headers.
     const LEAST: usize = 500;
     let members = archive.members();
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
@@ -258,7 +258,8 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
     Known { member, packed, found, stats }
 }
 
-/// Words the error for a member whose header cannot be read. The column `how` says that it is encrypted.
+/// Shortens the error for a member whose header cannot be read. The column `how` already shows
+/// that the member is encrypted.
 fn short(error: ndarray_io::Error) -> String {
     match error.kind() {
         ErrorKind::Encrypted { has_password: false, .. } => "needs a password".into(),

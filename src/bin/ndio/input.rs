@@ -15,7 +15,7 @@ use super::open::{is_one_piece, remote};
 /// Temporary files, with the names that the user gave for their sources.
 static MADE: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
 
-/// Replaces standard input (`-`), pipes, and remote objects that are not read in parts, by temporary files.
+/// Replaces standard input (`-`), pipes, and remote objects that are not read in parts, with temporary files.
 ///
 /// The files are deleted when the returned paths are dropped.
 pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Result<Vec<TempPath>, Failure> {
@@ -67,7 +67,7 @@ pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     }
 }
 
-/// Replaces the names of temporary files in a text by those that the user knows.
+/// Replaces the names of temporary files in a text with the names that the user knows.
 pub(crate) fn named(text: &str) -> String {
     let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let rename =

@@ -1,5 +1,5 @@
-//! Removes temporary files when the program is interrupted. The library's own temporary files need no cleanup
-//! where they are unnamed.
+//! Removes temporary files when the program is interrupted. Unnamed temporary files of the library need no
+//! cleanup.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) fn removed_at_the_end(make: impl FnOnce() -> io::Result<TempPath>) ->
     /// The exit code of shells for a program ended by Ctrl-C (128 + SIGINT).
     const INTERRUPTED: i32 = 130;
     static WATCHED: Once = Once::new();
-    // Install the handler only when there is something to remove: otherwise the default action is right.
+    // Install the handler only when there is something to remove. Until then, the default action is right.
     WATCHED.call_once(|| {
         let handler = || {
             for file in &*FILES.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -93,7 +93,7 @@ impl Files {
     }
 }
 
-/// Returns an error if a file has several arrays, since all of each file is to be joined.
+/// Returns an error if a file has several arrays, since files are joined completely.
 fn refuse_streams(files: &[PathBuf]) -> Result<(), Failure> {
     files.iter().try_for_each(|path| refuse_several(path, "ndio convert --array extracts one"))
 }
@@ -123,7 +123,8 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         }
         (Some(parts), _) if parts > 1 << 20 => return Err(format!("{parts} files are too many").into()),
         (Some(parts), _) => {
-            // Like NumPy's `array_split`: the first parts are one index longer.
+            // Like NumPy's `array_split`: if the length is not divisible, the first parts are one index
+            // longer.
             let (size, longer) = (length / parts, length % parts);
             (1..=parts).map(|part| part * size + part.min(longer)).collect()
         }

@@ -94,7 +94,7 @@ impl Verb {
             Self::Verify(arguments) => arguments.inputs(),
             Self::Query(arguments) => arguments.inputs(),
             Self::Json(arguments) => arguments.inputs(),
-            // These subcommands also use the names of their files, so they replace pipes themselves.
+            // These subcommands also use the file names that the user gave, so they replace pipes themselves.
             Self::Split(_) | Self::Pack(_) | Self::Refs(_) | Self::Completions(_) | Self::Man(_) => {
                 Vec::new()
             }
@@ -114,8 +114,8 @@ impl Verb {
         }
     }
 
-    /// Whether the subcommand reads only the parts of a remote object that it needs. The others download the
-    /// object first.
+    /// Whether the subcommand reads only the parts of a remote object that it needs. Other subcommands
+    /// download the object first.
     fn reads_parts(&self) -> bool {
         matches!(self, Self::Info(_) | Self::Show(_) | Self::Plot(_) | Self::Verify(_))
     }
@@ -150,14 +150,14 @@ fn main() -> ExitCode {
         verb.outputs().into_iter().try_for_each(open::refuse_url)?;
         input::without_pipes(verb.inputs(), reads_parts)
     });
-    // The temporary files made from pipes must outlive the subcommand.
+    // The temporary files that replace pipes must outlive the subcommand.
     let done = inputs.and_then(|_files| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code),
     });
     match done {
         Ok(code) => ExitCode::from(code),
-        // The reader of a pipe has closed it (`ndio show x.npy | head`): not an error.
+        // The reader of the pipe has closed it (`ndio show x.npy | head`), which is not an error.
         Err(failure) if is_closed(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr(), "ndio: {}", told(&failure)); // nothing can be done if stderr fails
@@ -166,8 +166,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The output of a subcommand whose exit code matters: it runs to the end even if the reader of a pipe has
-/// gone.
+/// The output of a subcommand whose exit code matters: the subcommand runs to its end even if the reader
+/// closes the pipe.
 struct Unread<'a> {
     out: &'a mut dyn Write,
     is_closed: bool,

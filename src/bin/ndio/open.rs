@@ -19,7 +19,7 @@ pub(crate) enum Format {
     Npy,
     Npz,
     Ra,
-    /// A folder of NPY files that are one array.
+    /// A folder of NPY files that form one array.
     Stack,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn npz(path: &Path, options: &ReadOptions) -> Result<NpzFile, Failure
     })
 }
 
-/// What the first bytes of a remote object tell about it.
+/// Facts about a remote object, from its first bytes.
 #[derive(Clone, Copy)]
 struct Looked {
     format: Option<Format>,
@@ -83,7 +83,7 @@ fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
         return Ok(*looked);
     }
     let (first, version) = match remote.first_bytes() {
-        // Stores have no folders, only objects whose names begin alike: this may be a stack.
+        // Stores do not have folders, only objects with a common prefix: this may be a stack.
         Err(error) if error.is_not_found() && NpyStack::open_remote(remote, &ReadOptions::new()).is_ok() => {
             let looked = Looked { format: Some(Format::Stack), size: 0, is_one_piece: false };
             known().push((path.to_owned(), looked));
@@ -106,7 +106,7 @@ fn look(path: &Path, remote: &Remote) -> Result<Looked, Failure> {
     Ok(looked)
 }
 
-/// Whether an object must be downloaded completely before any of it can be read.
+/// Whether an object must be downloaded completely before it can be read.
 pub(crate) fn is_one_piece(path: &Path, remote: &Remote) -> bool {
     look(path, remote).is_ok_and(|looked| looked.is_one_piece) // the reader reports the error
 }
@@ -190,7 +190,7 @@ fn told_by(first: &[u8]) -> Option<Format> {
     }
 }
 
-/// Reads one array: of a file, or of a member of an archive.
+/// Reads one array of a file or archive.
 pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<DynArray, Failure> {
     match format_of(path)? {
         Format::Npy | Format::Stack if member.is_some() => {

@@ -17,7 +17,7 @@ use super::open::{remote, some_names};
 use super::progress::Progress;
 use super::source::refuse_several;
 
-/// Create an archive of NPY files
+/// Create an NPZ archive from NPY files
 #[derive(Args)]
 #[command(after_help = "Example:\n  ndio pack all.npz x.npy other=y.npy --deflate")]
 pub(crate) struct Pack {
@@ -29,7 +29,7 @@ pub(crate) struct Pack {
     force: bool,
     /// The archive
     archive: PathBuf,
-    /// The files; NAME=FILE sets the member's name, which - and pipes need
+    /// The files; NAME=FILE sets the member's name, and standard input (-) requires it
     #[arg(required = true)]
     files: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
         }
         made.extend(without_pipes(vec![&mut path], false)?);
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // Refuse what NumPy could not read from the archive.
+        // Refuse files that NumPy could not read from the archive.
         let mut reader = NpyReader::new(&file).map_err(|error| format!("{}: {error}", shown(&path)))?;
         let trailing = if reader.dtype().has_object() { Some(0) } else { reader.trailing_len() };
         refuse_several(&path, "ndio convert --array extracts one")?;
@@ -156,7 +156,7 @@ fn is_named(member: &ndarray_io::npz::NpzMember, wanted: &str) -> bool {
     member.name() == wanted || member.file_name() == wanted
 }
 
-/// Returns the path of a member, or an error if it would be outside of the output folder.
+/// Returns the path of a member, or an error if it would be outside the output folder.
 fn inside(name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(name);
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -164,7 +164,7 @@ fn inside(name: &str) -> Result<PathBuf, Failure> {
     match is_inside && is_somewhere && !name.contains('\\') {
         true => Ok(path.components().filter(|part| *part != Component::CurDir).collect()),
         false => {
-            Err(format!("the member '{}' would be outside of the output folder", name.escape_debug()).into())
+            Err(format!("the member '{}' would be outside the output folder", name.escape_debug()).into())
         }
     }
 }

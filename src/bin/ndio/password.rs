@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     /// Read the password of encrypted members from the first line of a file
     #[arg(long, global = true, value_name = "FILE", help_heading = "Encrypted archives")]
     password_file: Option<PathBuf>,
-    /// Take the password of encrypted members from an environment variable
+    /// Read the password of encrypted members from an environment variable
     #[arg(
         long,
         global = true,

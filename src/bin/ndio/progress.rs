@@ -1,4 +1,4 @@
-//! A progress bar on standard error, for work that takes longer than a second, if that is a terminal.
+//! A progress bar for work that takes longer than a second, if standard error is a terminal.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};

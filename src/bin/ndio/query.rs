@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Format::Npy => {
                 let mut reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
                 print(&name, &reader, out)?;
-                // Data after the array may be anything, so errors are ignored.
+                // The array may be followed by any data, so errors are ignored.
                 while let Ok(true) = reader.next_array() {
                     print(&name, &reader, out)?;
                 }

@@ -30,7 +30,7 @@ pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> R
     Ok(())
 }
 
-/// Writes the elements in this order, rearranged if necessary.
+/// Writes the elements in this order, and rearranges them if necessary.
 pub(crate) fn put(array: &DynArray, order: Order, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(out.write_all(in_order(array, order)?.bytes())?)
 }

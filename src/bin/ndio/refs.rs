@@ -132,7 +132,7 @@ impl Refs {
         options
     }
 
-    /// Returns the files, and the location of each for readers.
+    /// Returns the files, and where readers will find each of them.
     fn located(&self) -> Result<Vec<(PathBuf, String)>, Failure> {
         let located = self.files.iter().map(|path| match (path.to_str(), &self.prefix) {
             (Some(name), None) => Ok((path.clone(), name.to_owned())),
@@ -156,7 +156,9 @@ impl Refs {
     }
 }
 
-/// Prepends the prefix to a relative name that does not leave its folder, percent-encoded for web URLs.
+/// Prepends the prefix to a relative name, which must not leave its folder.
+///
+/// If the prefix is a web URL, the name is percent-encoded.
 fn with_prefix(prefix: &str, path: &Path, name: &str) -> Result<String, Failure> {
     let mut parts = Vec::new();
     for component in path.components() {

@@ -100,7 +100,7 @@ fn slice_of(slice: Option<&str>, source: &Source) -> Result<Vec<SliceInfoElem>, 
 }
 
 impl Which {
-    /// The one array that is meant, or the part of it that a slice says; of a file only what is needed is read.
+    /// Opens the chosen array, or reads the requested slice of it. Reads only the data that is needed.
     pub(crate) fn open(&self, options: &ReadOptions) -> Result<Source, Failure> {
         let Self { choice, slice, file } = self;
         if slice.is_none() {

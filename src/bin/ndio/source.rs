@@ -1,4 +1,4 @@
-//! An array that can be read in parts (of a file, an archive member, or memory), and all arrays of a file.
+//! One array that can be read in parts (from a file, an archive member or memory), and all arrays of a file.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -34,7 +34,7 @@ impl Choice {
         self.open_by(path, options, Source::open)
     }
 
-    /// Like `open`, but to read the entire array: the checksum of a member is verified first.
+    /// Like `open`, but for reading the entire array: the checksum of a member is verified first.
     pub(crate) fn open_all(&self, path: &Path, options: &ReadOptions) -> Result<Source, Failure> {
         self.open_by(path, options, Source::open_all)
     }
@@ -73,7 +73,7 @@ impl Choice {
     }
 }
 
-/// An array that can be read in parts: of a file, or in memory if it is compressed or a pickle.
+/// An array that can be read in parts from a file, or is in memory if it is compressed or a pickle.
 pub(crate) enum Source {
     Npy(NpyFile),
     Ra(RaFile),
@@ -81,7 +81,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Opens a file, or a member of an archive, for partial reads. Of several arrays in a file it opens the
+    /// Opens a file, or a member of an archive, for partial reads. If the file has several arrays, opens the
     /// first.
     pub(crate) fn open(path: &Path, member: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         Ok(match format_of(path)? {
@@ -104,7 +104,7 @@ impl Source {
         })
     }
 
-    /// Like `open`, but to read the entire array: the checksum of a member is verified first.
+    /// Like `open`, but for reading the entire array: the checksum of a member is verified first.
     pub(crate) fn open_all(
         path: &Path,
         member: Option<&str>,
@@ -115,7 +115,7 @@ impl Source {
 
     /// Returns the array, unless it has too many elements to iterate over.
     pub(crate) fn readable(self, path: &Path) -> Result<Self, Failure> {
-        /// A small file may declare any number of elements that take no bytes.
+        /// A small file may declare any number of zero-sized elements.
         const MOST: u64 = 1 << 20;
         match self.dtype().item_size() == 0 && self.len() > MOST {
             true => Err(format!(
@@ -162,8 +162,8 @@ impl Source {
         })
     }
 
-    /// Like `member`, but verifies the checksum of a stored member first. Reads of compressed ones check it
-    /// anyway.
+    /// Like `member`, but verifies the checksum of a stored member first. Reads of compressed members always
+    /// verify it.
     pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
         let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
         if is_stored {
@@ -198,14 +198,14 @@ impl Source {
 
     /// The number of elements, which may be more than this machine can address.
     pub(crate) fn len(&self) -> u64 {
-        // Any other axes of an empty array would overflow the product.
+        // The lengths of the other axes of an empty array could overflow the product.
         if self.shape().contains(&0) {
             return 0;
         }
         self.shape().iter().fold(1, |all: u64, length| all.saturating_mul(*length as u64))
     }
 
-    /// The number of bytes that the elements take.
+    /// The size of the elements in bytes.
     pub(crate) fn byte_len(&self) -> u64 {
         self.len().saturating_mul(self.dtype().item_size() as u64)
     }
@@ -228,7 +228,7 @@ impl Source {
         self.blocks_of(self.shape(), order, bytes)
     }
 
-    /// The same for a part of this shape.
+    /// Like `blocks`, for a part of this shape.
     pub(crate) fn blocks_of(&self, shape: &[usize], order: Order, bytes: usize) -> Blocks {
         Blocks::new(shape, order, (bytes / self.dtype().item_size().max(1)).max(1))
     }
@@ -255,7 +255,7 @@ pub(crate) fn no_array(path: &Path, wanted: usize, count: usize) -> Failure {
 
 /// Iterates over the arrays of an NPY file; most files have one.
 ///
-/// Elements are not read, except for Python objects: only the pickle itself tells where it ends.
+/// Elements are not read, except for Python objects: a pickle must be read to find its end.
 pub(crate) struct Arrays<'a> {
     path: &'a Path,
     options: &'a ReadOptions,
@@ -269,10 +269,10 @@ pub(crate) struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    /// Iterates over everything that begins like an array.
+    /// Iterates over the parts of a file that begin like an array.
     ///
-    /// Only [`Arrays::end`] reports other trailing bytes: a file that is being appended to has uncommitted
-    /// rows.
+    /// Only [`Arrays::end`] reports other trailing bytes, because a file that is being appended to has
+    /// uncommitted rows.
     pub(crate) fn of(path: &'a Path, options: &'a ReadOptions) -> Self {
         Self { path, options, next: Some(0), number: 0, only: None, begin: 0, end: 0 }
     }
@@ -291,7 +291,7 @@ impl<'a> Arrays<'a> {
     pub(crate) fn end(&self) -> Result<(), Failure> {
         match std::fs::metadata(self.path)?.len().saturating_sub(self.end) {
             0 => Ok(()),
-            // A normal read reports it in the usual words.
+            // Read the array normally, to get the usual error.
             _ if self.number == 1 => {
                 Ok(ndarray_io::read_npy_with::<_, DynArray>(self.path, self.options).map(drop)?)
             }

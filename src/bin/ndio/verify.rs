@@ -17,7 +17,7 @@ use super::{Failure, at, told};
 #[derive(Args)]
 #[command(after_help = "Example:\n  ndio verify x.npy a.npz")]
 pub(crate) struct Arguments {
-    /// Accept Python objects made by this class or function, beyond those known to make plain data:
+    /// Accept Python objects made by this class or function, in addition to those that make plain data:
     /// 'fractions.Fraction'
     #[arg(long, value_name = "MODULE.NAME")]
     allow: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         match verify(path, &options, &arguments.allow) {
             Ok(()) => writeln!(out, "{}: sound", shown(path))?,
             Err(failure) => {
-                // Exit code 1 is for damage that was found; a file that cannot be read has not been checked.
+                // Exit code 1 means that damage was found. A file that cannot be read has not been checked.
                 let is_failing = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
                 let is_unread = match remote(path)? {
                     Some(_) => failure.downcast_ref::<ndarray_io::Error>().is_some_and(is_failing),
@@ -106,7 +106,7 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
                         check(&Source::Npy(file), allowed)?
                     }
                     Source::Memory(array) => check(&Source::Memory(array), allowed)?,
-                    _ => drop(archive.read_index::<DynArray>(index)?), // which says what is wrong
+                    _ => drop(archive.read_index::<DynArray>(index)?), // reports what is wrong
                 }
             }
             Ok(())
@@ -125,7 +125,7 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     {
         file.read::<DynArray>()?; // reports the truncation
     }
-    // There may be any number of elements that take no bytes: do not iterate over them.
+    // There may be any number of zero-sized elements, so do not iterate over them.
     if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {
         return Ok(());
     }
@@ -160,7 +160,7 @@ fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Whether a class makes only plain data.
+/// Whether a class or function only makes plain data.
 fn is_plain(module: &str, name: &str) -> bool {
     const BUILTINS: [&str; 12] = [
         "bool", "bytes", "complex", "dict", "float", "int", "list", "object", "range", "slice", "str",

@@ -16,9 +16,9 @@ use crate::transfer::make_each;
 
 /// Decodes the pickle of an array.
 ///
-/// Returns the elements in the order that the header declares, and the number of bytes that the pickle takes,
-/// including the trailing white space that some writers add. Dtype, shape and order of the array must match
-/// the header. Within the pickle, the list of elements is always in C order.
+/// Returns the elements in the order that the header declares, and the length of the pickle in bytes,
+/// including the trailing white space that some writers add. The dtype, shape and order of the array must
+/// match the header. Within the pickle, the list of elements is always in C order.
 pub(in super::super) fn decode(
     payload: &[u8],
     header: &Header,
@@ -39,8 +39,7 @@ pub(in super::super) fn decode(
         let reason = "the pickle is not an array of objects, or has an unknown dtype".into();
         return Err(ErrorKind::UnsupportedPickle { reason }.into());
     };
-    // Unless the array has records, its header declares `'O'`, even if the elements are meant to be another
-    // type.
+    // Unless the dtype is a record, the header declares `'O'`, even for a dtype that headers cannot express.
     if header.dtype() != &dtype {
         return Err(bad(format!("the header declares the dtype {}, the pickle {dtype}", header.dtype())));
     }
@@ -48,13 +47,13 @@ pub(in super::super) fn decode(
         let shape = Shape::from(dims);
         return Err(bad(format!("the header declares the shape {}, the pickle {shape}", header.shape_ref())));
     }
-    // With at most one axis longer than 1, both orders are the same bytes.
+    // If at most one axis is longer than 1, both orders are identical.
     let is_same_both_ways = dims_above_one(header) < 2;
     if order != header.order() && !is_same_both_ways {
         return Err(bad("header and pickle declare different orders"));
     }
-    // If all elements are stored in their slots, the graph is not needed, and several threads can create
-    // them.
+    // If all elements are stored in their slots, the graph is not needed, and several threads can create the
+    // objects.
     let has_nodes = slots.iter().any(|slot| slot.node().is_some());
     let threads = || if has_nodes { 1 } else { options.get_threads() };
     let graph = object.graph.as_ref();
@@ -74,7 +73,7 @@ fn dims_above_one(header: &Header) -> usize {
     header.shape().iter().filter(|dim| **dim != 1).count()
 }
 
-/// Encodes an array as a pickle; the elements come in the order that the header declares.
+/// Encodes an array as a pickle; `items` are in the order that the header declares.
 pub(in super::super) fn encode(
     items: &mut dyn Iterator<Item = &Object>,
     header: &Header,
@@ -104,7 +103,7 @@ pub(in super::super) fn rearranged(
 /// Rearranges items from `order` into the other order.
 fn turned<T: Clone>(items: &[T], shape: &Shape, order: Order) -> Vec<T> {
     let of = shape.dims().set_f(order == Order::Fortran);
-    // The caller has exactly as many items as the shape has elements.
+    // The caller passes one item for each element of the shape.
     let view = ArrayViewD::from_shape(of, items).expect("an item for each element");
     let view = if order == Order::C { view.reversed_axes() } else { view };
     view.iter().cloned().collect()

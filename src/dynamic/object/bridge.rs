@@ -12,21 +12,21 @@ fn fits<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
     })
 }
 
-/// Builds a time of day; `None` if the nanosecond is not a whole microsecond.
+/// Builds a time of day; `None` if it is out of range, or `nanosecond` is not a multiple of 1000.
 fn time(hour: u32, minute: u32, second: u32, nanosecond: u32) -> Option<Time> {
     let small = |number: u32| u8::try_from(number).ok();
     let microsecond = nanosecond.is_multiple_of(1000).then_some(nanosecond / 1000)?;
     Time::new(small(hour)?, small(minute)?, small(second)?, microsecond)
 }
 
-/// Builds a time span from nanoseconds; `None` if they are not whole microseconds.
+/// Builds a time span; `None` if it is out of range, or `nanoseconds` is not a multiple of 1000.
 fn length(nanoseconds: i128) -> Option<Timedelta> {
-    // Both are in microseconds.
+    // Both constants are in microseconds.
     const SECOND: i128 = 1_000_000;
     const DAY: i128 = 86_400 * SECOND;
     let total = (nanoseconds % 1000 == 0).then_some(nanoseconds / 1000)?;
     let (days, within) = (total.div_euclid(DAY), total.rem_euclid(DAY));
-    // Both are within a day, so neither cast truncates.
+    // Seconds and microseconds are less than a day, so neither cast truncates.
     Timedelta::new(i32::try_from(days).ok()?, (within / SECOND) as u32, (within % SECOND) as u32)
 }
 

@@ -1,14 +1,14 @@
-//! A limit for the data that reading a pickle may copy.
+//! A limit on the data that reading a pickle may copy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{LimitKind, Result};
 use crate::limits;
 
-/// The number of bytes that may be copied out of a pickle, as a multiple of its length.
+/// The number of bytes that may be copied out of a pickle, in proportion to its length.
 ///
-/// What NumPy writes needs only a few of them. A malicious pickle that refers to one string a million times,
-/// so that it would be copied each time, exhausts the budget.
+/// The pickles that NumPy writes need only a small part of it. A malicious pickle that refers to one string a
+/// million times, to have it copied each time, exhausts the budget.
 pub(super) struct Budget {
     spent: AtomicU64,
     most: u64,
@@ -16,13 +16,13 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn of(pickle: &[u8]) -> Self {
-        // The minimum is for short pickles, and for dtypes that are decoded without one (`dtypes::in_graph`).
+        // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::in_graph`).
         const TIMES: u64 = 16;
         const LEAST: u64 = 1 << 20;
         Self { spent: AtomicU64::new(0), most: LEAST + TIMES * pickle.len() as u64 }
     }
 
-    /// Takes `bytes` from the budget, or returns an error if too few are left.
+    /// Subtracts `bytes` from the budget, or returns an error if too few remain.
     pub(super) fn spend(&self, bytes: usize) -> Result<()> {
         let spent = self.spent.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64);
         limits::check(LimitKind::Copies, spent, self.most)

@@ -12,7 +12,7 @@ use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// A new graph; the node that is added last is the object.
+/// A new graph; the node that is added last is the object to build.
 #[derive(Default)]
 pub(super) struct Build {
     pub(super) graph: Graph,
@@ -44,7 +44,7 @@ impl Build {
             }
             _ => {
                 let foreign = &mut self.graph.rest_mut().foreign;
-                let number = foreign.len() as u32; // each has a node, and nodes are counted
+                let number = foreign.len() as u32; // cannot truncate: each foreign object has a node, and node indices fit into a u32
                 foreign.push(object.as_ref().to_object());
                 self.graph.add(Node::Foreign(number))
             }
@@ -99,9 +99,9 @@ fn cannot<T>(reason: impl Into<String>) -> Result<T> {
     Err(ErrorKind::BadOption { reason: reason.into() }.into())
 }
 
-/// A type of which every value can be a key of a dict.
+/// A type whose values can all be keys of a dict.
 ///
-/// Strings, `char`, `bool`, integers, dates and times; [`Object::dict`] accepts other keys.
+/// Implemented for strings, `char`, `bool`, integers, dates and times. [`Object::dict`] accepts other keys.
 pub trait Key: Into<Object> + sealed::Sealed {}
 
 mod sealed {
@@ -133,8 +133,8 @@ impl Object {
 
     /// Creates a dict.
     ///
-    /// Of equal keys, the value of the last one counts. If the keys' type is a [`Key`], `collect` creates a
-    /// dict as well, without the possible error.
+    /// If keys are equal, the value of the last one is kept. If the type of the keys is a [`Key`], `collect`
+    /// creates a dict too, and cannot fail.
     ///
     /// # Errors
     ///
@@ -200,11 +200,11 @@ impl Object {
         })
     }
 
-    /// Creates a NumPy scalar from an array of exactly one element, of any number of axes.
+    /// Creates a NumPy scalar from an array with exactly one element and any number of axes.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if the array has another number of elements, or contains objects.
+    /// [`ErrorKind::BadOption`] if the array does not have exactly one element, or contains objects.
     pub fn scalar(array: &DynArray) -> Result<Self> {
         if array.len() != 1 || array.dtype().has_object() {
             let (shape, dtype) = (array.shape(), array.dtype());
@@ -236,14 +236,14 @@ impl Object {
         one(|_| Node::Datetime(date, time))
     }
 
-    /// Creates a class or function, by name.
+    /// Creates a reference to a class or function, by name.
     pub fn global(module: &str, name: &str) -> Self {
         let mut build = Build::default();
         let slot = build.name(module, name);
         build.finish(slot)
     }
 
-    /// Creates an object that Python makes by calling a class or function.
+    /// Creates an object that Python would create by calling a class or function.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -270,12 +270,12 @@ impl Object {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn dtype(dtype: &DType) -> Result<Self> {
-        // Only the writer knows how dtypes are spelled, so the dtype is pickled and read back.
+        // Only the writer knows how pickles represent dtypes, so the dtype is pickled and read back.
         let pickle = super::write::pickled_dtype(dtype)?;
         Ok(super::Pickle::from_bytes_with(&pickle, &ReadOptions::new())?.into_object())
     }
 
-    /// Copies the object, and everything it refers to, into memory of its own.
+    /// Copies the object, and everything it refers to, into separate memory.
     ///
     /// Without this, an object that was read keeps all objects of its pickle in memory.
     #[must_use]
@@ -286,10 +286,10 @@ impl Object {
 
 /// Finishes a dict or set; `None` if a key is not hashable.
 ///
-/// Of equal keys, the last one's value counts, at the position of the first one.
+/// If keys are equal, the value of the last one is kept, at the position of the first one.
 fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usize) -> Option<Object> {
     // Keys are compared as parts of an object, so the object is finished first, and duplicates are removed
-    // after.
+    // afterwards.
     let slot = build.graph.add(node(span));
     let mut object = build.finish(slot);
     let kept = keys::Keys::default().distinct(object.as_ref(), step)?;
@@ -302,7 +302,7 @@ fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usiz
     Some(object)
 }
 
-/// A builder of objects that are known only by the call that Python would make to create them.
+/// A builder of an object that is described by the call that Python would make to create it.
 ///
 /// ```
 /// use ndarray_io::object::{CallBuilder, Object};
@@ -332,7 +332,9 @@ impl CallBuilder {
         Self { callable, args, kwargs: None, is_new: false, state: None, items, pairs }
     }
 
-    /// Sets the keyword arguments, a dict; the class's `__new__` is then called instead of the class.
+    /// Sets the keyword arguments, a dict.
+    ///
+    /// The class's `__new__` is then called instead of the class.
     pub fn kwargs(self, kwargs: Object) -> Self {
         Self { kwargs: Some(kwargs), is_new: true, ..self }
     }
@@ -347,13 +349,13 @@ impl CallBuilder {
         Self { state: Some(state), ..self }
     }
 
-    /// Adds an item that is appended to the object, after those added before.
+    /// Adds an item that is appended to the object, after the items added before.
     pub fn item(mut self, item: impl Into<Object>) -> Self {
         self.items.push(item.into());
         self
     }
 
-    /// Adds a key and a value that are set on the object.
+    /// Adds a key-value pair that is set on the object.
     pub fn pair(mut self, key: impl Into<Object>, value: impl Into<Object>) -> Self {
         self.pairs.push((key.into(), value.into()));
         self

@@ -1,4 +1,4 @@
-//! Objects known only by the call that would create them, and the meaning of some of these calls.
+//! Objects described by the call that would create them, and the meaning of some of these calls.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, k
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 
-/// A class or function: only its name is known.
+/// A class or function, identified only by its name.
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -36,7 +36,7 @@ impl<'a> Global<'a> {
         &self.name.name
     }
 
-    /// Returns module and name as the pickle spells them: before protocol 3, those of Python 2.
+    /// Returns the module and the name as spelled in the pickle: before protocol 3, those of Python 2.
     pub fn stored(self) -> (&'a str, &'a str) {
         match &self.name.stored {
             Some(stored) => (&stored.0, &stored.1),
@@ -80,7 +80,7 @@ impl fmt::Debug for Global<'_> {
     }
 }
 
-/// An object known only by the call that Python would make to create it.
+/// An object described by the call that Python would make to create it.
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -106,7 +106,7 @@ impl<'a> Call<'a> {
         self.object.graph.map_or(&[], |graph| graph.slots(span))
     }
 
-    /// Returns the callable, nearly always a [`Global`].
+    /// Returns the callable, which is nearly always a [`Global`].
     pub fn callable(self) -> ObjectRef<'a> {
         self.object.part(0).unwrap_or(self.object)
     }
@@ -119,7 +119,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the positional arguments, nearly always a tuple.
+    /// Returns the positional arguments, which are nearly always a tuple.
     pub fn args(self) -> ObjectRef<'a> {
         self.object.part(1).unwrap_or(self.object)
     }
@@ -197,10 +197,11 @@ impl<'a> ObjectRef<'a> {
         dtypes::of_object(whole.as_ref())
     }
 
-    /// Returns a copy of the array, if the object is one or belongs to a class derived from it.
+    /// Returns a copy of the array, if the object is an `ndarray` or an instance of a derived class.
     ///
-    /// Such classes are `numpy.matrix`, `numpy.recarray` and `numpy.memmap`; for a `numpy.ma.MaskedArray` it
-    /// is the data without the mask. Returns `None` as well if there is not enough memory for the copy.
+    /// Examples of derived classes are `numpy.matrix`, `numpy.recarray` and `numpy.memmap`. For a
+    /// `numpy.ma.MaskedArray`, the copy contains the data without the mask. The method also returns `None` if
+    /// there is not enough memory for the copy.
     pub fn as_array(self) -> Option<DynArray> {
         if let View::Array(array) = self.view() {
             return array.to_dyn().ok();
@@ -227,10 +228,10 @@ impl<'a> ObjectRef<'a> {
         known::array_of_state(whole.as_ref(), 1)
     }
 
-    /// Returns date, time and zone of a `datetime.datetime` that has a time zone.
+    /// Returns the date, time and zone of a `datetime.datetime` that has a time zone.
     ///
-    /// Fixed offsets of `datetime`, named zones of `zoneinfo` and `pytz`, and the UTC of `pytz` and
-    /// `dateutil` are known; for other zones, it returns `None`.
+    /// Supported are fixed offsets of `datetime`, named zones of `zoneinfo` and `pytz`, and the UTC zones of
+    /// `pytz` and `dateutil`. For other zones, the method returns `None`.
     ///
     /// ```
     /// use ndarray_io::object::{Object, Timedelta, Zone};
@@ -247,13 +248,13 @@ impl<'a> ObjectRef<'a> {
         times::unpack(&packed).map(|(date, time)| (date, time, zone))
     }
 
-    /// Returns time and zone of a `datetime.time` that has a time zone: see [`as_aware`](Self::as_aware).
+    /// Returns the time and zone of a `datetime.time` with a time zone: see [`as_aware`](Self::as_aware).
     pub fn as_aware_time(self) -> Option<(Time, Zone<'a>)> {
         let (packed, zone) = self.with_zone("time")?;
         Time::unpack_alone(&packed).map(|time| (time, zone))
     }
 
-    /// Returns the packed bytes of a class of `datetime`, and the zone.
+    /// Returns the packed bytes and the zone of an instance of a class in `datetime`.
     fn with_zone(self, name: &str) -> Option<(Vec<u8>, Zone<'a>)> {
         let call = self.as_call()?;
         call.global().filter(|global| global.is("datetime", name))?;

@@ -1,7 +1,6 @@
 //! Names that differ between Python 2 and Python 3, in both directions.
 //!
-//! The tables are those of Python's module `_compat_pickle`, with which pickles of protocols 0 to 2 are read
-//! and written.
+//! The tables are those of Python's module `_compat_pickle`, which `pickle` uses for protocols 0 to 2.
 
 /// Returns the Python 3 name for a name in a pickle of protocols 0 to 2.
 pub(super) fn python_3<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
@@ -17,7 +16,7 @@ type Names = &'static [((&'static str, &'static str), (&'static str, &'static st
 type Modules = &'static [(&'static str, &'static str)];
 
 fn new_name<'a>(names: Names, modules: Modules, module: &'a str, name: &'a str) -> (&'a str, &'a str) {
-    // Names come first: some moved to another module than the rest of theirs.
+    // Names are looked up first: some moved to a different module than the rest of their old module.
     if let Ok(at) = names.binary_search_by_key(&(module, name), |(old, _)| *old) {
         return names[at].1;
     }
@@ -27,7 +26,7 @@ fn new_name<'a>(names: Names, modules: Modules, module: &'a str, name: &'a str) 
     }
 }
 
-// All four tables are sorted, since they are searched by bisection; a test below checks it.
+// All four tables are sorted because they are searched by bisection; a test below checks the order.
 const MODULES_TO_3: Modules = &[
     ("BaseHTTPServer", "http.server"),
     ("CGIHTTPServer", "http.server"),

@@ -205,7 +205,7 @@ maps!([K, V] BTreeMap<K, V> where [K: Ord]);
 
 macro_rules! tuples {
     ($($count:literal: $($name:ident)*;)*) => {$(
-        /// Converts a tuple, list or set of exactly this number of items.
+        /// Converts a tuple, list or set with exactly as many items as this tuple.
         impl<$($name),*> TryFrom<ObjectRef<'_>> for ($($name,)*)
         where
             $($name: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,)*

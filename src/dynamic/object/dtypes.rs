@@ -12,24 +12,24 @@ use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, T
 use crate::error::Result;
 use crate::npy_format as npy;
 
-/// A dtype as stored in the pickle, and in native byte order, by their indices in the graph's table.
+/// The indices of a dtype in the graph's table: as stored in the pickle, and in native byte order.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) stored: u32,
     pub(super) native: u32,
 }
 
-/// A cache of the dtypes of a pickle: each is decoded once, however many arrays and dtypes refer to it.
+/// A cache of the dtypes of a pickle: each is decoded once, no matter how many objects refer to it.
 #[derive(Default)]
 pub(super) struct Memo {
-    /// The dtypes by the index of the object; `None` if the object is not a known dtype.
+    /// The dtypes, by the index of the object; `None` if the object is not a known dtype.
     made: HashMap<u32, Option<Arc<DType>>>,
-    /// The table indices of those that arrays and scalars have.
+    /// The table indices of the dtypes of arrays and scalars, by the index of the object.
     used: HashMap<u32, Known>,
 }
 
 impl Memo {
-    /// Removes an object that has changed.
+    /// Removes the dtype of an object that has changed.
     pub(super) fn forget(&mut self, number: u32) {
         if self.made.remove(&number).is_some() {
             self.used.remove(&number);
@@ -90,8 +90,8 @@ impl Decoder<'_, '_> {
             return Ok(made.clone());
         }
         let made = make(self)?.map(Arc::new);
-        // A record includes the fields of all records within it, and every use visits all of them.
-        // Each counts as 64 bytes, so that nesting cannot multiply them beyond the budget.
+        // A record includes the fields of all records within it, and each use of the record visits all of
+        // them. Each field costs 64 bytes of the budget, so nesting cannot multiply fields beyond it.
         if let Some(DType::Record(record)) = made.as_deref() {
             const FIELD: usize = 64;
             self.budget.spend(FIELD.saturating_mul(record.fields_within() as usize))?;
@@ -126,7 +126,7 @@ impl Decoder<'_, '_> {
         }
         if let Some((names, fields)) = look.tuple(names).zip(look.dict(fields)) {
             self.budget.spend(64 * names.len())?;
-            // Of equal names the last one counts, as in a dict.
+            // Of equal names, the last one is used, as in a dict.
             let mut places = HashMap::with_capacity(fields.len());
             for [name, field] in fields {
                 if let Some(name) = look.text(*name) {
@@ -173,7 +173,7 @@ impl Decoder<'_, '_> {
         }
         if let Some(parts) = look.tuple(slot) {
             return self.once(slot, |this| match *parts {
-                // A Python class, such as `numpy.record`, says nothing about the bytes; the other item does.
+                // A Python class, such as `numpy.record`, does not describe the bytes; the other item does.
                 [class, dtype] if look.name(class).is_some() => {
                     Ok(this.of_format(dtype, depth + 1)?.map(|dtype| (*dtype).clone()))
                 }
@@ -190,12 +190,12 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Decodes a dict with names, formats and offsets.
+    /// Decodes a dict of names, formats and offsets.
     fn of_parts(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
         let look = self.look;
         let part = |name: &str| {
             let named = |key: Slot| look.text(key).is_some_and(|key| key == name);
-            // From the end, since the last of equal keys counts.
+            // The search starts from the end, because the last of equal keys is used.
             parts.iter().rev().find(|[key, _]| named(*key)).map(|[_, part]| *part)
         };
         let list = |name: &str| part(name).and_then(|part| look.list(part));
@@ -244,9 +244,9 @@ fn subarray_of(look: GraphView<'_>, base: &DType, dims: Slot) -> Option<DType> {
 /// The name, dtype, offset and title of a field.
 type Field = (String, DType, i64, Option<Slot>);
 
-/// Builds a record; `None` if fields overlap or are not in the order of their offsets.
+/// Builds a record; `None` if fields overlap, are not in order of their offsets, or have an invalid title.
 ///
-/// Such records are not supported: a [`Record`] has its fields one after another.
+/// The fields of a [`Record`] are laid out one after another. A title must be text of limited length.
 fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
@@ -264,7 +264,7 @@ fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType>
     Some(record.into())
 }
 
-/// Applies the unit in a time's metadata: `({}, (b"ns", 1, 1, 1))`.
+/// Applies the unit in the metadata of a time dtype: `({}, (b"ns", 1, 1, 1))`.
 fn timed(look: GraphView<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
     let [_, step] = *metadata else { return None };
     let [unit, count, ..] = *look.tuple(step)? else { return None };

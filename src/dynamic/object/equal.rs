@@ -1,4 +1,4 @@
-//! Equality of objects, in time bounded by their number.
+//! Equality of objects, in time bounded by the number of objects.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -35,11 +35,11 @@ pub(in super::super) fn items_equal(one: &[Object], two: &[Object]) -> bool {
     one.len() == two.len() && are_equal(one.iter().zip(two).map(|(one, two)| (one.as_ref(), two.as_ref())))
 }
 
-/// A union-find of objects that are equal as far as they have been compared.
+/// A union-find structure of objects that are equal as far as they have been compared.
 ///
-/// Two objects that are compared join one set. So there are no more comparisons than objects, however they
-/// share their parts, and comparing objects that contain themselves terminates. Joining them before their
-/// parts are compared is sound, because the first difference ends the entire comparison.
+/// Comparing two objects joins their sets. So there are no more comparisons than objects, even if objects
+/// share parts, and comparing objects that contain themselves terminates. Joining the sets before the parts
+/// are compared is sound, because the first difference ends the entire comparison.
 #[derive(Default)]
 pub(super) struct Sets {
     firsts: HashMap<Id, Id>,
@@ -84,7 +84,7 @@ fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>
     })
 }
 
-/// Compares two objects except for their parts, which are appended to `open`.
+/// Compares two objects without their parts, which are appended to `open`.
 fn compare<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
@@ -135,7 +135,7 @@ fn compare<'a>(
     if !are_shells_equal || one.part_count() == 0 {
         return are_shells_equal;
     }
-    // Before the parts are pushed: this ends the comparison of cycles.
+    // The sets are joined before the parts are pushed, so the comparison of cycles terminates.
     if !sets.join(one.id(), two.id()) {
         return true;
     }
@@ -143,7 +143,7 @@ fn compare<'a>(
         Some((_, Node::Dict(_))) => 2,
         Some((_, Node::Set(_) | Node::FrozenSet(_))) => 1,
         // The first part of an array is the object that its dtype was decoded from. The dtypes have been
-        // compared above, so only the classes of those objects remain.
+        // compared above, so only the classes of these objects remain to be compared.
         Some((_, Node::Array(_))) => {
             let class = |array: ObjectRef<'a>| array.part(0).and_then(|dtype| dtype.part(0));
             open.extend(class(one).zip(class(two)));
@@ -177,7 +177,7 @@ fn push_parts<'a>(
     })
 }
 
-/// Returns whether two dicts or sets have their keys in the same order, as far as a cheap test shows.
+/// Returns whether a cheap test shows that two dicts or sets have their keys in the same order.
 fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
     (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
         (Some(one), Some(two)) if one.slot.is_simple() => one.slot == two.slot,
@@ -188,7 +188,7 @@ fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
 
 /// Hashes consistently with `==`.
 ///
-/// At most 64 objects are hashed, and of each at most its first 64 parts; of dicts and sets, only the length.
+/// Hashes at most 64 objects, and at most 64 parts of each. Of dicts and sets, only the length is hashed.
 impl Hash for ObjectRef<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         const MOST: usize = 64;

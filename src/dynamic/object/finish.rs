@@ -1,4 +1,4 @@
-//! The last step of reading: checks the graph as a whole, and makes it independent of the pickle.
+//! The last step of reading: checks the graph as a whole and makes it independent of the pickle.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::limits::{self, Limits};
 pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Object> {
     let Read { mut graph, top, .. } = read;
     let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
-    // The heights come first: they also show which objects are reachable, and only those are processed below.
+    // The heights come first, because they also show which objects are reachable. All others are skipped.
     let heights = heights(&graph, first, limits.get_object_height())?;
     gather(&mut graph, pickle, &heights);
     graph.indexes = room_for_indexes(&graph);
@@ -30,9 +30,9 @@ pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Objec
 
 /// Computes the height of each object that is reachable from `first`.
 ///
-/// The height is one more than that of the highest part. It is 0 for unreachable objects.
+/// The height of an object is one more than that of its highest part, or 0 if the object is unreachable.
 fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
-    /// Marks an object whose parts are being visited; meeting it among them means a cycle.
+    /// Marks an object whose parts are being visited; a part with this mark closes a cycle.
     const OPEN: u32 = u32::MAX;
     let mut heights = vec![0; graph.nodes.len()];
     let mut open = vec![(first, 0, 1)];
@@ -61,7 +61,7 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
         }
         limits::check(LimitKind::ObjectNesting, (*height).into(), most.into())?;
         if let Some(part) = further {
-            // A height is known only once the parts have been visited, so the depth is limited as well.
+            // A height is known only after the parts have been visited, so the depth is limited too.
             limits::check(LimitKind::ObjectNesting, open.len() as u64 + 1, most.into())?;
             heights[part as usize] = OPEN;
             open.push((part, 0, 1));
@@ -111,7 +111,7 @@ fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
     }
 }
 
-/// Finds the dicts and sets with duplicate keys, and returns which of their items remain.
+/// Finds the dicts and sets with duplicate keys, and returns which of their items to keep.
 fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
     let mut keys = Keys::default();
     let mut doubles = Vec::new();
@@ -131,10 +131,10 @@ fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize;
 }
 
 impl Shared {
-    /// Keeps only these keys of a dict or set, each with the index of its final value.
+    /// Keeps only the given keys of a dict or set, each with the index of its final value.
     pub(super) fn keep(&mut self, number: u32, kept: &[[usize; 2]]) {
         let graph = self.graph_mut();
-        // The items get new slots, since a set may share its old ones with the list that it was made from.
+        // The items get new slots, because a set may share its old ones with the list it was created from.
         let start = graph.slots.len();
         let (span, is_dict) = match graph.nodes[number as usize] {
             Node::Dict(span) => (span, true),

@@ -9,10 +9,10 @@ use crate::dynamic::DynArray;
 impl DynArray {
     /// Returns the classes and functions that Python would import to load the objects of this array.
     ///
-    /// Each is listed once; Python may also call them. Those of values that this library knows as data
-    /// (NumPy's arrays and scalars, sets, the classes of `datetime` and `decimal`) are left out: for plain
-    /// data, the list contains at most `numpy.dtype`. Nothing is imported here. All objects of the array are
-    /// visited.
+    /// Each is listed once; Python may also call it. Those that only create values that this library
+    /// represents as data (NumPy's arrays and scalars, sets, and the classes of `datetime` and `decimal`) are
+    /// left out. So for plain data, the list contains at most `numpy.dtype`. This method visits all objects
+    /// of the array, and imports nothing.
     ///
     /// # Examples
     ///

@@ -1,7 +1,7 @@
 //! Storage of objects: a few flat tables, whose entries refer to one another by index.
 //!
 //! With indices instead of pointers, objects can contain themselves without leaking, dropping needs no
-//! traversal, and a million small lists take only a few allocations.
+//! traversal, and a million small lists need only a few allocations.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -18,7 +18,7 @@ use crate::shape::Order;
 
 /// A small value, or the index of a node, in two words.
 ///
-/// It is built from whole words: writing it byte by byte and then moving it by words would stall the
+/// A slot is built from whole words: writing it byte by byte and then moving it by words would stall the
 /// processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
@@ -81,7 +81,7 @@ impl Slot {
         Self::short_of(utf8.len(), &bytes)
     }
 
-    /// Stores a short string at the start of a longer buffer, which is loaded in one step.
+    /// Stores the short string at the start of a 16-byte buffer, which is loaded in one step.
     #[inline]
     pub(super) fn short_of(len: usize, bytes: &[u8; 16]) -> Option<Self> {
         if len > Self::MOST {
@@ -125,7 +125,7 @@ impl Slot {
     /// Returns the string that is stored in the slot.
     pub(super) fn text(&self) -> &str {
         let bytes: &[u8] = bytemuck::cast_slice(&self.0);
-        // The constructors have checked it.
+        // The constructors have validated the text.
         std::str::from_utf8(&bytes[2..][..usize::from(bytes[1])])
             .expect("a short text is checked when it is made")
     }
@@ -180,10 +180,10 @@ pub(super) enum Node {
     Text(Span),
     /// A string with lone surrogates, by its index in the table of code points.
     Codes(u32),
-    /// Bytes in the table of bytes; while a pickle is read, there or in the pickle: see [`Graph::data`].
+    /// Bytes in the table of bytes or, while a pickle is being read, in the pickle: see [`Graph::data`].
     Bytes(Span),
     ByteArray(Span),
-    /// Items in the table of slots, as for all variants with items.
+    /// A list; its items are in the table of slots, as are those of all variants with items.
     List(Span),
     Tuple(Span),
     /// Keys and values, alternating.
@@ -232,8 +232,9 @@ pub(super) struct CallParts {
     pub(super) args: Slot,
     pub(super) kwargs: Slot,
     pub(super) state: Slot,
-    /// The items that are appended, and the pairs that are set: keys and values, alternating.
+    /// The items that are appended.
     pub(super) items: Span,
+    /// The keys and values that are set, alternating.
     pub(super) pairs: Span,
     /// Whether the class's `__new__` is called instead of the class.
     pub(super) is_new: bool,
@@ -250,7 +251,7 @@ pub(super) struct ArrayParts {
     pub(super) has_objects: bool,
 }
 
-/// A dtype, and the object it was decoded from, which says more: a class, metadata, alignment.
+/// A dtype, and the object it was decoded from, which may also specify a class, metadata and alignment.
 #[derive(Clone, Debug)]
 pub(super) struct StoredDType {
     pub(super) dtype: Arc<DType>,
@@ -283,7 +284,7 @@ pub(super) struct Rest {
 }
 
 impl Graph {
-    /// Returns the rarely needed tables, for the holder of an index into one of them.
+    /// Returns the rarely needed tables, which exist if there is an index into one of them.
     pub(super) fn rest(&self) -> &Rest {
         self.rest.as_deref().expect("what refers to a table has made it")
     }
@@ -318,8 +319,8 @@ impl Graph {
 
     /// Returns bytes in a pickle or in the table of bytes.
     ///
-    /// Positions below the pickle's length are in the pickle, those from there on in the table. A complete
-    /// graph does not refer to a pickle: its callers pass `&[]`.
+    /// Positions below the pickle's length refer to the pickle, and all others to the table. A complete graph
+    /// does not refer to a pickle, so its callers pass `&[]`.
     pub(super) fn data<'a>(&'a self, pickle: &'a [u8], span: Span) -> &'a [u8] {
         match span.start.checked_sub(pickle.len()) {
             _ if span.len == 0 => &[],
@@ -330,7 +331,7 @@ impl Graph {
 
     /// Returns the items of a node, and the number of parts before them.
     ///
-    /// A call has none here, because other parts follow its items.
+    /// Returns no items for a call, because other parts follow its items.
     pub(super) fn items(&self, node: u32) -> (usize, &[Slot]) {
         match self.nodes[node as usize] {
             Node::List(span)
@@ -400,7 +401,7 @@ impl Graph {
 
     /// Appends a node and returns the slot that refers to it.
     pub(super) fn add(&mut self, node: Node) -> Slot {
-        // Those of a pickle are counted, and this many made by hand would take 100 GB.
+        // The nodes of a pickle are limited, and this many nodes built by a caller would need 100 GB.
         let number = u32::try_from(self.nodes.len()).expect("fewer than 2³² objects");
         self.nodes.push(node);
         Slot::of_node(number)
@@ -417,7 +418,7 @@ impl Graph {
 /// The number of parts of every call: the callable, two kinds of arguments, and the state.
 pub(super) const CALL_PARTS: usize = 4;
 
-/// A graph that others can refer to; it is dropped without recursion, however long the chain of references.
+/// A graph that others can refer to; dropping it does not recurse, however long the chain of references is.
 pub(super) struct Shared(Graph);
 
 impl Shared {
@@ -457,7 +458,7 @@ impl Drop for Shared {
 pub(super) type Id = (usize, u32);
 
 impl<'a> ObjectRef<'a> {
-    /// Creates a reference to an object; a reference to another graph is followed.
+    /// Creates a reference to an object, following a reference to another graph.
     pub(super) fn new(slot: &'a Slot, graph: Option<&'a Arc<Shared>>) -> Self {
         if let (Some(number), Some(graph)) = (slot.node(), graph)
             && let Node::Foreign(foreign) = graph.nodes[number as usize]
@@ -492,7 +493,7 @@ impl<'a> ObjectRef<'a> {
     }
 }
 
-/// Spreads a word over its upper bits, which are the index in a hash table.
+/// Mixes the bits of a word into its upper bits, which are the index in a hash table.
 pub(super) fn mixed(word: u64) -> u64 {
     // 2⁶⁴ divided by the golden ratio: Fibonacci hashing.
     word.wrapping_mul(0x9E37_79B9_7F4A_7C15)

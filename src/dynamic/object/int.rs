@@ -37,7 +37,7 @@ impl Int {
         })
     }
 
-    /// Formats the number for a message; of a long one, only the number of bits.
+    /// Formats the number for a message, or only its number of bits if the number is long.
     fn brief(&self) -> String {
         match &self.0 {
             Repr::Large(number) if number.bits() > 256 => format!("of {} bits", number.bits()),
@@ -45,11 +45,11 @@ impl Int {
         }
     }
 
-    /// Returns the nearest float; `None` if the number is too large for one, as in Python.
+    /// Returns the nearest float; `None` if the number is too large, which is an error in Python.
     pub(super) fn to_f64(&self) -> Option<f64> {
         match &self.0 {
             Repr::Small(number) => Some(*number as f64),
-            // Through decimal digits, so that it is rounded only once. Beyond 1024 bits no float is large
+            // The conversion through decimal digits rounds only once. Beyond 1024 bits, no float is large
             // enough.
             Repr::Large(number) if number.bits() <= 1024 => {
                 number.to_string().parse().ok().filter(|float: &f64| float.is_finite())
@@ -156,7 +156,7 @@ impl FromStr for Int {
     }
 }
 
-/// Formats in decimal; beyond 100,000 bits in hexadecimal, because decimal would take too long.
+/// Formats the number in decimal, or beyond 100,000 bits in hexadecimal, because decimal would take too long.
 impl fmt::Display for Int {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST: u64 = 100_000;

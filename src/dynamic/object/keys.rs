@@ -1,4 +1,4 @@
-//! Keys of dicts and sets: which of them Python considers equal.
+//! Keys of dicts and sets, and which of them Python considers equal.
 
 mod leaf;
 
@@ -27,7 +27,7 @@ pub(super) struct Keys {
     /// The hashes of keys that have nodes, so that each is visited only once.
     made: HashMap<Id, Hashed>,
     equal: Sets,
-    /// Whether no NaN equals another, as among the keys of one dict. In lookups, their bits are compared.
+    /// Whether NaNs are never equal, as among the keys of one dict. Lookups compare their bits instead.
     nans_differ: bool,
 }
 
@@ -143,9 +143,9 @@ impl Keys {
 
     /// Finds the keys that remain when the duplicates of a dict (`step` 2) or set (`step` 1) are removed.
     ///
-    /// Of equal keys, the last one's value counts, at the position of the first one: each entry has the index
-    /// of a key and that of its value. The inner `None` means that all keys remain, the outer one that a key
-    /// is not hashable.
+    /// If keys are equal, the value of the last one is kept, at the position of the first one. So each entry
+    /// has the index of a key and the index of its value. The inner `None` means that all keys remain, and
+    /// the outer one that a key is not hashable.
     pub(super) fn distinct(&mut self, owner: ObjectRef<'_>, step: usize) -> Option<Option<Vec<[usize; 2]>>> {
         let count = owner.part_count() / step;
         let Some((graph, number)) = owner.place() else { return Some(None) };
@@ -205,8 +205,8 @@ pub(super) struct Index {
 
 /// The indexes of a graph's dicts and sets, each built on first lookup.
 ///
-/// The trait hides the mutex, so that lints do not report an object as a mutable key of a map: a lookup
-/// changes nothing that could be observed.
+/// The trait hides the mutex, so that lints do not report an object as a mutable key of a map. This is sound,
+/// because lookups have no observable effect.
 pub(super) trait Indexes: Send + Sync {
     fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>>;
 }
@@ -238,7 +238,7 @@ pub(super) fn room_for_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
 pub(super) const UNHASHABLE: &str =
     "a list, dict, set, bytearray or array cannot be a key of a dict or an item of a set";
 
-/// Up to this number of keys, an index is not worth its cost.
+/// The maximum number of keys for which an index is not worth its cost.
 pub(super) const FEW: usize = 8;
 
 /// Returns the position of a key in a dict or set.
@@ -249,7 +249,7 @@ pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
         Some(indexes) => indexes.once(number, &|| index(owner, step)),
         None => index(owner, step).map(Arc::new),
     }?;
-    // The key must be hashed with the same random state as those in the index.
+    // The key must be hashed with the same random state as the keys in the index.
     let mut keys = Keys { state: index.state.clone(), ..Keys::default() };
     let hash = keys.hash(key)?;
     let is_it = |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.same(key, other));
@@ -273,7 +273,7 @@ pub(super) fn same(one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
 impl Keys {
     /// Finds the key of `two` that matches each key of `one`; `None` if one of them has no match.
     ///
-    /// Keys that are equal only to themselves are matched with those of equal content.
+    /// Keys that are equal only to themselves are matched with keys of equal content.
     pub(super) fn pairs(
         &mut self,
         one: ObjectRef<'_>,
@@ -282,7 +282,7 @@ impl Keys {
     ) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
         let mut places = Places::default();
-        // By a hash of their content; whether they are equal is for the caller to compare.
+        // Positions by a hash of the content; the caller compares the matched keys.
         let mut unknown: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for number in 0..count {
             let part = two.part(number * step)?;

@@ -1,4 +1,4 @@
-//! The calls whose meaning is known: those of Python's own types, `datetime`, `decimal`, and NumPy.
+//! Calls whose meaning is known: those of Python's own types, `datetime`, `decimal`, and NumPy.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-/// Returns whether a name is that of NumPy's function for creating arrays, in any version of NumPy.
+/// Returns whether this is the name of NumPy's function for creating arrays, in any version of NumPy.
 pub(super) fn is_reconstruct((module, name): (&str, &str)) -> bool {
     const MODULES: [&str; 4] =
         ["numpy._core.multiarray", "numpy.core.multiarray", "numpy.core._internal", "numpy._core._internal"];
@@ -70,9 +70,9 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
     ErrorKind::BadPickle { reason: reason.into(), offset: None }.into()
 }
 
-/// A read-only view of a graph, some of whose bytes may still be in the pickle that it is read from.
+/// A read-only view of a graph, some of whose bytes may still be in the pickle.
 ///
-/// It does not follow references to other graphs.
+/// The view does not follow references to other graphs.
 #[derive(Clone, Copy)]
 pub(super) struct GraphView<'a> {
     pub(super) graph: &'a Graph,
@@ -99,7 +99,7 @@ impl<'a> GraphView<'a> {
         }
     }
 
-    /// Returns bytes, or a string encoded as Latin-1.
+    /// Returns the bytes of a `bytes` or `bytearray`, or a string encoded as Latin-1.
     fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         match self.node(slot) {
             Some(Node::Bytes(span) | Node::ByteArray(span)) => {
@@ -173,7 +173,7 @@ impl<'a> GraphView<'a> {
     }
 }
 
-/// Decodes shape and order from the state of an array.
+/// Decodes the shape and order from the state of an array.
 fn shape_and_order(look: GraphView<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
     if look.tuple(dims).is_none() {
         return Err(bad("the shape of an array is not a tuple"));
@@ -206,14 +206,14 @@ fn check_count(found: usize, header: &Header) -> Result<()> {
 }
 
 impl Unpickler<'_> {
-    /// Returns the object that a call creates, if the call is known.
+    /// Returns the object that a call creates, if the meaning of the call is known.
     pub(super) fn called(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
         let known = self.known(callable);
         if known == Known::Nothing || known == Known::Reconstruct {
             return Ok(None);
         }
         let look = self.look();
-        // No known call takes more than four arguments.
+        // No call with a known meaning has more than four arguments.
         let Some(args) = look.tuple(args).filter(|args| args.len() <= 4) else { return Ok(None) };
         let mut few = [Slot::ABSENT; 4];
         few[..args.len()].copy_from_slice(args);
@@ -226,14 +226,15 @@ impl Unpickler<'_> {
             (Known::Set | Known::FrozenSet, [items]) => match look.node(*items) {
                 Some(Node::List(span)) => {
                     let span = *span;
-                    // Sets of the same list share its slots, but each is later searched for duplicates.
+                    // Sets created from the same list share its slots, but each set is later searched for
+                    // duplicates.
                     self.budget.spend(4 * span.len)?;
                     Some(if known == Known::Set { Node::Set(span) } else { Node::FrozenSet(span) })
                 }
                 _ => None,
             },
             (Known::ByteArray, []) => Some(Node::ByteArray(Span::default())),
-            // Before protocol 3, empty bytes are a call of the type without arguments.
+            // Before protocol 3, empty bytes are written as a call of `bytes` without arguments.
             (Known::Bytes, []) => Some(Node::Bytes(Span::default())),
             (Known::ByteArray, [bytes]) => self.copied(*bytes)?.map(Node::ByteArray),
             (Known::ByteArray | Known::Encode, [text, codec]) => {
@@ -297,11 +298,11 @@ impl Unpickler<'_> {
         &self.graph.dtype(number).dtype
     }
 
-    /// Returns the span of bytes, which may be in the pickle, or of a string encoded as Latin-1.
+    /// Returns the span of bytes, which may be in the pickle, or of a copied string encoded as Latin-1.
     fn copied(&mut self, slot: Slot) -> Result<Option<Span>> {
         if let Some(Node::Bytes(span)) = self.look().node(slot) {
             let span = *span;
-            // They are copied out of the pickle in the end (`finish`), once for each object that has them.
+            // `finish` copies the bytes out of the pickle, once for each object that refers to them.
             self.budget.spend(span.len)?;
             return Ok(Some(span));
         }
@@ -324,7 +325,7 @@ impl Unpickler<'_> {
         Ok(Some(Node::Scalar(dtype.native, span)))
     }
 
-    /// Converts bytes to native byte order, as NumPy does for all arrays except those of protocol 5.
+    /// Converts bytes to native byte order, as NumPy does for all arrays except those of `_frombuffer`.
     fn native(&mut self, dtype: &dtypes::Known, span: Span, dims: &[usize]) -> Result<Span> {
         if dtype.stored == dtype.native || span.len == 0 {
             return Ok(span);
@@ -359,7 +360,7 @@ impl Unpickler<'_> {
         Node::Array(rest.arrays.len() as u32 - 1)
     }
 
-    /// Replaces an object that has been given its state by an array, if it is one.
+    /// Turns a call whose state was just set into an array, if the call creates one.
     pub(super) fn built(&mut self, number: u32) -> Result<()> {
         let Node::Call(call) = self.graph.nodes[number as usize] else { return Ok(()) };
         let CallParts { callable, args, state, items, pairs, .. } = *self.graph.call(call);
@@ -370,7 +371,7 @@ impl Unpickler<'_> {
             return Ok(());
         }
         let Some(state) = look.tuple(state) else { return Ok(()) };
-        // Before NumPy wrote a version, there were only four parts.
+        // Early versions of NumPy wrote only four parts, without a version number.
         let ([_, dims, dtype, is_fortran, data] | [dims, dtype, is_fortran, data]) = *state else {
             return Err(bad("the state of an array does not have five parts"));
         };
@@ -384,7 +385,7 @@ impl Unpickler<'_> {
             let span = *span;
             let header = Header::new(stored, order, dims.into())?;
             check_count(span.len, &header)?;
-            // Arrays of the same list share its slots, but each is later visited by itself.
+            // Arrays created from the same list share its slots, but each is later visited separately.
             self.budget.spend(4 * span.len)?;
             self.array(dtype.stored, &header, span)
         } else {
@@ -401,7 +402,7 @@ impl Unpickler<'_> {
     }
 }
 
-/// The state of an object array whose class is derived from NumPy's.
+/// The state of an object array whose class is derived from `ndarray`.
 pub(super) struct Objects<'a> {
     pub(super) dtype: DType,
     pub(super) dims: Vec<usize>,
@@ -422,16 +423,16 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
     (count == items.len()).then_some(Objects { dtype, dims, order, items })
 }
 
-/// Decodes the array in the state of an object whose class is derived from NumPy's.
+/// Decodes the array in the state of an object whose class is derived from `ndarray`.
 ///
-/// If `which` is 0, this is the array's data; otherwise it is the array of bools, of the same shape, whose
-/// bytes follow the data (a mask).
+/// If `which` is 0, this is the array's data. Otherwise, it is the mask: an array of bools of the same shape,
+/// whose bytes follow the data.
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
     let look = GraphView::new(graph, &[]);
     let call = look.call(*object.slot)?;
     let state = look.tuple(call.state)?;
-    // A derived class may wrap the state in one of its own: `(state of the array, more)`.
+    // A derived class may wrap the state of the array in its own: `(state of the array, more)`.
     let state = match state {
         [inner, ..] if look.tuple(*inner).is_some_and(|inner| inner.len() >= 5) => look.tuple(*inner)?,
         state => state,

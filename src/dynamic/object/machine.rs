@@ -1,7 +1,6 @@
 //! An interpreter for opcodes: a stack machine with a memo, which builds objects without recursion.
 //!
-//! A call is an object as well: it records what Python would call with which arguments. Nothing is ever
-//! called.
+//! A call is also an object, which records the callable and the arguments. Nothing is ever called.
 
 mod calls;
 mod parts;
@@ -33,16 +32,16 @@ pub(super) struct Unpickler<'a> {
     /// Height of the stack at each mark.
     marks: Vec<usize>,
     memo: Vec<Slot>,
-    /// Entries far beyond the end of `memo`, which only malicious pickles have; `memo` cannot be that large.
+    /// Entries far beyond the end of `memo`, which cannot be that large. Only malicious pickles have them.
     far: HashMap<u64, Slot>,
-    /// Number of occupied memo entries, which is where `MEMOIZE` puts the next one.
+    /// Number of occupied memo entries, which is also the index that `MEMOIZE` uses next.
     memoized: u64,
     pub(super) graph: Graph,
-    /// For items that were moved in order to grow: the index in `slots` where their reserved space ends.
+    /// For items that were moved to grow: the index in `slots` where their reserved space ends.
     room: HashMap<(u32, bool), usize>,
-    /// The classes and functions; each is one object.
+    /// The classes and functions by their names; each is one object.
     names: HashMap<String, Slot>,
-    /// The meaning of each of them.
+    /// The meaning of each class or function.
     known: Vec<Known>,
     pub(super) dtypes: dtypes::Memo,
     pub(super) budget: Budget,
@@ -63,7 +62,7 @@ pub(super) struct Read {
     pub(super) used: usize,
 }
 
-/// Maximum number of nodes: their indices have 32 bits, and an opcode adds at most three of them.
+/// Maximum number of nodes: their indices have 32 bits, and an opcode adds at most three nodes.
 const MOST_NODES: u64 = u32::MAX as u64 - 4;
 
 /// Reads one pickle and ignores what follows it.
@@ -91,7 +90,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
     };
     loop {
         machine.opcode = machine.at;
-        // Once for each opcode is enough: `MOST_NODES` leaves space for the nodes of one.
+        // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
         limits::check(LimitKind::Objects, machine.graph.nodes.len() as u64, MOST_NODES)?;
         match atom(&pickle[machine.at..]) {
             Ok(Some((atom, used))) => {
@@ -213,12 +212,12 @@ impl<'a> Unpickler<'a> {
         let len = self.memo.len() as u64;
         let is_new = match usize::try_from(index) {
             Ok(index) if (index as u64) < len => std::mem::replace(&mut self.memo[index], slot).is_absent(),
-            // An index that was far beyond the end may be the next one by now.
+            // An index that was far beyond the end may now be the next one.
             Ok(_) if index == len => {
                 self.memo.push(slot);
                 self.far.is_empty() || self.far.remove(&index).is_none()
             }
-            // Python 2 starts with 1.
+            // Python 2 numbers the entries from 1.
             Ok(1) => {
                 self.memo.extend([Slot::ABSENT, slot]);
                 self.far.remove(&1).is_none()
@@ -244,7 +243,7 @@ impl<'a> Unpickler<'a> {
         Ok(match atom {
             Atom::Str(utf8) => {
                 let start = self.at - utf8.len();
-                // Sixteen bytes are loaded at once; only near the end of the pickle there may be fewer.
+                // Sixteen bytes are loaded together; near the end of the pickle, fewer may remain.
                 let short = self.pickle.get(start..).and_then(|rest| rest.first_chunk::<16>());
                 match short.and_then(|bytes| Slot::short_of(utf8.len(), bytes)) {
                     Some(short) => short,
@@ -289,7 +288,7 @@ impl<'a> Unpickler<'a> {
 
     /// Stores bytes that are not in the pickle, and returns their span.
     ///
-    /// Their positions follow those of the pickle: see [`Graph::data`].
+    /// Positions of these bytes follow those of the pickle: see [`Graph::data`].
     pub(super) fn data(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
         let start = self.pickle.len() + table.len();
@@ -330,7 +329,7 @@ impl<'a> Unpickler<'a> {
                 self.protocol = protocol;
             }
             FRAME => {
-                // Frames are for readers of streams; here only their length is checked.
+                // Frames help readers of streams; here only their length is checked.
                 let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.at);
                 if len > left as u64 {
                     return Err(self.fault(format!("the frame declares {len} bytes, {left} remain")));
@@ -390,7 +389,7 @@ impl<'a> Unpickler<'a> {
         Ok(self.taken(mark))
     }
 
-    /// Moves the items of the stack from `from` on into the table of slots.
+    /// Moves the items of the stack, starting at index `from`, into the table of slots.
     fn taken(&mut self, from: usize) -> Span {
         let start = self.graph.slots.len();
         self.graph.slots.extend_from_slice(&self.stack[from..]);
@@ -398,7 +397,7 @@ impl<'a> Unpickler<'a> {
         Span::new(start..self.graph.slots.len())
     }
 
-    /// Executes the opcodes for strings with escapes, and for integers that do not fit into an `i64`.
+    /// Executes the opcodes for strings with escapes, and for decimal integers that do not fit into an `i64`.
     fn step_text(&mut self, opcode: u8) -> Result<()> {
         let line = self.line()?;
         let fault = |machine: &Self| machine.fault("its argument is malformed");
@@ -412,7 +411,7 @@ impl<'a> Unpickler<'a> {
                 self.text(&utf8)?
             }
             _ => {
-                /// Python has the same limit, because converting decimal digits takes long.
+                /// Python has the same limit, because converting decimal digits is slow.
                 const MOST: u64 = 4300;
                 let digits = text::digits(line).ok_or_else(|| fault(self))?;
                 limits::check(LimitKind::Digits, digits.len() as u64, MOST)?;

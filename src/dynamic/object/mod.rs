@@ -24,32 +24,32 @@
 //!
 //! # Objects
 //!
-//! Objects that a file refers to several times are shared in memory as well, and an object may contain
-//! itself, as any tree with parent pointers does. Objects are immutable. An object that was read keeps all
-//! objects of its pickle in memory; [`detach`](Object::detach) copies it into memory of its own.
+//! Objects that a file refers to several times are also shared in memory, and an object may contain itself,
+//! as any tree with parent pointers does. Objects are immutable. An object that was read keeps all objects of
+//! its pickle in memory; [`detach`](Object::detach) copies it into separate memory.
 //!
 //! `==` is strict: `1`, `1.0` and `True` differ, floats are equal if their bits are, and the order of dicts
-//! and sets does not matter. Key lookup uses Python's equality, for which those three are the same key. If a
-//! file has equal keys, the value of the last one counts, at the position of the first one.
+//! and sets does not matter. Key lookup uses Python's equality, which considers those three the same key.
+//! If a file has equal keys, the value of the last one is kept, at the position of the first one.
 //!
 //! # Cost of reading
 //!
 //! Time is proportional to the length of the pickle, and memory is at most 256 bytes for each of its bytes,
-//! however often its objects are referred to. Two things that NumPy accepts are errors: objects nested deeper
-//! than 1000 levels (see [`Limits::object_height`](crate::Limits::object_height)), and pickles that require
-//! copies of more than 16 times their length plus 1 MiB.
+//! no matter how often its objects are referred to. Two things that NumPy accepts are errors: objects nested
+//! deeper than 1000 levels (see [`Limits::object_height`](crate::Limits::object_height)), and pickles that
+//! require copying more than 16 times their length plus 1 MiB.
 //!
 //! # Differences from Python
 //!
-//! - A `str` written by Python 2 is text if it is ASCII, otherwise bytes;
+//! - A `str` written by Python 2 is read as text if it is ASCII, otherwise as bytes;
 //!   [`ReadOptions::old_text`](crate::ReadOptions::old_text) decodes it as NumPy's `encoding` does.
-//! - As keys, NaNs are found by their bits, numbers of `decimal` with more than 400 digits by their spelling,
-//!   and NumPy's times only by times of the same unit.
-//! - If a class sets the state of its objects through a function of its own (as `cloudpickle` does), the
-//!   state is lost: Python calls the function and discards its result.
-//! - An array of protocol 5 that is in neither C nor Fortran order is a call.
-//! - If an array file contains its own array as an element, the inner one is a different array from the one
-//!   that is read.
+//! - As keys, NaNs are equal if their bits are. Some `decimal` numbers with more than 400 digits equal only
+//!   other `decimal` numbers, and NumPy's times equal only times of the same unit.
+//! - If a class sets the state of its objects with its own function (as `cloudpickle` does), the state is
+//!   lost: Python calls the function and discards its result.
+//! - In protocol 5, an array that is in neither C nor Fortran order is read as a call.
+//! - If an array file contains its own array as an element, the inner array is not the same object as the
+//!   array that is read.
 //! - Equal strings and numbers may become one object when they are written; lists, dicts and other mutable
 //!   objects never do.
 
@@ -102,12 +102,12 @@ pub use times::{Date, Time, Timedelta};
 
 /// A Python object.
 ///
-/// Objects are immutable and cheap to clone: a clone increments at most one reference count. See [the
-/// module](self) for an overview.
+/// Objects are immutable and cheap to clone: a clone increments at most one reference count. See
+/// [the module](self) for an overview.
 #[derive(Clone)]
 pub struct Object {
     slot: Slot,
-    /// The tables that hold the object, unless its value is stored in the slot.
+    /// The tables that contain the object, unless its value is stored in the slot.
     graph: Option<Arc<Shared>>,
 }
 

@@ -49,7 +49,7 @@ impl<'a> Items<'a> {
         Self { owner, slots }
     }
 
-    /// Creates the items of a call, or the objects of an array.
+    /// Creates the items of a call, or those of an array of objects.
     pub(super) fn of(owner: ObjectRef<'a>, slots: &'a [Slot]) -> Self {
         Self { owner, slots }
     }
@@ -83,11 +83,11 @@ impl<'a> Items<'a> {
         self.slots.iter().map(move |slot| ObjectRef::new(slot, graph))
     }
 
-    /// Returns whether a key is among the items.
+    /// Returns whether a key is one of the items.
     ///
-    /// Equality is Python's: `1`, `1.0` and `True` are one key. Lists and tuples are searched item by item.
-    /// For a set of more than 8 items, the first lookup builds an index in linear time, and later ones take
-    /// constant time.
+    /// Equality is Python's: `1`, `1.0` and `True` are the same key. Lists and tuples are searched item by
+    /// item. For a set of more than 8 items, the first lookup builds an index in linear time, and later
+    /// lookups take constant time.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -156,10 +156,10 @@ impl<'a> Dict<'a> {
         pairs.map(move |[key, value]| (ObjectRef::new(key, graph), ObjectRef::new(value, graph)))
     }
 
-    /// Returns the value of a key, or `None` if the key is missing.
+    /// Returns the value for a key, or `None` if the key is missing.
     ///
-    /// Equality is Python's: `1`, `1.0` and `True` are one key. For a dict of more than 8 keys, the first
-    /// lookup builds an index in linear time, and later ones take constant time. The pairs of a
+    /// Equality is Python's: `1`, `1.0` and `True` are the same key. For a dict of more than 8 keys, the
+    /// first lookup builds an index in linear time, and later lookups take constant time. The pairs of a
     /// [`Call`](super::Call) are searched one by one.
     pub fn get(self, key: impl Into<Object>) -> Option<ObjectRef<'a>> {
         self.find(key.into().as_ref())
@@ -170,7 +170,7 @@ impl<'a> Dict<'a> {
             Some((_, Node::Dict(_))) if self.len() > keys::FEW => {
                 keys::find(self.all.owner, key).and_then(|number| self.all.get(2 * number + 1))
             }
-            // From the end: the pairs of a call may contain a key twice, and the last one counts.
+            // The search starts from the end: a call may set a key twice, and then the last value is used.
             _ => self.iter().rev().find(|(name, _)| keys::same(*name, key)).map(|(_, value)| value),
         }
     }
@@ -226,12 +226,12 @@ impl<'a> Scalar<'a> {
         DynArray::of_bytes(header, self.bytes)
     }
 
-    /// Converts the value to a type that can hold every value of the dtype.
+    /// Converts the value to a type that can represent every value of the dtype.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the type cannot hold every
-    /// value of the dtype.
+    /// [`ErrorKind::DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the type cannot represent
+    /// every value of the dtype.
     pub fn cast<A: ReadableElement>(self) -> Result<A> {
         let array = self.to_dyn()?.cast::<A, ndarray::Ix0>(Casting::Safe)?;
         Ok(array.into_scalar())
@@ -282,7 +282,7 @@ impl<'a> Array<'a> {
         self.parts.order
     }
 
-    /// Returns the bytes of the elements; they are empty if the elements are objects.
+    /// Returns the bytes of the elements, or an empty slice if the elements are objects.
     pub fn bytes(self) -> &'a [u8] {
         match self.parts.has_objects {
             true => &[],
@@ -290,7 +290,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// Returns the elements, if they are objects. They are in C order, regardless of [`order`](Self::order).
+    /// Returns the elements in C order (regardless of [`order`](Self::order)), if they are objects.
     pub fn objects(self) -> Option<Items<'a>> {
         self.parts.has_objects.then(|| Items::of(self.object, self.graph().slots(self.parts.items)))
     }
@@ -322,7 +322,7 @@ impl<'a> Array<'a> {
     ///
     /// # Errors
     ///
-    /// An error if the elements are of another type, or the array has another number of axes:
+    /// An error if the elements are of another type, or the array does not have the number of axes of `D`:
     /// [`ErrorKind::DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch),
     /// [`ErrorKind::Objects`](crate::error::ErrorKind::Objects) or
     /// [`ErrorKind::RankMismatch`](crate::error::ErrorKind::RankMismatch).
@@ -353,7 +353,7 @@ impl Object {
         self.as_ref().items()
     }
 
-    /// Returns the value of a key, if the object is a dict that has the key: see [`Dict::get`].
+    /// Returns the value for a key, if the object is a dict that has the key: see [`Dict::get`].
     pub fn get(&self, key: impl Into<Object>) -> Option<ObjectRef<'_>> {
         self.as_ref().get(key)
     }
@@ -365,8 +365,8 @@ impl Object {
 
     /// Returns whether both are the same object, as Python's `is` does for mutable objects.
     ///
-    /// Values that are stored without a node are never the same: `None`, bools, floats, integers that fit
-    /// into an `i64`, and strings of at most 14 bytes.
+    /// This is always false for values that are stored without a node: `None`, bools, floats, integers that
+    /// fit into an `i64`, and strings of at most 14 bytes.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -409,7 +409,7 @@ impl<'a> ObjectRef<'a> {
         }
     }
 
-    /// Returns the value of a key, if the object is a dict that has the key: see [`Dict::get`].
+    /// Returns the value for a key, if the object is a dict that has the key: see [`Dict::get`].
     pub fn get(self, key: impl Into<Object>) -> Option<ObjectRef<'a>> {
         match self.node() {
             Some((_, Node::Dict(_))) => Dict::new(self).find(key.into().as_ref()),

@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pickle::read_one;
 
-/// A pickle that is not an array file, such as those of `pickle.dump`, `dask` and `scikit-learn`.
+/// A pickle that is not in an array file, such as those of `pickle.dump`, `dask` and `scikit-learn`.
 ///
-/// It is decoded as data; nothing in it is executed.
+/// The pickle is decoded as data; nothing in it is executed.
 ///
 /// ```
 /// use ndarray_io::object::Pickle;
@@ -26,25 +26,25 @@ use crate::pickle::read_one;
 #[derive(Clone, Debug)]
 pub struct Pickle {
     object: Object,
-    /// The names of everything that is looked up, whether it is a part of the object or not.
+    /// The names of all classes and functions in the pickle, even of those that are not part of the object.
     names: Vec<Name>,
 }
 
 impl Pickle {
     /// Reads exactly one pickle.
     ///
-    /// No byte after the pickle is read. Protocols before 4 are read in small pieces, so wrap the source in a
-    /// [`BufReader`](std::io::BufReader). The pickle is held in memory until it is decoded.
+    /// Never reads beyond the end of the pickle. Pickles before protocol 4 are read in small pieces, so wrap
+    /// the source in a [`BufReader`](std::io::BufReader). The pickle is kept in memory until it is decoded.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - [`ErrorKind::BadPickle`](crate::error::ErrorKind::BadPickle) if the pickle is malformed or
     ///   truncated.
-    /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if it exceeds one of the
+    /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if the pickle exceeds one of the
     ///   [limits](crate::Limits).
-    /// - [`ErrorKind::UnsupportedPickle`](crate::error::ErrorKind::UnsupportedPickle) if it is a file of
-    ///   `joblib.dump`, which puts the bytes of arrays into the pickle.
+    /// - [`ErrorKind::UnsupportedPickle`](crate::error::ErrorKind::UnsupportedPickle) if the pickle was
+    ///   written by `joblib.dump`, which puts the bytes of arrays into the pickle.
     pub fn read(reader: impl Read) -> Result<Self> {
         Self::read_with(reader, &ReadOptions::new())
     }
@@ -57,7 +57,7 @@ impl Pickle {
     pub fn read_with(mut reader: impl Read, options: &ReadOptions) -> Result<Self> {
         let most = options.get_limits();
         let bytes = read_one(|bytes, count| {
-            // Before anything is read, because the count comes from the pickle and cannot be trusted.
+            // The check precedes the read, because the count comes from the pickle and cannot be trusted.
             most.check_payload((bytes.len() as u64).saturating_add(count))?;
             let came = reader.by_ref().take(count).read_to_end(bytes);
             came.map(|came| came as u64).map_err(Error::from)
@@ -86,10 +86,10 @@ impl Pickle {
         self.object
     }
 
-    /// Returns every class and function that Python would look up to load the pickle, each once.
+    /// Returns the classes and functions that Python would look up to load the pickle, each once.
     ///
-    /// This includes those that are not called, and those of objects that are discarded while loading. To
-    /// look one up, Python imports its module.
+    /// This includes those that are not called, and those used by objects that are discarded while loading.
+    /// To look one up, Python imports its module.
     ///
     /// ```
     /// use ndarray_io::object::Pickle;
@@ -105,8 +105,8 @@ impl Pickle {
 
     /// Returns every call that Python would make to create the object and its parts.
     ///
-    /// Calls whose meaning is known here (such as `complex`), and those of objects that are discarded while
-    /// loading, are not included; the names that they call are among the [`globals`](Self::globals).
+    /// This does not include calls whose meaning this library knows (such as `complex`), nor those of objects
+    /// that are discarded while loading. The names that these call are among the [`globals`](Self::globals).
     pub fn calls(&self) -> Vec<ObjectRef<'_>> {
         walk::all(self.object.as_ref())
             .into_iter()
@@ -114,17 +114,17 @@ impl Pickle {
             .collect()
     }
 
-    /// Pickles an object, with the protocol of the options: 2, 3 or 4.
+    /// Pickles an object with the protocol that is set in `options`: 2, 3 or 4.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`](crate::error::ErrorKind::BadOption) for any other protocol, if the object
-    ///   requires a later protocol, or if it contains something that only the program it came from could
-    ///   load: a persistent id, an extension code or a buffer.
-    /// - [`ErrorKind::NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not have a
-    ///   dtype.
-    /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if more than 65,536 objects that contain
-    ///   themselves are nested.
+    /// - [`ErrorKind::BadOption`](crate::error::ErrorKind::BadOption) if another protocol is set, if the
+    ///   object requires a later protocol, or if it contains something that only the program that wrote it
+    ///   can load: a persistent id, an extension code or a buffer.
+    /// - [`ErrorKind::NotExpressible`](crate::error::ErrorKind::NotExpressible) if the object contains a
+    ///   dtype that NumPy does not have.
+    /// - [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if more than 65,536 objects
+    ///   that contain themselves are nested.
     pub fn write(object: &Object, options: &WriteOptions) -> Result<Vec<u8>> {
         Pickler::new(options)?.object(object.as_ref())
     }

@@ -1,4 +1,4 @@
-//! Objects as values of `serde`.
+//! Serialization of objects with `serde`.
 
 mod de;
 
@@ -16,12 +16,12 @@ use crate::shape::Shape;
 
 /// Maximum number of objects that are serialized.
 ///
-/// Shared parts are serialized each time, so that a small malicious file could expand to any size.
+/// Shared parts are serialized each time, so a small malicious file could otherwise expand to any size.
 const MOST: usize = 64 << 20;
 /// Maximum depth, because `serde` visits parts recursively.
 const DEEPEST: usize = 1000;
 
-/// An object that is being serialized, and those that contain it.
+/// An object that is being serialized, and the objects that contain it.
 #[derive(Clone, Copy)]
 struct Told<'a> {
     object: ObjectRef<'a>,
@@ -36,7 +36,7 @@ struct Within<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Enters the object, so that its parts can be serialized; an error if a limit does not allow it.
+    /// Enters the object, so that its parts can be serialized. Fails at a limit, or if it contains itself.
     fn enter(self) -> std::result::Result<Within<'a>, String> {
         let depth = self.within.map_or(0, |within| within.depth + 1);
         let id = self.object.id();
@@ -54,14 +54,18 @@ impl<'a> Told<'a> {
                 Ok(Within { id, depth, within: self.within })
             }
             Some(_) => Err(format!("objects are nested deeper than {DEEPEST}")),
-            None => Err(format!("without sharing, there are more than {MOST} objects")),
+            None => Err(format!("if shared objects are repeated, there are more than {MOST} objects")),
         }
     }
 
-    /// Counts the bytes of a text or array against the limit: 16 of them are one object.
+    /// Counts the bytes of a text or array against the limit, 16 bytes as one object.
     fn spend(self, bytes: usize) -> std::result::Result<(), String> {
         let left = self.left.get().checked_sub(bytes / 16);
-        self.left.set(left.ok_or_else(|| format!("without sharing, there are more than {MOST} objects"))?);
+        self.left.set(
+            left.ok_or_else(|| {
+                format!("if shared objects are repeated, there are more than {MOST} objects")
+            })?,
+        );
         Ok(())
     }
 
@@ -86,21 +90,21 @@ impl<'a> Told<'a> {
 
 /// Serializes the object as the closest type of `serde`.
 ///
-/// - `None` is a unit; strings, numbers, lists, dicts and bytes are themselves; tuples and sets are
-///   sequences.
-/// - A complex number is a pair, and a `Decimal` is text.
-/// - Dates, times and time spans are text in ISO 8601.
-/// - A NumPy scalar is its value, and an array is nested sequences.
-/// - An integer of more than 128 bits is text.
+/// - `None` becomes a unit. Strings, numbers, lists, dicts and bytes become values of the same kind, and
+///   tuples and sets become sequences.
+/// - A complex number becomes a pair, and a `Decimal` becomes text.
+/// - Dates, times and time spans become text in ISO 8601.
+/// - A NumPy scalar becomes its value, and an array becomes nested sequences.
+/// - An integer of more than 128 bits becomes text.
 ///
-/// Shared parts are serialized each time. There are errors for
+/// Shared parts are serialized each time. The following are errors:
 ///
-/// - objects of unknown classes; see [`Object::with_calls`],
+/// - classes, functions and objects of unknown classes; see [`Object::with_calls`],
 /// - NumPy scalars and arrays of elements other than bools, numbers, strings and objects,
 /// - strings with lone surrogates,
 /// - objects that contain themselves,
 /// - objects nested deeper than 1000 levels,
-/// - more than 64 Mi objects in all, where 16 bytes of text or data count as one.
+/// - more than 64 Mi objects in total, where 16 bytes of text or data count as one object.
 ///
 /// ```
 /// use ndarray_io::object::Object;
@@ -131,8 +135,8 @@ pub struct WithCalls<'a>(ObjectRef<'a>);
 impl Object {
     /// Returns a value for `serde` in which objects of unknown classes are not errors.
     ///
-    /// Each of them is a struct of `callable`, `args` and `state`, and of `kwargs`, `items` and `pairs` where it has
-    /// them. Classes and functions are their names.
+    /// Each of them becomes a struct of `callable`, `args` and `state` and, if present, `kwargs`, `items` and
+    /// `pairs`. Classes and functions become their names.
     ///
     /// ```
     /// use ndarray_io::object::Object;
@@ -198,7 +202,7 @@ impl Serialize for Serial<'_> {
             View::Complex(number) => (number.re, number.im).serialize(serializer),
             View::Str(text) => match text.as_str() {
                 Some(text) => serializer.serialize_str(text),
-                None => Err(ser::Error::custom("a text has a lone surrogate")),
+                None => Err(ser::Error::custom("a string contains a lone surrogate")),
             },
             View::Bytes(bytes) | View::ByteArray(bytes) => serializer.serialize_bytes(bytes),
             View::List(items) | View::Tuple(items) | View::Set(items) | View::FrozenSet(items) => {
@@ -253,7 +257,7 @@ impl Serialize for Serial<'_> {
     }
 }
 
-/// Returns how many bytes of text or data an object itself contains.
+/// Returns the number of bytes of text or data in an object, excluding its parts.
 fn weight(object: ObjectRef<'_>) -> usize {
     match object.view() {
         View::Array(array) => array.bytes().len(),
@@ -262,7 +266,7 @@ fn weight(object: ObjectRef<'_>) -> usize {
     }
 }
 
-/// An integer in the smallest integer type of `serde` that holds it, or as text.
+/// An integer in the smallest integer type of `serde` that can represent it, or as text.
 enum Sized {
     I64(i64),
     U64(u64),
@@ -280,7 +284,7 @@ impl From<Int> for Sized {
     }
 }
 
-/// Converts a NumPy scalar or array to numbers, strings and lists.
+/// Converts a NumPy scalar or array to bools, numbers, strings and lists.
 fn plain(object: ObjectRef<'_>) -> Result<Object> {
     let (array, is_scalar) = match object.view() {
         View::Scalar(scalar) => (scalar.to_dyn()?, true),
@@ -323,10 +327,10 @@ fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
     }
 }
 
-/// Nests items in C order into lists of lists.
+/// Converts items in C order to nested lists.
 fn nested(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
     let Some((_, within)) = dims.split_first() else { return Ok(items.pop().unwrap_or_default()) };
-    // With an axis of length 0, a shape may declare any number of empty rows, which no bytes of the file pay for.
+    // With an axis of length 0, a shape may declare any number of empty rows without any bytes in the file.
     const MOST_EMPTY: usize = 1 << 16;
     for (index, dim) in within.iter().enumerate().rev() {
         let rows =

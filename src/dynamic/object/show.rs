@@ -11,8 +11,8 @@ use crate::element::{spelled_complex, spelled_double};
 /// Formats like Python's `repr`.
 ///
 /// An object of an unknown class is shown as the call that Python would make. The output is truncated after
-/// 16 MiB: shared objects are shown each time, so it could be far longer than the objects are large. Once 256
-/// MiB of arrays have been shown, further ones are abbreviated to `array(…)`.
+/// 16 MiB, because shared objects are shown each time, so the output could be far longer than the data. Once
+/// 256 MiB of arrays have been shown, further arrays are abbreviated to `array(…)`.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Shown { left: 16 << 20, copies: COPIES, out: f }.whole(*self)
@@ -45,13 +45,13 @@ pub(in super::super) fn brief(value: &Object) -> String {
     shown
 }
 
-/// Maximum number of bytes of arrays that are copied to be shown.
+/// Maximum number of bytes of arrays that are copied to show them.
 const COPIES: usize = 256 << 20;
 
 /// A writer that stops after a number of bytes.
 struct Shown<'a> {
     left: usize,
-    /// Bytes of arrays that may still be copied: an array that is referred to many times is copied each time.
+    /// Bytes of arrays that may still be copied. An array that is referred to many times is copied each time.
     copies: usize,
     out: &'a mut dyn Write,
 }
@@ -83,16 +83,16 @@ impl Write for Shown<'_> {
 struct Style {
     between: Between,
     close: &'static str,
-    /// Text that follows the part that was shown last.
+    /// Text to write after the part that was shown last.
     after: &'static str,
 }
 
 enum Between {
     Items,
     Pairs,
-    /// The arguments of a range, of which a step of 1 is omitted.
+    /// The arguments of a range; a step of 1 is omitted.
     Range,
-    /// The elements of an array with these lengths of axes.
+    /// The elements of an array whose axes have these lengths.
     Grid(Vec<usize>),
     Call {
         items: usize,
@@ -174,7 +174,7 @@ impl Shown<'_> {
         self.write_str(open)
     }
 
-    /// Writes what comes before a part, and returns how the part is shown.
+    /// Writes the text before a part, and returns how the part is shown.
     fn before(&mut self, number: usize, part: ObjectRef<'_>, style: &mut Style) -> Result<Shape, fmt::Error> {
         match &style.between {
             Between::Items if number == 0 => {}
@@ -232,7 +232,7 @@ impl Shown<'_> {
         }
     }
 
-    /// Writes the brackets before an element of an array, which end rows and start others.
+    /// Writes the brackets before an element of an array, which end rows and start new ones.
     ///
     /// Elements are numbered in C order.
     fn corner(&mut self, number: usize, dims: &[usize]) -> fmt::Result {
@@ -260,7 +260,7 @@ impl Shown<'_> {
         write!(self, ", dtype={dtype})")
     }
 
-    /// Returns whether this number of bytes may be copied to be shown; the first copy is always allowed.
+    /// Returns whether this number of bytes may be copied to show them; the first copy is always allowed.
     fn may_copy(&mut self, bytes: usize) -> bool {
         let is_first = self.copies == COPIES;
         match self.copies.checked_sub(bytes) {
@@ -330,7 +330,7 @@ enum Shape {
     Nothing,
 }
 
-/// Writes the arguments of a time, without seconds and microseconds if they are zero.
+/// Writes the arguments of a time, without trailing seconds and microseconds that are zero.
 fn time(time: Time, f: &mut dyn Write) -> fmt::Result {
     write!(f, "{}, {}", time.hour(), time.minute())?;
     if time.second() > 0 || time.microsecond() > 0 {

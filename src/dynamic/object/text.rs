@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A Python `str`.
 ///
-/// Unlike Rust, Python allows lone surrogates in strings; nearly all strings are without them.
+/// Unlike Rust, Python allows lone surrogates in strings, but few strings contain any.
 ///
 /// ```
 /// use ndarray_io::object::{Object, View};
@@ -51,7 +51,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Decodes UTF-8 that may contain surrogates, like Python's `surrogatepass`; `None` if it is malformed.
+/// Decodes UTF-8 that may contain surrogates, like Python's `surrogatepass`; `None` if malformed.
 pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
     let mut codes = Vec::new();
     loop {
@@ -93,7 +93,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Returns whether a character is shown unescaped: as in Rust, but of white space only the space.
+/// Returns whether a character is shown unescaped: the same as in Rust, but no white space except the space.
 fn is_shown(char: char) -> bool {
     char == ' ' || char == '\'' || char == '"' || char.escape_debug().len() == 1 && !char.is_whitespace()
 }

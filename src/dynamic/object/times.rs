@@ -1,4 +1,4 @@
-//! Dates, times and time spans, which can have only values that Python allows.
+//! Dates, times and time spans, limited to values that Python allows.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Date {
 }
 
 impl Date {
-    /// Creates a date; `None` if it does not exist.
+    /// Creates a date; `None` if there is no such date.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
         let days = match month {
@@ -43,7 +43,7 @@ impl Date {
         self.month
     }
 
-    /// Returns the day of the month, from 1.
+    /// Returns the day of the month, from 1 to 31.
     pub fn day(self) -> u8 {
         self.day
     }
@@ -171,7 +171,7 @@ impl Timedelta {
     }
 }
 
-/// Formats as a duration of ISO 8601, in seconds: `PT90S`.
+/// Formats as an ISO 8601 duration in seconds: `PT90S`.
 impl fmt::Display for Timedelta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.total_microseconds();

@@ -1,4 +1,4 @@
-//! Traversal of objects and their parts without recursion, so that any depth is possible.
+//! Traversal of objects and their parts without recursion, which supports any depth.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Frame<'a, T> {
     note: T,
 }
 
-/// The next step of a walk: with the object whose part it is, and the caller's note on that object.
+/// The next step of a walk, with the object whose parts are visited and the caller's note on it.
 pub(super) enum Step<'a, 'b, T> {
     /// A part by its index; `None` if it is absent.
     Part(ObjectRef<'a>, usize, Option<ObjectRef<'a>>, &'b mut T),
@@ -36,12 +36,12 @@ impl<'a, T> Walk<'a, T> {
         Self { frames: Vec::new(), open: HashSet::new() }
     }
 
-    /// Visits the parts of an object next.
+    /// Enters an object: the next steps visit its parts.
     pub(super) fn enter(&mut self, object: ObjectRef<'a>, note: T) {
         self.frames.push(Frame { object, next: 0, count: object.part_count(), note });
     }
 
-    /// Enters an object unless it is being traversed already; returns whether it was entered.
+    /// Enters an object unless it is already being traversed; returns whether it was entered.
     pub(super) fn enter_once(&mut self, object: ObjectRef<'a>, note: T) -> bool {
         let is_first = object.id().is_none_or(|id| self.open.insert(id));
         if is_first {
@@ -66,7 +66,7 @@ impl<'a, T> Walk<'a, T> {
     }
 }
 
-/// Returns an object and all that it refers to, each once, without values that are stored in their slots.
+/// Returns an object and everything it refers to, each once, except values that are stored in their slots.
 pub(super) fn all(object: ObjectRef<'_>) -> Vec<ObjectRef<'_>> {
     let mut met = HashSet::new();
     let mut order = Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn all(object: ObjectRef<'_>) -> Vec<ObjectRef<'_>> {
     }
 }
 
-/// Copies an object, and all that it refers to, into a graph of its own.
+/// Copies an object, and everything it refers to, into a new graph.
 pub(super) fn detached(object: ObjectRef<'_>) -> Object {
     if object.id().is_none() {
         return object.to_object();
@@ -115,7 +115,7 @@ impl Copy {
         }
     }
 
-    /// Copies `count` parts of an object, from `from` on, into the new graph.
+    /// Copies `count` parts of an object, starting at index `from`, into the new graph.
     fn slots(&mut self, object: ObjectRef<'_>, from: usize, count: usize) -> Span {
         let start = self.graph.slots.len();
         for index in from..from + count {

@@ -17,38 +17,39 @@ use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::pickle::Writer;
 
-/// A writer of objects: each is written once, and then referred to by its memo index.
+/// A writer of objects: each is written once, and later occurrences are written as its memo index.
 pub(super) struct Pickler<'a> {
     out: Writer,
-    /// Memo indices of the objects that were written, in one table for each graph, indexed by node.
+    /// Memo indices of the objects that were written, in one table per graph, indexed by node.
     memo: Vec<Vec<u32>>,
     graphs: HashMap<usize, usize>,
-    /// The graph that was looked up last, and its table.
+    /// The address of the graph that was looked up last, and the index of its table.
     last: (usize, usize),
     names: HashMap<String, HashMap<String, u32>>,
     dtypes: HashMap<DType, u32>,
-    /// Recently written strings: those that are stored in their slots, and longer ones.
+    /// Recently written strings that are stored in their slots.
     shorts: Lately<Slot>,
+    /// Recently written longer strings.
     texts: Lately<&'a str>,
-    /// Number of open objects that were started once more within themselves.
+    /// Number of unfinished objects that were started again within themselves.
     circles: u64,
 }
 
 /// The state of an object that is being written.
 #[derive(Clone, Copy, Default)]
 struct Note {
-    /// It was written completely within itself, so its remaining parts are skipped.
+    /// Whether the object was written completely within itself, so its remaining parts are skipped.
     is_there: bool,
-    /// It was started once more within itself.
+    /// Whether the object was started again within itself.
     is_again: bool,
 }
 
 const NOT_WRITTEN: u32 = u32::MAX;
 
-/// The number of parts that come before the call itself: the later ones apply to its result.
+/// The number of a call's parts that are written before the call. Later parts apply to its result.
 const CALLED: usize = 3;
 
-/// Number of items that are appended at once, the same as in Python: its stack stays small when loading.
+/// Maximum number of items that one opcode appends, as in Python. This keeps the stack small when loading.
 const BATCH: usize = 1000;
 
 /// Pickles a `numpy.dtype`.
@@ -89,7 +90,7 @@ impl<'a> Pickler<'a> {
         Ok(self.out.finish())
     }
 
-    /// Pickles an array, whose items come in C order.
+    /// Pickles an array; `items` are in C order.
     pub(super) fn array(
         mut self,
         items: &[&'a Object],
@@ -147,7 +148,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Writes a value that is stored in its slot; returns whether it was one.
+    /// Writes an object if its value is stored in its slot; returns whether it is.
     #[inline]
     fn leaf(&mut self, object: ObjectRef<'a>) -> Result<bool> {
         self.out.between_values();
@@ -177,7 +178,7 @@ impl<'a> Pickler<'a> {
         &mut table[number as usize]
     }
 
-    /// Refers to an object that was written before; returns whether it was.
+    /// Writes a reference to an object if the object was written before; returns whether it was.
     fn written(&mut self, object: ObjectRef<'a>) -> bool {
         match object.id().map(|id| *self.place(id)) {
             None | Some(NOT_WRITTEN) => false,
@@ -217,11 +218,12 @@ impl<'a> Pickler<'a> {
             | View::Call(_)
             | View::Array(_)
             | View::Scalar(_) => {
-                // An object that refers to itself through another one is started once more within itself.
-                // This ends, because the other object is in the memo by then.
+                // An object that refers to itself through another object is started again within itself. This
+                // terminates, because the other object is then in the memo.
                 let is_first = walk.enter_once(object, Note::default());
                 if !is_first {
-                    // Each open cycle is visited once more, so the limit keeps time and output in proportion.
+                    // Each open cycle is visited a second time, so the limit bounds the additional time and
+                    // output.
                     const MOST: u64 = 1 << 16;
                     self.circles += 1;
                     if self.circles > MOST {
@@ -265,9 +267,9 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Writes what comes before a part.
+    /// Writes the opcodes before a part.
     ///
-    /// Returns whether the object was written completely within itself, so that its parts are skipped.
+    /// Returns whether the object was written completely within itself. If so, its parts are skipped.
     fn before(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let batches = |writer: &mut Writer, number: usize, step: usize, end: fn(&mut Writer)| {
             if number.is_multiple_of(step * BATCH) {
@@ -300,7 +302,7 @@ impl<'a> Pickler<'a> {
         Ok(false)
     }
 
-    /// Writes what comes before the parts of a call that apply to its result: items, pairs, state.
+    /// Writes the opcodes before the parts of a call that apply to its result: items, pairs, state.
     fn before_further(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let View::Call(call) = owner.view() else { return Ok(false) };
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
@@ -317,7 +319,7 @@ impl<'a> Pickler<'a> {
                 (None, true) => self.out.new_object(false),
                 (None, false) => self.out.reduce(),
             }
-            // The arguments may have contained the object itself, which then has already been written.
+            // If the arguments contain the object itself, it has already been written.
             let id = owner.id();
             match id.map(|id| *self.place(id)) {
                 Some(known) if known != NOT_WRITTEN => {
@@ -349,7 +351,7 @@ impl<'a> Pickler<'a> {
         Ok(false)
     }
 
-    /// Writes what replaces an absent part.
+    /// Writes the dtype of an array or scalar if the object that it was decoded from is absent.
     fn absent(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
         match owner.view() {
             View::Array(array) if number == 0 => self.dtype(array.dtype()),
@@ -368,7 +370,7 @@ impl<'a> Pickler<'a> {
             View::Tuple(_) => {
                 let is_known = object.id().is_some_and(|id| *self.place(id) != NOT_WRITTEN);
                 if is_known {
-                    // It was written within itself.
+                    // The tuple was written within itself, so these parts are discarded.
                     match count {
                         4.. => self.out.pop_mark(),
                         few => (0..few).for_each(|_| self.out.pop()),
@@ -421,7 +423,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Adds an object to the memo, unless it was written within itself: then that one replaces it.
+    /// Adds an object to the memo, or replaces it with a reference if it was already written within itself.
     fn replace_or_memoize(&mut self, object: ObjectRef<'a>) {
         let known = object.id().map(|id| *self.place(id)).filter(|known| *known != NOT_WRITTEN);
         match known {
@@ -439,7 +441,7 @@ impl<'a> Pickler<'a> {
             View::Str(text) => match text.as_str() {
                 Some(text) => {
                     self.text(text);
-                    // Longer ones are found by their identity, not by their content.
+                    // Longer strings are found by their identity, not by their content.
                     if text.len() > LONGEST {
                         self.memoize(object);
                     }
@@ -503,7 +505,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Writes a string that is stored in its slot, and is looked up as the slot's two words.
+    /// Writes a string that is stored in its slot; the cache compares the slot's two words.
     fn short(&mut self, slot: &'a Slot) {
         let found = self.shorts.find(slot.hash(), slot);
         str_or_number(&mut self.out, found, slot.text());

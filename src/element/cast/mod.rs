@@ -1,10 +1,10 @@
 //! The only place that reinterprets bytes as elements and elements as bytes.
 //!
-//! Two tokens record what is known about a type: [`Bitwise`] (memory that has passed the check is elements)
-//! and [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s
-//! traits prove it, or from the tokens of a struct's fields; everything else here trusts them.
-//! [`UncheckedVec`] is memory that is being filled with elements: it is zeroed, its bytes are loaded and
-//! checked block by block, and it becomes a `Vec` only when every byte has passed.
+//! Two tokens are proofs about a type: [`Bitwise`] (bytes that pass the check are valid elements) and
+//! [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s traits
+//! prove it, or from the tokens of a struct's fields; everything else here trusts them. [`UncheckedVec`] is
+//! memory that is being filled with elements: it is zeroed, its bytes are loaded and checked block by block,
+//! and it becomes a `Vec` only when every byte has passed the check.
 #![allow(unsafe_code)]
 
 mod unchecked;
@@ -28,7 +28,7 @@ use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 use crate::error::Result;
 use crate::options::WriteOptions;
 
-// What bytemuck cannot know by itself: the library's own types consist of plain bytes.
+// What bytemuck cannot know by itself: any bytes are valid for the library's own types.
 
 // SAFETY: transparent over an array of bytes, for which any bit pattern is valid.
 unsafe impl<const N: usize> Zeroable for Void<N> {}
@@ -55,12 +55,13 @@ unsafe impl<U: Unit> Zeroable for Timedelta64<U> {}
 // SAFETY: as for Datetime64.
 unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 
-/// A struct whose fields are elements: everything that `derive(Record)` generates for it.
+/// A struct whose fields are elements, as described by `derive(Record)`.
 ///
 /// # Safety
 ///
-/// `columns` calls [`FieldsRead::column`], and `slots` calls [`FieldsWritten::slot`], once for each field of
-/// the struct, with the field's type and its true offset.
+/// For each field of the struct, `columns` calls [`FieldsRead::column`], [`FieldsRead::column_or`] or
+/// [`FieldsRead::flat`], and `slots` calls [`FieldsWritten::slot`] or [`FieldsWritten::flat`], exactly once
+/// and with the field's type and true offset. If a field is not stored in files, both call `skip` instead.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
@@ -97,17 +98,17 @@ pub unsafe trait RecordType: Sized + Send + Sync + 'static {
     fn encode(items: &[Self], slots: &Self::Slots, record: usize, into: &mut [u8]) -> Result<()>;
 }
 
-/// The proof that bytes which pass the check, if there is one, are elements of type `T`.
+/// The proof that bytes are valid elements of type `T` once they have passed the check, if one is needed.
 #[doc(hidden)]
 pub struct Bitwise<T> {
     fix: ByteTransform,
-    /// Whether `T` has no padding, so that its memory may also be changed as bytes.
+    /// Whether `T` has no padding. Only then may its memory be changed as bytes.
     is_full: bool,
     type_: PhantomData<fn() -> T>,
 }
 
 impl<T> Bitwise<T> {
-    /// Creates the token for types for which any bytes are valid, made of units in the file's byte order.
+    /// Creates the token for a type for which any bytes are valid. With `swap`, each unit is reversed.
     pub(super) fn pod(unit: usize, swap: bool) -> Self
     where
         T: Pod,
@@ -115,7 +116,7 @@ impl<T> Bitwise<T> {
         Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), is_full: true, type_: PhantomData }
     }
 
-    /// Creates the token for types for which some bytes are invalid.
+    /// Creates the token for a type for which some bytes are invalid.
     pub(super) fn checked(explain: Explain) -> Self
     where
         T: CheckedBitPattern + NoUninit,
@@ -135,8 +136,8 @@ impl<T> Bitwise<T> {
         T: RecordType,
     {
         let (fix, filled) = fields.into_fix(size_of::<T>())?;
-        // By the contract of RecordType, these are all fields of T. If the fields are valid elements, so is
-        // T, since padding may hold any bytes.
+        // By the contract of RecordType, these are all fields of T. If they are valid elements, so is the T,
+        // since padding may contain any bytes.
         Some(Self { fix, is_full: filled == Some(size_of::<T>()), type_: PhantomData })
     }
 
@@ -149,18 +150,20 @@ impl<T> Bitwise<T> {
         self.is_full.then_some(size_of::<T>())
     }
 
-    /// Returns whether an element has no padding, so that changing it in place writes only initialized bytes.
+    /// Returns whether an element has no padding.
+    ///
+    /// If so, changing it in place writes only initialized bytes.
     #[cfg(feature = "mmap")]
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Returns whether the file has the other byte order, so that the elements have to be copied.
+    /// Returns whether the file has the other byte order, which means that the elements must be copied.
     pub(crate) fn swaps(&self) -> bool {
         self.fix.swaps()
     }
 
-    /// Returns whether blocks should fit the cache, because they are processed again after loading.
+    /// Returns whether blocks are processed again after loading, and should therefore fit the cache.
     pub(crate) fn touches(&self) -> bool {
         self.fix.is_needed()
     }
@@ -175,17 +178,17 @@ impl<T> Bitwise<T> {
         Ok(room.finish())
     }
 
-    /// Returns the memory of existing elements as a part to be loaded again.
+    /// Returns the memory of existing elements as a part, to load new elements into.
     ///
-    /// Returns `None` if the elements have padding, need a check (they would hold unchecked bytes while
-    /// loading), or have to be dropped.
+    /// Returns `None` if the elements have padding, need a check (they would contain unchecked bytes during
+    /// loading), or need to be dropped.
     pub(crate) fn part_over<'a>(&'a self, items: &'a mut [T]) -> Option<Part<'a>> {
         if !self.is_full || self.fix.checks() || std::mem::needs_drop::<T>() {
             return None;
         }
         let length = size_of_val(items);
-        // SAFETY: T has no padding and needs no check, so its memory is initialized bytes and may hold any
-        // others. The slice is borrowed for as long as the bytes are.
+        // SAFETY: T has no padding and needs no check, so its bytes are initialized and may be overwritten
+        // with any others. The slice is borrowed for as long as the bytes are.
         let rest = unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast::<u8>(), length) };
         Some(Part::over(rest, &self.fix))
     }
@@ -248,13 +251,13 @@ impl<T> BitwiseOut<T> {
     ) -> ArrayView2<'a, [u8; SIZE]> {
         assert_eq!(size_of::<T>(), SIZE);
         let units = plane.raw_view().cast::<[u8; SIZE]>();
-        // SAFETY: the same elements at the same addresses, of the same size. As in `bytes`, each is SIZE
-        // initialized bytes, which need no alignment. They are borrowed for as long as the view they come
-        // from.
+        // SAFETY: the elements have the same addresses and the same size in both views. As in `bytes`, each
+        // consists of SIZE initialized bytes, which need no alignment. The result borrows them for the
+        // lifetime of the original view.
         unsafe { units.deref_into_view() }
     }
 
-    /// Returns whether bytes have to be swapped before they are written.
+    /// Returns whether bytes must be swapped before they are written.
     pub(crate) fn swaps(&self) -> bool {
         self.fix.swaps()
     }

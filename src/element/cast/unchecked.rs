@@ -1,4 +1,4 @@
-//! Memory that is being filled with elements, and the parts of it that are loaded.
+//! Memory that is being filled with elements, and the parts of it, which can be loaded separately.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) struct UncheckedVec<T> {
     items: Vec<MaybeUninit<T>>,
     fix: ByteTransform,
-    /// The number of bytes that have passed. It is atomic, since parts are loaded concurrently.
+    /// The number of bytes that have passed the check. It is atomic because parts are loaded concurrently.
     good: AtomicUsize,
 }
 
@@ -41,7 +41,8 @@ impl<T> UncheckedVec<T> {
     fn part_from(&mut self, from: usize) -> Part<'_> {
         let length = self.byte_len();
         // SAFETY: the memory was zeroed on allocation and has only been written as bytes, so each byte is
-        // initialized; it is not accessed as T before all bytes have passed. The borrow is that of self.
+        // initialized. It is not accessed as T before all bytes have passed the check. The slice borrows
+        // self.
         let bytes = unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<u8>(), length) };
         Part { rest: &mut bytes[from..], at: from, fix: &self.fix, good: Some(&self.good) }
     }
@@ -55,8 +56,8 @@ impl<T> UncheckedVec<T> {
             let mut items = zeroed::<T>(len)?;
             let source = self.items.as_ptr().cast::<u8>();
             let target = items.as_mut_ptr().cast::<u8>();
-            // SAFETY: both allocations have at least old_len bytes, those of the old one are initialized, and
-            // they do not overlap.
+            // SAFETY: both allocations have at least old_len bytes and do not overlap, and all bytes of the
+            // old one are initialized.
             unsafe { std::ptr::copy_nonoverlapping(source, target, old_len) };
             self.items = items;
         }
@@ -68,21 +69,21 @@ impl<T> UncheckedVec<T> {
         assert!(self.is_full(), "only fully loaded memory holds elements");
         let mut items = std::mem::ManuallyDrop::new(self.items);
         // SAFETY: pointer, length and capacity come from a Vec of the same layout, which is not dropped.
-        // Every byte has passed, so by the proof in Bitwise<T> they are elements.
+        // Every byte has passed the check, so by the proof in Bitwise<T> the bytes are valid elements.
         unsafe { Vec::from_raw_parts(items.as_mut_ptr().cast::<T>(), items.len(), items.capacity()) }
     }
 }
 
-/// Allocates zeroed memory. For large allocations the system provides zeroed pages on first access.
+/// Allocates zeroed memory. For large allocations, the system provides zeroed pages on first access.
 #[expect(clippy::uninit_vec, reason = "items of size 0 need no initialization")]
 fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
-    // A length in a file can be arbitrary: fail with an error, where `vec![]` would abort the process.
+    // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.
     let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
     if layout.size() == 0 {
         let mut items = Vec::new();
-        // SAFETY: there are either no items or items without size, so any number of them fits. A MaybeUninit
-        // may hold anything.
+        // SAFETY: either there are no items, or the items have no size and any number of them fits. A
+        // MaybeUninit may contain anything.
         unsafe { items.set_len(len) };
         return Ok(items);
     }
@@ -92,7 +93,7 @@ fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
         return Err(no_memory(layout.size()));
     }
     // SAFETY: the memory comes from the global allocator with the layout of `len` items, and a MaybeUninit
-    // may hold anything.
+    // may contain anything.
     Ok(unsafe { Vec::from_raw_parts(memory.cast(), len, len) })
 }
 
@@ -105,14 +106,14 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Creates a part from memory that may hold any bytes at any time.
+    /// Creates a part from memory for which any bytes are valid at any time.
     pub(super) fn over(rest: &'a mut [u8], fix: &'a ByteTransform) -> Self {
         Self { rest, at: 0, fix, good: None }
     }
 
-    /// Shortens the part to end at `to`, counted from the start of all memory.
+    /// Shortens the part to end at `to`, counted from the start of the entire memory.
     ///
-    /// The remaining bytes stay zero and count as loaded, which is only sound for types for which any bytes
+    /// The remaining bytes stay zero and count as loaded. This is sound only for types for which any bytes
     /// are valid.
     pub(crate) fn limited(mut self, to: usize) -> Self {
         let length = to.saturating_sub(self.at);
@@ -129,11 +130,11 @@ impl<'a> Part<'a> {
 
     /// Splits the part into pieces that can be loaded concurrently.
     ///
-    /// The first piece ends about `first` bytes from the start of the memory; the others have about `piece`
-    /// bytes.
+    /// The first piece ends about `first` bytes from the start of the memory. Each of the other pieces has
+    /// about `piece` bytes.
     pub(crate) fn split(self, first: usize, piece: usize) -> Vec<Self> {
         let item = self.fix.item().max(1);
-        // Pieces consist of complete elements, because each is checked on its own.
+        // Pieces consist of complete elements, because each piece is checked separately.
         let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
         let Self { mut rest, mut at, fix, good } = self;
         let mut parts = Vec::new();
@@ -161,7 +162,7 @@ impl<'a> Part<'a> {
         self.rest.is_empty()
     }
 
-    /// Loads the next bytes, about `most` of them. `read` must fill its buffer or fail.
+    /// Loads about `most` more bytes. `read` must fill its buffer or fail.
     pub(crate) fn load(&mut self, most: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         let item = self.fix.item().max(1);
         let most = (most / item).max(1).saturating_mul(item).min(self.rest.len());

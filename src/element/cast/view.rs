@@ -16,20 +16,19 @@ pub(crate) fn view<'a, T>(plain: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Re
         return Ok(&[]); // an empty slice is aligned at any address
     }
     check_view(plain, bytes, len)?;
-    // SAFETY: length and alignment have been checked; that the bytes are elements follows from the proof in
-    // Bitwise<T>.
+    // SAFETY: length and alignment have been checked. The bytes have passed the check, so by the proof in
+    // Bitwise<T> they are valid elements.
     Ok(unsafe { slice::from_raw_parts(bytes.as_ptr().cast::<T>(), len) })
 }
 
-/// Views the bytes of `len` native-endian elements as elements that can be changed.
+/// Views the bytes of `len` native-endian elements as mutable elements.
 pub(crate) fn view_mut<'a, T: ViewMutElement>(
     plain: &Bitwise<T>,
     bytes: &'a mut [u8],
     len: usize,
 ) -> Result<&'a mut [T]> {
     const { T::IS_FULL };
-    // IS_FULL is a property of the type, checked at compile time; soundness depends on the token, so check it
-    // too.
+    // `IS_FULL` is a compile-time check of the type. Soundness depends on the token, so check that too.
     assert!(plain.is_full, "padding would write uninitialized bytes into the buffer");
     if len == 0 {
         return Ok(&mut []);
@@ -39,18 +38,18 @@ pub(crate) fn view_mut<'a, T: ViewMutElement>(
     Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast::<T>(), len) })
 }
 
-/// The positions of elements that are spread through bytes, such as one field of records.
+/// The positions of elements that need not be contiguous, such as one field of records.
 pub(crate) struct StridedLayout<D> {
     pub(crate) offset: usize,
     pub(crate) dim: D,
-    /// In bytes.
+    /// The strides in bytes.
     pub(crate) strides: Vec<usize>,
 }
 
 impl<D: Dimension> StridedLayout<D> {
     /// Returns the shape with strides in elements.
     ///
-    /// Fails if an element is misaligned; panics if one is not within the `len` bytes.
+    /// Fails if an element is misaligned; panics if an element is not within the `len` bytes.
     fn check<T>(&self, bytes: *const u8, len: usize) -> Result<StrideShape<D>> {
         let size = size_of::<T>();
         let mut strides = D::zeros(self.dim.ndim());
@@ -59,8 +58,8 @@ impl<D: Dimension> StridedLayout<D> {
                 *into = 0; // zero-sized elements are all at the position of the first
                 continue;
             }
-            // ndarray counts strides in elements, so a record size that is not a multiple of the field's
-            // cannot be viewed.
+            // ndarray's strides are in elements, so a field cannot be viewed if the size of the record is not
+            // a multiple of its own.
             if !stride.is_multiple_of(size) {
                 return Err(ErrorKind::Misaligned { wanted: size, off_by: (stride % size) as u64 }.into());
             }
@@ -88,7 +87,7 @@ impl<D: Dimension> StridedLayout<D> {
     }
 }
 
-/// Views native-endian elements that are spread through bytes; fails if they are misaligned or invalid.
+/// Views native-endian elements that need not be contiguous; fails if they are misaligned or invalid.
 pub(crate) fn view_spread<'a, T, D: Dimension>(
     plain: &Bitwise<T>,
     bytes: &'a [u8],
@@ -106,7 +105,7 @@ pub(crate) fn view_spread<'a, T, D: Dimension>(
     Ok(unsafe { ArrayView::from_shape_ptr(shape, first) })
 }
 
-/// Views elements that are spread through bytes so that they can be changed. They must not overlap.
+/// Returns a mutable view of elements that need not be contiguous. The elements must not overlap.
 pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
     plain: &Bitwise<T>,
     bytes: &'a mut [u8],
@@ -118,8 +117,8 @@ pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
     if spread.dim.size() == 0 {
         return Ok(ArrayViewMut::from_shape(spread.dim, &mut []).expect("an empty shape needs no elements"));
     }
-    // Elements do not overlap if, from the smallest stride up, each stride is at least the extent of the axes
-    // before it.
+    // With the axes sorted by stride, elements do not overlap if each stride is at least the extent of the
+    // preceding axes.
     let mut extents: Vec<_> =
         spread.dim.slice().iter().zip(&spread.strides).filter(|axis| *axis.0 > 1).collect();
     extents.sort_by_key(|(_, stride)| **stride);

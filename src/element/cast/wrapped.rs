@@ -1,6 +1,6 @@
 //! Casts for types that derive `Element`.
 //!
-//! A newtype has the layout of the element that it wraps, and an enum that of its number.
+//! A newtype has the layout of the element that it wraps, and an enum has the layout of its number.
 
 use std::mem::ManuallyDrop;
 use std::slice;
@@ -15,11 +15,11 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// # Safety
 ///
-/// The struct has `#[repr(transparent)]`, and `Inner` is the type of its only field that may have a size.
-/// Values of the other fields can be created out of nothing.
+/// The struct has `#[repr(transparent)]`, and `Inner` is the type of the only field that may have a size.
+/// Values of the other fields contain no data, so they can be created freely.
 #[doc(hidden)]
 pub unsafe trait Newtype: Sized + Send + Sync + 'static {
-    /// The type that it wraps.
+    /// The type of the wrapped element.
     type Inner: ReadableElement + WritableElement + 'static;
 
     /// Compiles only if the other fields are `PhantomData`.
@@ -54,11 +54,11 @@ impl<T> Bitwise<T> {
     /// Converts the token to one for a newtype of such elements.
     pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> Bitwise<O> {
         const { assert!(has_same_layout::<T, O>()) };
-        // By the contract of Newtype, its bytes are the bytes of the inner element.
+        // By the contract of Newtype, the bytes of a newtype are those of the inner element.
         Bitwise { fix: self.fix, is_full: self.is_full, type_: std::marker::PhantomData }
     }
 
-    /// Converts the token to one for an enum of such numbers, which adds a check.
+    /// Converts the token to one for an enum with this number type, and adds a check.
     pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> Bitwise<E>
     where
         T: Number,
@@ -79,14 +79,14 @@ impl<T> BitwiseOut<T> {
         BitwiseOut { fix: self.fix, type_: std::marker::PhantomData }
     }
 
-    /// Converts the token to one for an enum of such numbers.
+    /// Converts the token to one for an enum with this number type.
     pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
         const { assert!(has_same_layout::<T, E>()) };
         BitwiseOut { fix: self.fix, type_: std::marker::PhantomData }
     }
 }
 
-/// Returns whether two types have equal size and alignment: the part of the contracts that can be checked.
+/// Returns whether two types have equal size and alignment, the part of the contracts that can be checked.
 const fn has_same_layout<A, B>() -> bool {
     size_of::<A>() == size_of::<B>() && align_of::<A>() == align_of::<B>()
 }
@@ -103,13 +103,15 @@ fn no_variant<E: Enumeration>(number: E::Number) -> ErrorKind {
 
 /// Converts elements to newtypes, without copying.
 pub(in crate::element) fn wrap<O: Newtype>(items: Vec<O::Inner>) -> Vec<O> {
-    // SAFETY: by the contract of Newtype, both have the same layout, and each inner element is a newtype.
+    // SAFETY: by the contract of Newtype, the layouts are the same, and each inner element is a valid
+    // newtype.
     unsafe { transmuted(items) }
 }
 
 /// Converts newtypes to the elements that they wrap, without copying.
 pub(in crate::element) fn unwrap<O: Newtype>(items: Vec<O>) -> Vec<O::Inner> {
-    // SAFETY: by the contract of Newtype, both have the same layout, and each newtype is an inner element.
+    // SAFETY: by the contract of Newtype, the layouts are the same, and each newtype is a valid inner
+    // element.
     unsafe { transmuted(items) }
 }
 

@@ -20,7 +20,7 @@ pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send +
 /// Modifies bytes in place.
 pub(crate) type Turn = Box<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// What has to be done to convert elements of one dtype to another.
+/// The way to convert elements of one dtype to another.
 pub(crate) enum Change {
     Nothing,
     /// Swap the byte order in place.
@@ -54,7 +54,7 @@ fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     numbers::recoder(from, to).or_else(|| times::recoder(from, to)).or_else(|| text::recoder(from, to))
 }
 
-/// Fails if the casting does not allow a conversion that exists.
+/// Fails if the casting does not allow this conversion, which must exist.
 fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     if allows(casting, from, to) {
         return Ok(());
@@ -63,7 +63,7 @@ fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     Err(error.with_help(Help::Cast(weakest(from, to))))
 }
 
-/// Returns whether a casting option would allow elements of a file to be read as this type.
+/// Returns whether there is a casting option that allows elements of a file to be read as this type.
 pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
     recoder(found, wanted).is_some()
 }
@@ -88,7 +88,7 @@ impl<T: Fixed> Decode<T> for Converted {
     }
 }
 
-/// Returns the plan for reading numbers as bools: as in NumPy, anything but zero is true.
+/// Returns the plan for reading other types as bools: as in NumPy, any number but zero is true.
 pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<bool>> {
     let wanted = super::boolean::scalar();
     match recoder(found, &wanted) {
@@ -132,12 +132,12 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
     }
     match (times::step_of(from.kind()), times::step_of(to.kind())) {
         (Some((one, is_date)), Some((other, _))) => {
-            // Dropping the unit, for a bare count, is `Unsafe`.
+            // A conversion to a bare count drops the unit, so it is `Unsafe`.
             let is_named = other.unit != TimeUnit::Generic || one.unit == TimeUnit::Generic;
             of(is_named && times::is_finer(one, other, is_date), is_named)
         }
-        // Only integers and bools convert to a duration below `Unsafe`, and no number to a point in time.
-        // `Uint` of 8 bytes exceeds the range of ticks.
+        // Below `Unsafe`, only integers and bools convert to a duration, and no number converts to a point in
+        // time. A `Uint` of 8 bytes may exceed the range of ticks, so it is not `Safe`.
         (None, Some((_, false))) => {
             let is_integer = matches!(from.kind(), Kind::Bool | Kind::Int | Kind::Uint);
             of(is_integer && (from.kind(), from.size()) != (Kind::Uint, 8), is_integer)
@@ -147,7 +147,7 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
     }
 }
 
-/// Ranks the kinds: bool, unsigned, signed, float, complex.
+/// Ranks the kinds in the order bool, unsigned, signed, float, complex.
 fn rank(kind: Kind) -> u8 {
     match kind {
         Kind::Bool => 0,
@@ -174,9 +174,9 @@ fn is_safe(from: &Scalar, to: &Scalar) -> bool {
     }
 }
 
-/// Returns the size of the float that NumPy considers large enough for an integer.
+/// Returns the size of the smallest float that NumPy considers large enough for an integer.
 ///
-/// 64-bit integers do not all fit into 64-bit floats, but NumPy has no larger float on every machine.
+/// A 64-bit float cannot represent every 64-bit integer, but a larger float does not exist on every machine.
 fn float_for_integer(size: usize) -> usize {
     (2 * size).min(8)
 }
@@ -186,9 +186,9 @@ mod tests {
     use super::*;
     use crate::dtype::ByteOrder;
 
-    /// Whether each type (rows) can be cast to each other type (columns, in the order of the rows).
+    /// Whether each type (rows) can be cast to each type (columns, in the order of the rows).
     ///
-    /// The output of NumPy 2.4: safely (`s`), within its kind (`k`) or not (`.`).
+    /// This is the output of NumPy 2.4: safely (`s`), within its kind (`k`), or neither (`.`).
     const CAN_CAST: [(&str, &str); 14] = include!("can_cast.in");
 
     #[test]

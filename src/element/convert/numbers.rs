@@ -1,6 +1,6 @@
 //! Converts between numbers, with one loop per pair of types.
 //!
-//! The loops run over blocks of elements, so that the compiler vectorizes them.
+//! Each loop runs over a block of elements, which lets the compiler vectorize it.
 
 use bytemuck::Pod;
 use num_complex::Complex;
@@ -11,10 +11,10 @@ use crate::dtype::{Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Converts native-endian numbers. Both slices hold the same number of elements.
+/// Converts native-endian numbers. Both slices contain the same number of elements.
 type Loop = fn(&[u8], &mut [u8]);
 
-/// The number of elements converted at a time: both sides are at most 64 KiB, so they stay in the cache.
+/// The number of elements to convert at a time: both blocks are at most 64 KiB, so they stay in the cache.
 const BLOCK: usize = 4096;
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
@@ -47,7 +47,7 @@ fn check_bools(items: &[u8]) -> Result<()> {
     }
 }
 
-/// A number type that is converted from, in the representation that its bytes have.
+/// A type with the representation of the numbers to convert from.
 trait Origin: Pod {
     type Part: Copy + 'static;
 
@@ -55,7 +55,7 @@ trait Origin: Pod {
     fn parts(self) -> (Self::Part, Self::Part);
 }
 
-/// A number type that is converted to, in the representation that its bytes have.
+/// A type with the representation of the numbers to convert to.
 trait Target: Pod {
     type Part: Copy + 'static;
 
@@ -106,7 +106,7 @@ macro_rules! complexes {
 
 complexes!(f32, f64);
 
-/// Converts each number. Slices that are not aligned for their type take a slower loop.
+/// Converts each number. If a slice is misaligned for its type, a slower loop is used.
 fn each<S: Pod, T: Pod>(from: &[u8], to: &mut [u8], make: impl Fn(S) -> T) {
     match (bytemuck::try_cast_slice(from), bytemuck::try_cast_slice_mut(to)) {
         (Ok(from), Ok(to)) => from.iter().zip(to).for_each(|(from, to): (&S, &mut T)| *to = make(*from)),
@@ -135,12 +135,12 @@ fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [
     });
 }
 
-/// Converts numbers to halves by way of an `f32` rounded to odd, so that no number is rounded twice.
+/// Converts numbers to halves by way of an `f32` rounded to odd, which avoids double rounding.
 #[cfg(feature = "half-2")]
 fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
-    // `half` converts slices of its own types, so the numbers pass through buffers small enough for the
-    // stack.
+    // `half` converts only slices of its own types, so the numbers pass through buffers that are small enough
+    // for the stack.
     const PART: usize = 256;
     let mut odd = [0f32; PART];
     let mut made = [0u16; PART];
@@ -169,23 +169,23 @@ fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loo
     }
 }
 
-/// Rounds to odd: returns the neighbor in `f32` whose last bit is set, or the number itself if it is exact.
+/// Rounds to odd: returns the number if an `f32` can represent it, else the neighbor whose last bit is set.
 ///
-/// Rounding that neighbor to a half gives the same result as rounding the number directly. The nearest `f32`,
-/// which `half` would take, would round some numbers twice.
+/// Rounding that neighbor to a half gives the same result as rounding the number directly. With the nearest
+/// `f32`, which `half` uses, some numbers would be rounded twice.
 #[cfg(feature = "half-2")]
 fn narrowed_to_odd(number: f64) -> f32 {
     let nearest = number as f32;
     let back = f64::from(nearest);
-    // If the nearest is even, finite and inexact, move one step towards the number. In bits, a step away from
-    // zero is the next integer, regardless of the sign.
+    // If the nearest `f32` is even, finite and inexact, move one step towards the number. The bits of the
+    // next float away from zero are the next integer, regardless of the sign.
     let is_even = nearest.to_bits() & 1 == 0;
     let is_other = nearest.is_finite() && back != number;
     let step = if back.abs() < number.abs() { 1 } else { u32::MAX };
     f32::from_bits(nearest.to_bits().wrapping_add(if is_even & is_other { step } else { 0 }))
 }
 
-/// Returns the loop for a pair of types, or `None` if it is not converted.
+/// Returns the loop for a pair of types, or `None` if there is no conversion between them.
 fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
     macro_rules! from_each {
         ($loop:ident $(, $target:ty)?) => {

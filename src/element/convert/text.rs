@@ -21,7 +21,9 @@ pub(super) fn width(scalar: &Scalar) -> Option<usize> {
     }
 }
 
-/// Returns the width that NumPy reserves for numbers of a type. Every number fits; some need less.
+/// Returns the width that NumPy reserves for numbers of a type.
+///
+/// Every number fits. For some types, the width is larger than necessary.
 pub(super) fn longest(number: &Scalar) -> Option<usize> {
     Some(match (number.kind(), number.size()) {
         (Kind::Bool, _) => 5,
@@ -50,7 +52,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
         }
         (Some(_), None) => {
-            // `longest` is `None` for types that have no form as text.
+            // `longest` is `None` for types that cannot be converted to or from text.
             longest(to)?;
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
@@ -103,14 +105,14 @@ fn of_bytes(from: Scalar, to: Scalar) -> Recode {
             put_padded(string, into);
         }
         if from.size() == 0 {
-            // Without bytes to read, the loop above has no items: all strings are empty.
+            // With a width of 0, there are no items to read in the loop above: all strings are empty.
             made.fill(0);
         }
         Ok(())
     })
 }
 
-/// Returns a conversion that calls `make` for each text, to write `size` bytes.
+/// Returns a conversion that calls `make` for each text to write an element of `size` bytes.
 fn of_texts(
     from: Scalar,
     size: usize,
@@ -129,7 +131,7 @@ fn of_texts(
     })
 }
 
-/// Reads a text from an item of a file, which is swapped in place if necessary.
+/// Decodes the text in an item of a file, whose bytes are swapped in place if necessary.
 fn read_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> {
     if scalar.kind() == Kind::Bytes {
         return Ok(utf8(item)?.into());
@@ -160,7 +162,7 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Formats a native-endian number as `str` of the NumPy scalar does.
+/// Formats a native-endian number as Python's `str` formats the NumPy scalar.
 fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
     macro_rules! number {
         ($type:ty) => {
@@ -209,7 +211,7 @@ fn spelled_single(number: f32, end: &str) -> String {
     spelled_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
 }
 
-/// Formats a float as Python's `repr` does; an integral number ends in `end`.
+/// Formats a float as Python's `repr` does; an integral number without an exponent ends in `end`.
 pub(crate) fn spelled_double(number: f64, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
@@ -217,7 +219,7 @@ pub(crate) fn spelled_double(number: f64, end: &str) -> String {
     spelled_float(half_to_even(shortest, even, is_same), number, 1e16, end)
 }
 
-/// Returns the shortest digits; of two candidates that are equally close, the even one, as in Python.
+/// Returns the shortest digits. If two candidates are equally close, the even one is chosen, as in Python.
 fn half_to_even(
     shortest: String,
     even: impl FnOnce(usize) -> String,
@@ -243,8 +245,8 @@ fn with_parts(re: &str, im: &str, is_imaginary: bool) -> String {
 #[cfg(feature = "half-2")]
 fn shortest_half(number: half::f16) -> String {
     let exact = f64::from(number);
-    // Below a power of two the neighbors are closer, so the next number of these digits may fit where the
-    // nearest does not.
+    // A power of two is closer to the half below it than to the half above it. If the nearest number with
+    // these digits is too low to identify it, the next number may do so.
     let next = |digits: usize| {
         let step = 10f64.powi(exact.abs().log10().floor() as i32 - digits as i32) / 2.0;
         format!("{:.digits$e}", exact + step.copysign(exact))
@@ -259,8 +261,8 @@ fn shortest_half(number: half::f16) -> String {
 
 /// Formats a float from its shortest digits.
 ///
-/// It has an exponent if its magnitude is at least `large` or below 0.0001. Otherwise an integral number ends
-/// in `end`.
+/// The result has an exponent if the magnitude of the number is at least `large`, or below 0.0001 but not 0.
+/// Otherwise, an integral number ends in `end`.
 fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> String {
     if number.is_nan() {
         return "nan".into();
@@ -351,7 +353,7 @@ fn read_complex(text: &str) -> Option<(f64, f64)> {
         None => text,
     };
     let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((read_float(text)?, 0.0)) };
-    // The sign between the parts is neither the first character nor that of an exponent.
+    // The sign between the parts is neither the first character nor the sign of an exponent.
     let bytes = rest.as_bytes();
     let is_sign = |at: &usize| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[at - 1], b'e' | b'E');
     let parting = (1..bytes.len()).rev().find(is_sign);

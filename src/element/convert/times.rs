@@ -39,7 +39,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                 Ok(())
             }))
         }
-        // The remaining conversions are those of the number of ticks.
+        // The remaining conversions are from or to the number of ticks.
         (Some(_), None) => numbers::recoder(&ticks(from), to),
         (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => of_floats(from, to),
         (None, Some(_)) => numbers::recoder(from, &ticks(to)),
@@ -75,7 +75,7 @@ fn ticks(scalar: &Scalar) -> Scalar {
 /// The conversion from ticks of one step to ticks of another. Times between two ticks are rounded down.
 enum Scale {
     Same,
-    /// `many` ticks of the result for `of` ticks of the source.
+    /// `of` ticks of the source are `many` ticks of the result.
     Fixed {
         many: i128,
         of: i128,
@@ -160,7 +160,7 @@ pub(super) fn is_finer(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// The numbers are the results of NumPy.
+    /// The expected values are the results of NumPy.
     #[test]
     fn ticks_are_scaled_as_numpy_does() {
         use TimeUnit::{Day, Hour, Millisecond, Month, Second, Week, Year};

@@ -1,12 +1,12 @@
 //! Records: structs that derive `Record`, whose fields are elements.
 //!
-//! The dispatch of a record goes through its fields: each is looked up by name in the file's dtype and asks
-//! its own type. If all fields are bitwise and have the same offsets in the file as in memory, so is the
-//! record, and it moves in bulk. Otherwise it is read per item: blocks of records are split into columns,
-//! each column is read like an array of its type, and the structs are assembled from them. Writing goes field
-//! by field.
+//! The plan for a record follows from its fields: each field is looked up by name in the file's dtype, and
+//! its type returns a plan. If all fields are bitwise and have the same offsets in the file as in memory, the
+//! record is also bitwise and is copied in bulk. Otherwise it is read per item: blocks of records are split
+//! into columns, each column is read like an array of its type, and the structs are assembled from the
+//! columns. Records that are not bitwise are written field by field.
 //!
-//! The derive only describes a struct ([`RecordType`]); everything that follows from the description is here.
+//! The derive macro only describes a struct ([`RecordType`]); everything else is done here.
 
 mod read;
 mod spec;
@@ -26,7 +26,7 @@ use crate::options::{ReadOptions, WriteOptions};
 
 /// A type that can be a field of a record: any element, including arrays `[T; N]` and other records.
 ///
-/// The methods are those of the elements' traits.
+/// The methods are those of [`ReadableElement`] and [`WritableElement`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a record",
     label = "not a type that a file can hold",
@@ -41,7 +41,7 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the type cannot hold it.
+    /// A [mismatch](crate::Error::is_mismatch) if fields of this dtype cannot be read as the type.
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 
     /// Returns the dtype to write these fields as.
@@ -65,7 +65,7 @@ pub trait PackedField: Copy {}
 
 impl<T: Copy> PackedField for T {}
 
-/// Returns a field that has been copied.
+/// Returns a copy of a field.
 pub fn copied<T: PackedField>(field: T) -> T {
     field
 }

@@ -1,4 +1,4 @@
-//! Reads records: in bulk if the file has the layout of memory, otherwise by columns.
+//! Reads records: in bulk if their layout is the same in the file and in memory, otherwise column by column.
 
 use std::vec;
 
@@ -19,12 +19,13 @@ use crate::options::{ReadOptions, WriteOptions};
 ///
 /// - [`ErrorKind::DTypeMismatch`]: the elements are not records, or a field has another type.
 /// - [`ErrorKind::MissingField`]: the file lacks a field of the struct.
-/// - [`ErrorKind::ExtraField`]: the file has a field that the struct lacks, and the options do not ignore it.
+/// - [`ErrorKind::ExtraField`]: the file has a field that the struct lacks, and the options do not ignore
+///   extra fields.
 pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
     let record = match (found, options.composite_order()) {
         (DType::Record(record), _) => record,
-        // Some formats store records as raw bytes; then the size is all that can be compared.
+        // Some formats store records as raw bytes. For these, only the size can be compared.
         (_, Some(order)) if found.item_size() == R::SPEC.file_layout().size => {
             own = R::SPEC.dtype(&WriteOptions::new())?.with_byte_order(order);
             let DType::Record(record) = &own else { unreachable!("the dtype of a record") };
@@ -58,11 +59,11 @@ pub struct FieldsRead<'a> {
     next: usize,
     /// The offset of the struct in memory, within the struct that it is flattened into.
     base: usize,
-    /// The fields of the file that have been found.
+    /// Whether each field of the file has been found.
     taken: Vec<bool>,
-    /// The transforms of the fields so far, if all are bitwise and have their offsets in memory.
+    /// The transforms of the fields so far, if all are bitwise and have the same offsets in both layouts.
     fixes: Option<Vec<FieldTransform>>,
-    /// The number of bytes that the fields so far take in memory, if none of them has padding.
+    /// The number of bytes that the fields so far occupy in memory, if none of them has padding.
     filled: Option<usize>,
 }
 
@@ -71,7 +72,8 @@ impl FieldsRead<'_> {
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the file lacks the field or has it with another type.
+    /// A [mismatch](crate::Error::is_mismatch) if the file lacks the field or the file's field has another
+    /// type.
     pub fn column<F: RecordField>(&mut self, offset: usize) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
         let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
@@ -79,7 +81,7 @@ impl FieldsRead<'_> {
         self.found(offset).and_then(|column| column.ok_or(missing))
     }
 
-    /// Looks up a field that the file may lack; then `make` creates its values.
+    /// Looks up a field that the file may lack. If it does, `make` creates the values.
     ///
     /// # Errors
     ///
@@ -93,7 +95,7 @@ impl FieldsRead<'_> {
         Ok(Column { name, offset: 0, size: 0, origin: Origin::Made(make) })
     }
 
-    /// Notes that some memory of the struct is not in the file, so that records cannot be moved in bulk.
+    /// Notes that a field of the struct is not in the file, so records cannot be copied in bulk.
     pub fn skip(&mut self) {
         self.fixes = None;
     }
@@ -102,7 +104,8 @@ impl FieldsRead<'_> {
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the file lacks a field or has it with another type.
+    /// A [mismatch](crate::Error::is_mismatch) if the file lacks a field or one of its fields has another
+    /// type.
     pub fn flat<R: RecordType>(&mut self, offset: usize) -> Result<Column<R>> {
         self.next += 1;
         let mut fields = FieldsRead {
@@ -159,9 +162,9 @@ impl FieldsRead<'_> {
         }
     }
 
-    /// Returns the transform for records of `size` bytes, or `None` if they cannot be moved in bulk.
+    /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
     ///
-    /// The second value is the number of bytes without padding, where it is known.
+    /// The second value is the total size of the fields, or `None` if one of them has padding.
     pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, fixes), self.filled))
@@ -187,8 +190,8 @@ impl<F> Column<F> {
     ///
     /// # Errors
     ///
-    /// The bytes of a field are invalid, such as [`ErrorKind::BadBool`]. The error names the field and the
-    /// element.
+    /// An error such as [`ErrorKind::BadBool`] if the bytes of a field are invalid. It names the field and
+    /// the element.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<vec::IntoIter<F>> {
         let how = match &self.origin {

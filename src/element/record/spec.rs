@@ -1,6 +1,6 @@
-//! The layout of a struct in a file, known at compile time where possible.
+//! The layout of a struct in a file, computed at compile time where possible.
 //!
-//! So a wrong offset is a compile error.
+//! A wrong offset is therefore a compile error.
 
 use crate::dtype::{DType, Record, Title};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,11 +13,11 @@ use super::{RecordField, RecordType};
 pub struct FileLayout {
     pub(super) size: usize,
     align: usize,
-    /// Whether a field of the type takes a width (the `len` of text).
+    /// Whether a field of the type has a declared width (the `len` of text).
     pub takes_len: bool,
-    /// Whether some values of the type may not fit.
+    /// Whether the type has values that may not fit the field.
     varies: bool,
-    /// Whether the type has axes of its own.
+    /// Whether the type adds axes to an array in a file.
     is_array: bool,
     /// Whether all-zero bytes are a valid value.
     has_zero: bool,
@@ -41,7 +41,7 @@ impl FileLayout {
         Self { has_zero, ..Self::of::<T>() }
     }
 
-    /// Returns the layout of text with `unit` bytes per unit of its width.
+    /// Returns the layout of text whose width is in units of `unit` bytes.
     pub(crate) const fn text(unit: usize) -> Self {
         Self { size: unit, align: unit, takes_len: true, varies: true, is_array: false, has_zero: true }
     }
@@ -182,7 +182,7 @@ impl RecordSpec {
         }
     }
 
-    /// Returns whether a field starts before the field before it ends.
+    /// Returns whether a field starts before the preceding field ends.
     pub const fn overlaps(&self, index: usize) -> bool {
         let (start, end) = self.bounds(index);
         start < end
@@ -209,7 +209,7 @@ impl RecordSpec {
         false
     }
 
-    /// Returns whether the field with this number, or one flattened into it, shares a name with another.
+    /// Returns whether a field, or a field flattened into it, shares a name with another field.
     pub const fn shares_name(&self, index: usize) -> bool {
         let mut other = 0;
         while other < self.fields.len() {
@@ -221,7 +221,7 @@ impl RecordSpec {
         false
     }
 
-    /// Returns whether the declared size is too small for the fields.
+    /// Returns whether the declared size is smaller than the fields.
     pub const fn is_too_small(&self) -> bool {
         match self.size {
             Some(size) => size < self.end(),
@@ -254,14 +254,14 @@ impl RecordSpec {
         }
     }
 
-    /// Returns the dtype to write such structs as.
+    /// Returns the dtype to write the struct as.
     pub(super) fn dtype(&self, options: &WriteOptions) -> Result<DType> {
         let too_large = || ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() };
         let mut record = Record::default();
         for (index, field) in self.fields.iter().enumerate() {
             let (start, _) = self.bounds(index);
-            // Overlaps and sizes are checked when the struct is compiled. Sums saturate, and `pad` rejects
-            // the result.
+            // Overlaps and sizes are checked when the struct is compiled. Sums that overflow saturate, and
+            // `pad` rejects them.
             record.pad(start.saturating_sub(record.size())).ok_or_else(too_large)?;
             let dtype =
                 (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
@@ -290,7 +290,7 @@ impl RecordSpec {
     }
 }
 
-/// Compares two strings, from the end, where the names of many fields differ.
+/// Compares two strings from the end, which is where field names often differ.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {

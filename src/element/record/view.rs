@@ -1,13 +1,13 @@
-//! Traits for viewing records, which requires that all their fields can be viewed.
+//! Traits for viewing records. A record can be viewed only if all its fields can be viewed.
 //!
-//! A direct bound on a field's type would be an error at the derive if it did not hold. Wrapped in [`Of`],
-//! whose lifetime is bound in the `where` clause, it is an error only where the record is viewed.
+//! If a direct bound on a field's type were not met, the derive itself would fail to compile. With a bound on
+//! [`Of`], whose lifetime the `where` clause introduces, only code that views the record fails to compile.
 
 use std::marker::PhantomData;
 
 use crate::element::{ViewElement, ViewMutElement};
 
-/// A field's type, within a `where` clause.
+/// Wraps a field's type within a `where` clause.
 pub struct Of<'a, F>(PhantomData<&'a F>);
 
 /// A type that can be viewed within a record.
@@ -30,7 +30,7 @@ impl<F: ViewMutField> ViewMutField for Of<'_, F> {
     const IS_FULL: () = F::IS_FULL;
 }
 
-/// Returns whether fields of these sizes fill a struct, without padding.
+/// Returns whether fields of these sizes fill a struct, which means that it has no padding.
 pub const fn fills<T>(sizes: &[usize]) -> bool {
     let (mut sum, mut index) = (0, 0);
     while index < sizes.len() {

@@ -1,4 +1,5 @@
-//! Writes records: in bulk if memory has the layout of the file, without padding; otherwise field by field.
+//! Writes records: in bulk if their layout is the same in memory and in the file and has no padding,
+//! otherwise field by field.
 
 use super::super::cast::{BitwiseOut, RecordType};
 use super::super::transform::{ByteTransform, FieldTransform};
@@ -19,7 +20,7 @@ pub fn dtype_for<R: RecordType>(
     items: &mut dyn Iterator<Item = &R>,
     options: &WriteOptions,
 ) -> Result<DType> {
-    // Only values of fields with a declared width can fail to fit, so other structs are not visited here.
+    // Only values of fields with a declared width can fail to fit, so other structs are not checked.
     if R::SPEC.file_layout().varies() {
         for (index, item) in items.enumerate() {
             item.check(options).map_err(|error| error.at_element(index))?;
@@ -35,7 +36,7 @@ pub fn dtype_for<R: RecordType>(
     }
 }
 
-/// Checks that a value fits the width of the field with the number `index`.
+/// Checks that a value fits the declared width of the field at `index`.
 ///
 /// # Errors
 ///
@@ -67,15 +68,15 @@ pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     }
 }
 
-/// A struct's dtype while its fields are being assigned their positions in it.
+/// The dtype of a struct while its fields are being assigned their positions.
 pub struct FieldsWritten<'a> {
     record: &'a Record,
     next: usize,
     /// The offset of the struct in memory, within the struct that it is flattened into.
     base: usize,
-    /// The transforms of the fields so far, if all are bitwise and have their offsets in memory.
+    /// The transforms of the fields so far, if all are bitwise and have the same offsets in both layouts.
     fixes: Option<Vec<FieldTransform>>,
-    /// The number of bytes that the fields so far take.
+    /// The number of bytes that the fields so far occupy in memory.
     filled: Option<usize>,
 }
 
@@ -96,7 +97,7 @@ impl FieldsWritten<'_> {
         Slot { offset: field.offset(), size: field.dtype().item_size(), emit }
     }
 
-    /// Notes that some memory of the struct is not in the file, so that records cannot be moved in bulk.
+    /// Notes that a field of the struct is not in the file, so records cannot be copied in bulk.
     pub fn skip(&mut self) {
         self.fixes = None;
     }
@@ -107,14 +108,14 @@ impl FieldsWritten<'_> {
         let mut fields = FieldsWritten { base, fixes: self.fixes.take(), ..*self };
         let slots = R::slots(&mut fields);
         (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
-        // The outer record zeroes all padding, so this one must not.
+        // The outer record zeroes all padding. Zeroing here would overwrite fields that are already written.
         let emit = WritePlan::PerItem(Box::new(Slots::<R> { slots, has_padding: false }));
         Slot { offset: 0, size: self.record.size(), emit }
     }
 
-    /// Returns the transform for records of `size` bytes, or `None` if they cannot be moved in bulk.
+    /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
     ///
-    /// The second value is the number of bytes without padding, where it is known.
+    /// The second value is the total size of the fields.
     pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, fixes), self.filled))

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// # Errors
 ///
 /// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the unit `Generic`,
-/// for a time out of `chrono`'s range, and for one that is not a multiple of a nanosecond.
+/// and for a time that is out of `chrono`'s range or not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Datetime64<U>> for DateTime<Utc> {
     type Error = Error;
 
@@ -71,7 +71,7 @@ impl<U: Unit> TryFrom<NaiveDateTime> for Datetime64<U> {
 /// # Errors
 ///
 /// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the units `Year`,
-/// `Month` and `Generic`, for a duration out of `chrono`'s range, and for one that is not a multiple of a
+/// `Month` and `Generic`, and for a duration that is out of `chrono`'s range or not a multiple of a
 /// nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for TimeDelta {
     type Error = Error;

@@ -1,6 +1,6 @@
 //! Conversions between NumPy's times and those of the standard library.
 //!
-//! Nothing is rounded: a time out of range is an error, and so is one between two ticks of a coarser unit.
+//! Nothing is rounded: a time that is out of range or between two ticks of a coarser unit is an error.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,9 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 const NANOS: i128 = 1_000_000_000;
 
-/// Returns a tick as a fraction in nanoseconds.
+/// Returns the length of a tick in nanoseconds, as a numerator and a denominator.
 ///
-/// Returns `None` if it has no fixed length: years, months and bare counts.
+/// Returns `None` for units without a fixed length: years, months and bare counts.
 pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
     let (many, parts) = match step.unit {
         TimeUnit::Week => (7 * 86_400 * NANOS, 1),
@@ -77,11 +77,11 @@ pub(in crate::element) fn days_to_months(days: i128) -> i128 {
 ///
 /// As in NumPy, the calendar is the proleptic Gregorian one.
 pub(in crate::element) fn months_to_days(months: i128) -> i128 {
-    // Years start in March here, so that the leap day is the last day of a year.
+    // Here, years start in March, so that the leap day is the last day of a year.
     let months = months + 10;
     let (year, month) = (1969 + months.div_euclid(12), months.rem_euclid(12));
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // From March on, the months repeat 31, 30, 31, 30, 31 days: 153 days in five months.
+    // From March, the lengths of the months repeat after 31, 30, 31, 30, 31 days: 153 days in five months.
     let days_before_month = (153 * month + 2) / 5;
     // There are 719,468 days from March 1 of year 0 to January 1, 1970.
     365 * year + leap_days + days_before_month - 719_468
@@ -102,7 +102,7 @@ pub(super) fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
     }
 }
 
-/// Splits nanoseconds into seconds, `None` if they exceed 64 bits, and nanoseconds, never negative.
+/// Splits nanoseconds into seconds (`None` if they exceed 64 bits) and nanoseconds (never negative).
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
 pub(super) fn split_nanos(nanos: i128) -> (Option<i64>, u32) {
     (i64::try_from(nanos.div_euclid(NANOS)).ok(), nanos.rem_euclid(NANOS) as u32)
@@ -118,8 +118,8 @@ fn duration(nanos: u128) -> Option<Duration> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for NaT, for the unit `Generic`,
-/// and for a time that the system's clock cannot represent.
+/// [`ErrorKind::NotConvertible`] for NaT, for the unit `Generic`, and for a time that the system's clock
+/// cannot represent.
 impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
     type Error = Error;
 
@@ -132,8 +132,8 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
         });
         let found =
             found.ok_or_else(|| cannot(format!("{time:?} is out of range for this system's clock")))?;
-        // The clock of Windows has steps of 100 nanoseconds, to which the standard library rounds, so
-        // compare.
+        // The standard library rounds to the resolution of the system's clock (100 nanoseconds on Windows),
+        // so compare.
         match nanos_since_1970(found) == nanos {
             true => Ok(found),
             false => Err(cannot(format!("{time:?} is finer than this system's clock"))),
@@ -145,8 +145,8 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for a time out of range or between
-/// two ticks, and for the units `Year`, `Month` and `Generic`.
+/// [`ErrorKind::NotConvertible`] for a time out of range or between two ticks, and for the units `Year`,
+/// `Month` and `Generic`.
 impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
     type Error = Error;
 
@@ -166,9 +166,8 @@ fn nanos_since_1970(time: SystemTime) -> i128 {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for NaT, for the units `Year`,
-/// `Month` and `Generic`, for a negative duration, and for one that is too long or not a multiple of a
-/// nanosecond.
+/// [`ErrorKind::NotConvertible`] for NaT, for the units `Year`, `Month` and `Generic`, for a negative
+/// duration, and for a duration that is too long or not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
     type Error = Error;
 
@@ -183,12 +182,12 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for a duration out of range or
-/// between two ticks, and for the units `Year`, `Month` and `Generic`.
+/// [`ErrorKind::NotConvertible`] for a duration out of range or between two ticks, and for the units `Year`,
+/// `Month` and `Generic`.
 impl<U: Unit> TryFrom<Duration> for Timedelta64<U> {
     type Error = Error;
 
     fn try_from(length: Duration) -> Result<Self> {
-        to_ticks(length.as_nanos() as i128, U::STEP).map(Self::new) // as above
+        to_ticks(length.as_nanos() as i128, U::STEP).map(Self::new) // a duration has less than 2⁹⁴ nanoseconds
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// # Errors
 ///
 /// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the unit `Generic`,
-/// for a time out of `jiff`'s range, and for one that is not a multiple of a nanosecond.
+/// and for a time that is out of `jiff`'s range or not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Datetime64<U>> for Timestamp {
     type Error = Error;
 
@@ -43,15 +43,14 @@ impl<U: Unit> TryFrom<Timestamp> for Datetime64<U> {
 /// # Errors
 ///
 /// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the units `Year`,
-/// `Month` and `Generic`, for a duration out of `jiff`'s range, and for one that is not a multiple of a
-/// nanosecond.
+/// `Month` and `Generic`, and for a duration that is out of `jiff`'s range or not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for SignedDuration {
     type Error = Error;
 
     fn try_from(length: Timedelta64<U>) -> Result<Self> {
         let (seconds, nanos) = split_nanos(to_nanos(length.ticks(), U::STEP, false)?);
         let seconds = seconds.ok_or_else(|| cannot(format!("{length:?} is too long for jiff")))?;
-        Ok(Self::new(seconds, nanos as i32)) // less than 10⁹
+        Ok(Self::new(seconds, nanos as i32)) // the nanoseconds are less than 10⁹
     }
 }
 

@@ -1,4 +1,4 @@
-//! Points in time and durations: 64-bit counts of a unit that is part of the type, so that it is never lost.
+//! Points in time and durations: 64-bit counts of a unit, which is part of the type and so cannot be lost.
 
 #[cfg(feature = "chrono-0_4")]
 mod chrono;
@@ -17,7 +17,7 @@ use super::fixed::{Fixed, elements};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use units::Unit;
 
-/// The value of "not a time" in both types.
+/// The value that means "not a time" in both types.
 pub(super) const NAT: i64 = i64::MIN;
 
 /// Defines one of the two types, which differ in meaning but not in representation.
@@ -103,7 +103,7 @@ macro_rules! time_type {
             const UNIT: usize = 8;
 
             fn scalar(order: ByteOrder) -> Scalar {
-                // A unit checks its multiple at compile time, so that `Scalar::new` accepts it.
+                // A unit checks its multiple at compile time, so `Scalar::new` accepts it.
                 Scalar::new(Kind::$kind(U::STEP), 8, order).expect("a time has 8 bytes")
             }
         }
@@ -119,9 +119,9 @@ time_type! {
     ///
     /// `Datetime64<units::Nanosecond>` is NumPy's `<M8[ns]`.
     ///
-    /// It converts to and from `SystemTime`; with the feature `chrono-0_4`, `DateTime<Utc>` and
-    /// `NaiveDateTime` of `chrono`; with the feature `jiff-0_2`, `Timestamp` of `jiff`. Conversions are exact
-    /// or fail.
+    /// It converts to and from `SystemTime`. With the feature `chrono-0_4`, it also converts to and from
+    /// `chrono`'s `DateTime<Utc>` and `NaiveDateTime`, and with the feature `jiff-0_2`, to and from `jiff`'s
+    /// `Timestamp`. Conversions are exact or fail.
     ///
     /// ```
     /// use std::time::{Duration, SystemTime};
@@ -140,8 +140,9 @@ time_type! {
     ///
     /// `Timedelta64<units::Times<25, units::Second>>` is NumPy's `<m8[25s]`.
     ///
-    /// It converts to and from `Duration`; with the feature `chrono-0_4`, `TimeDelta` of `chrono`; with the
-    /// feature `jiff-0_2`, `SignedDuration` of `jiff`. Conversions are exact or fail.
+    /// It converts to and from `Duration`. With the feature `chrono-0_4`, it also converts to and from
+    /// `chrono`'s `TimeDelta`, and with the feature `jiff-0_2`, to and from `jiff`'s `SignedDuration`.
+    /// Conversions are exact or fail.
     ///
     /// ```
     /// use std::time::Duration;

@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 
 use crate::dtype::{TimeStep, TimeUnit};
 
-/// A unit of time as a type. This trait is sealed: the units are those of this module.
+/// A unit of time, as a type.
+///
+/// This trait is sealed: it is implemented only for the types in this module.
 pub trait Unit: Copy + Send + Sync + 'static + private::Sealed {
     /// The meaning of one tick.
     const STEP: TimeStep;

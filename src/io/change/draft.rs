@@ -1,6 +1,6 @@
 //! Temporary files that replace or create a file.
 //!
-//! They are unnamed where possible, so that a killed process leaves nothing.
+//! They are unnamed where possible, so that a killed process leaves no file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::system::{self, Attempt, Folder, Mode, Region};
 
-/// Each change removes stale drafts from its folder. Only the first names are checked, to bound the cost.
+/// The number of draft names that each change checks for stale drafts, to bound the cost.
 const SWEPT: usize = 8;
 
 /// A temporary file that is going to replace or create a file in a folder.
@@ -31,8 +31,8 @@ impl Draft {
         (0..SWEPT).for_each(|number| sweep(folder, &name(number)));
         match folder.create_unnamed(is_private) {
             Ok(file) => {
-                // Locked before it can get a name: the lock marks a draft as in use, so that `sweep` does not
-                // remove it.
+                // Locked before the file can get a name: the lock marks a draft as in use, so that `sweep`
+                // does not remove it.
                 system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
                 Ok(Self { file, name: None, is_private })
             }
@@ -50,7 +50,7 @@ impl Draft {
                 created => created?,
             };
             let attempt = system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
-            // Another process may have swept the file between its creation and its locking.
+            // Another process may have removed the file between its creation and its locking.
             if attempt != Attempt::Busy && folder.names(&name, &file)? {
                 return Ok(Self { file, name: Some(name), is_private });
             }
@@ -58,7 +58,7 @@ impl Draft {
         unreachable!("there is always another number")
     }
 
-    /// Gives the draft a temporary name in its folder; where it cannot be linked, copies it to a named file.
+    /// Gives the draft a temporary name in its folder, or copies it to a named file if it cannot be linked.
     fn give_name(&mut self, folder: &Folder) -> io::Result<OsString> {
         if let Some(name) = &self.name {
             return Ok(name.clone());
@@ -97,7 +97,7 @@ impl Draft {
 
     /// Gives the draft a temporary name, from which it can be renamed.
     ///
-    /// This is done before the lock on the old file is taken, since it may have to copy and sync the content.
+    /// This is done before the old file is locked, because it may have to copy and sync the content.
     pub(super) fn prepare(&mut self, folder: &Folder, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
             self.give_name(folder)?;
@@ -116,7 +116,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives the draft a name that must not exist yet.
+    /// Gives the draft its final name, which must not exist yet.
     pub(super) fn take_place(&mut self, folder: &Folder, target: &OsStr, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
             match folder.link(&self.file, target) {
@@ -135,7 +135,7 @@ impl Draft {
         match folder.rename_to_new(&name, target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            // A file system without links: an empty file reserves the name, and is then replaced.
+            // On a file system without links, an empty file reserves the name and is then replaced.
             Err(_) => {
                 folder.create_new(target, false)?;
                 folder.rename(&name, target).inspect_err(|_| {
@@ -147,7 +147,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes the temporary name of a draft that has not taken its place.
+    /// Removes the temporary name of a draft that has not received its final name.
     pub(super) fn discard(&self, folder: &Folder) {
         if let Some(name) = &self.name {
             let _ = folder.unlink(name); // an error cannot be reported
@@ -157,19 +157,21 @@ impl Draft {
 
 /// Returns the name of draft `number`.
 ///
-/// Names are short, so that they fit wherever the target's name does, and numbered, so that a later change
-/// finds stale drafts.
+/// Names are short, so that they fit wherever the target's name does. They are numbered, so that a later
+/// change finds stale drafts.
 fn name(number: usize) -> OsString {
     format!(".ndarray-io-{number}.draft").into()
 }
 
-/// Removes a draft whose owner no longer exists: its lock is free. Without lock support, drafts are kept.
+/// Removes a draft whose lock is free, because its owner no longer exists.
+///
+/// Without lock support, drafts are kept.
 fn sweep(folder: &Folder, name: &OsStr) {
     let Ok(file) = folder.open_file(name) else { return };
+    // The name may have been reused between opening and locking, so it is compared with the open file.
     if Folder::is_own(&file).unwrap_or(false)
         && matches!(system::try_lock(&file, Region::Draft, Mode::Exclusive), Ok(Attempt::Taken))
         && folder.names(name, &file).unwrap_or(false)
-    // The name may have been reused between opening and locking, so it is compared with the open file.
     {
         let _ = folder.unlink(name);
     }

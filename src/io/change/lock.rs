@@ -1,15 +1,16 @@
-//! Which operations may change a file concurrently.
+//! Locks, which determine which operations may change a file concurrently.
 //!
-//! | operation | holds | how long |
+//! | operation | lock | duration |
 //! |---|---|---|
 //! | an append, an update, a conversion of a file onto itself, a write in place | `Change`, exclusive | while open |
 //! | a mutable map or slab | `Map`, shared | while open |
-//! | a replacement of a file that has not been read | `Replace`, exclusive, while no one holds `Map` | its rename |
+//! | a replacement of a file that has not been read | `Replace`, exclusive, if `Map` is free | its rename |
 //! | an update of a header | `Header`, exclusive | one write |
 //! | a reader whose first read of a header did not match the file | `Header`, shared | one read |
 //!
-//! After locking a file, a caller checks that the path still leads to it: the file may have been replaced
-//! before the lock was taken. Locks are advisory; where a file system has none, work continues without them.
+//! After locking a file, a caller checks that the path still refers to this file, which may have been
+//! replaced before the lock was taken. Locks are advisory; on a file system without locks, work continues
+//! without them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,7 +23,7 @@ use super::system::{self, Attempt, Mode, Region};
 use crate::error::{ErrorKind, Result};
 use crate::transfer::os;
 
-/// The maximum wait for a critical section. It takes microseconds, unless its process is suspended.
+/// The maximum wait for a critical section, which takes microseconds unless its process is suspended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The purpose of a lock.
@@ -35,10 +36,11 @@ pub(crate) enum Purpose {
     Map,
 }
 
-/// An open file that is locked until this is dropped.
+/// An open file that is locked until this value is dropped.
 ///
-/// The system releases a lock with the last handle of the open file. A child process that another thread has
-/// just started also has a handle, until it executes its program, so the lock is released explicitly.
+/// The system releases a lock when the last handle of the open file is closed. A child process that another
+/// thread has just started also has such a handle, until it executes its program. Therefore, `drop` releases
+/// the lock explicitly.
 #[derive(Debug)]
 pub(crate) struct Locked {
     file: Arc<File>,
@@ -48,7 +50,8 @@ pub(crate) struct Locked {
 impl Locked {
     /// Locks an open file.
     ///
-    /// It waits for a replacement in progress, which takes microseconds, and at most `wait` for other locks.
+    /// The call waits for a replacement in progress, which takes microseconds, and at most `wait` for other
+    /// locks.
     pub(crate) fn new(file: File, purpose: Purpose, wait: Duration) -> Result<Self> {
         lock(&file, purpose, wait)?;
         let region = match purpose {
@@ -58,12 +61,12 @@ impl Locked {
         Ok(Self { file: Arc::new(file), region })
     }
 
-    /// Returns the file, to be shared with its users.
+    /// Returns the open file, so that its users can share it.
     pub(crate) fn shared(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
 
-    /// Returns a second handle of the open file, on which the lock does not depend, and the lock.
+    /// Returns a second handle of the open file, and the lock, which does not depend on this handle.
     ///
     /// On WASI a file cannot have a second handle, and there are no locks: the file itself is returned.
     pub(crate) fn split(self) -> io::Result<(File, Option<Self>)> {
@@ -81,7 +84,7 @@ impl Locked {
         }
     }
 
-    /// Hands the lock over to a map of the same open file, so that dropping this does not release it.
+    /// Leaves the lock to a map of the same open file: dropping this value then does not release it.
     pub(super) fn leave_to_map(mut self) {
         self.region = Region::Replace;
     }
@@ -101,7 +104,9 @@ impl Drop for Locked {
     }
 }
 
-/// Retries `attempt` until it succeeds or the time is over. The pause doubles from 50 µs to 10 ms.
+/// Retries `attempt` until it succeeds or `longest` has elapsed.
+///
+/// The pause between attempts doubles from 50 µs up to 10 ms.
 fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
     // Most locks are held for microseconds, so the first pause is short; the cap keeps long waits cheap.
     let mut pause = Duration::from_micros(50);
@@ -124,13 +129,14 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
         Purpose::Change => (Region::Change, Mode::Exclusive),
         Purpose::Map => (Region::Map, Mode::Shared),
     };
-    // A map of a file that was just created in place: Linux converts the lock to a shared one, Windows would
-    // block.
+    // If the file was just created in place, it is still locked exclusively. Linux converts this lock to a
+    // shared one; on Windows, the old lock would prevent the new one.
     if cfg!(windows) && purpose == Purpose::Map {
         system::unlock(file, Region::Change);
     }
     let start = Instant::now();
-    // Only a lock on `Map` is held for long. `Busy` without one is a replacement in progress.
+    // Only locks on `Map` are held for long. If there is none, `Busy` means that a replacement is in
+    // progress.
     let in_the_way = || system::is_locked(file, Region::Map, mode);
     let taken = until(wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
         Attempt::Taken | Attempt::Unsupported => Ok(Some(())),
@@ -147,7 +153,7 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error if a lock is not available now and will not be waited for, before anything is written.
+/// Returns an error, before anything is written, if a lock is not free and the caller does not wait for it.
 pub(super) fn refuse_early(file: &File, wait: Duration) -> Result<()> {
     match wait.is_zero() && system::is_locked(file, Region::Map, Mode::Exclusive) {
         true => Err(ErrorKind::Locked.into()),
@@ -168,14 +174,14 @@ impl Drop for Replacing<'_> {
 pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacing<'_>> {
     let start = Instant::now();
     let in_the_way = || system::is_locked(file, Region::Map, Mode::Exclusive);
-    // `Replace` is locked before `Map` is checked, and a map does the reverse, so that one of them sees the
-    // other.
+    // A replacement locks `Replace` and then checks `Map`; a map locks `Map` and then checks `Replace`. So at
+    // least one of the two sees the other.
     let taken = until(wait.max(PATIENCE), || {
         let attempt = system::try_lock(file, Region::Replace, Mode::Exclusive)?;
         match attempt {
             Attempt::Unsupported => return Ok(Some(())),
             Attempt::Taken if !in_the_way() => return Ok(Some(())),
-            Attempt::Taken => system::unlock(file, Region::Replace), // a map was first
+            Attempt::Taken => system::unlock(file, Region::Replace), // a map locked the file first
             Attempt::Busy if !in_the_way() => return Ok(None),       // another replacement
             Attempt::Busy => {}
         }
@@ -185,7 +191,9 @@ pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacin
     Ok(Replacing(file))
 }
 
-/// Opens an existing file for reading and writing, and locks it. The path leads to the locked file on return.
+/// Opens an existing file for reading and writing, and locks it.
+///
+/// When the call returns, the path refers to the locked file.
 pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<Locked> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -198,7 +206,7 @@ pub(super) fn open_locked_with(
     wait: Duration,
     options: &mut OpenOptions,
 ) -> Result<Locked> {
-    /// The maximum number of retries after the file is replaced between opening and locking.
+    /// The maximum number of retries if the file is replaced between opening and locking.
     const MOST: usize = 100;
     #[cfg(target_os = "linux")]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // opening a pipe must not block
@@ -217,7 +225,7 @@ pub(super) fn open_locked_with(
     Err(ErrorKind::Locked.into())
 }
 
-/// Returns whether a path leads to an open file, following links.
+/// Returns whether a path refers to an open file, following links.
 pub(crate) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
     system::is_same(system::id_at(path), file)
 }
@@ -229,7 +237,7 @@ pub(crate) fn is_being_changed(file: &File) -> bool {
 
 /// Runs `work` under the lock of a file's header: `Shared` to read it again, `Exclusive` to write it.
 ///
-/// If the lock is not free in time, it continues without: a writer must not depend on its readers.
+/// If the lock does not become free in time, `work` runs without it: a writer must not depend on its readers.
 pub(crate) fn with_header_lock<T>(file: &File, mode: Mode, work: impl FnOnce() -> T) -> T {
     let attempt = || Ok((system::try_lock(file, Region::Header, mode)? != Attempt::Busy).then_some(()));
     let is_taken = matches!(until(PATIENCE, attempt), Ok(Some(())));

@@ -1,11 +1,11 @@
-//! All changes to files: everything that writes to a path uses this module, the program included.
+//! All changes to files: everything that writes to a path, including `ndio`, uses this module.
 //!
-//! - [`replace`] writes a complete new file and puts it in the place of an existing one, if any.
-//!   [`replace_locked`] does the same for a caller who has read the old file under a lock. [`create_new`]
-//!   creates a file that must not exist.
+//! - [`replace`] writes a complete new file, which then replaces an existing one, if any. [`replace_locked`]
+//!   does the same for a caller who has read the old file under a lock. [`create_new`] creates a file that
+//!   must not exist yet.
 //! - [`open_in_place`] and [`open_locked`] open a file that is changed in place.
-//! - `lock` has the locking rules, `draft` the temporary files, `target` the resolution of paths and a file's
-//!   metadata, `system` the system calls.
+//! - `lock` contains the locking rules, `draft` the temporary files, `target` the resolution of paths and a
+//!   file's metadata, `system` the system calls.
 //!
 //! `docs/changes.md` describes what readers, crashes, power failures and concurrent writers see. A test fails
 //! if another module renames, links, truncates, locks or syncs a file.
@@ -34,7 +34,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
 use crate::transfer::{Sink, os};
 
-/// Replaces the file at `path` with what `write` writes to an empty one.
+/// Replaces the file at `path` with what `write` writes to an empty file.
 ///
 /// See [`write_npy`](crate::write_npy) for the guarantees and their exceptions.
 pub(crate) fn replace(
@@ -48,8 +48,8 @@ pub(crate) fn replace(
 
 /// Replaces a file that the caller has locked since before reading it.
 ///
-/// `write` gets the old and the new file. Handles of the old file that `write` owns are closed when it
-/// returns, because some systems do not replace a file that is open.
+/// `write` receives the old and the new file. Any handles of the old file that `write` owns are closed when
+/// it returns, because some systems do not replace a file that is open.
 pub(crate) fn replace_locked(
     path: &Path,
     old: Locked,
@@ -59,8 +59,8 @@ pub(crate) fn replace_locked(
     let mut write = Some(write);
     place(path, options, Some(old), &mut |old, file| match (old, write.take()) {
         (Some(old), Some(write)) => write(old, file),
-        // In place there is no old file next to the new one, and the caller must not end up with an empty
-        // file.
+        // When the file is changed in place, there is no old file next to the new one. Continuing would leave
+        // the caller with an empty file.
         _ => Err(not_itself()),
     })
 }
@@ -68,15 +68,15 @@ pub(crate) fn replace_locked(
 /// Replaces a file after inspecting the old one.
 ///
 /// `look` reads the old file under a lock that is held until the new file is in place; if the old file cannot
-/// be opened, it gets the error. `write` gets what `look` returned, or nothing if there is no old file. It is
-/// called again if another process creates the file in between.
+/// be opened, `look` receives the error. `write` receives the result of `look`, or an empty slice if there is
+/// no old file. `write` is called again if another process creates the file in between.
 pub(crate) fn replace_after_look(
     path: &Path,
     options: &WriteOptions,
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
     mut write: impl FnMut(&File, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    /// The maximum number of retries after another process creates or removes the file in between.
+    /// The maximum number of retries if another process creates or removes the file in between.
     const MOST: usize = 100;
     if options.get_in_place() {
         // The old content is still in the file, which is locked at this point.
@@ -107,7 +107,7 @@ pub(crate) fn replace_after_look(
             }
             Destination::File(_) if fs::symlink_metadata(path).is_err() => {
                 match create_new(path, options, |file| write(file, &[])) {
-                    Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now: inspect it
+                    Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now, so inspect it
                     created => return created,
                 }
             }
@@ -118,12 +118,12 @@ pub(crate) fn replace_after_look(
     Err(ErrorKind::Locked.into())
 }
 
-/// Writes a new file; the first argument is the old file, if the caller has locked it.
+/// Writes a new file. The first argument is the old file, if the caller has locked it.
 type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
 
-/// Replaces a file. `write` is called once.
+/// Replaces a file, calling `write` once.
 ///
-/// It takes a trait object so that it is compiled once, not for each type of array.
+/// `write` is a trait object so that this function is compiled once, and not for each type of array.
 fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write: WriteNew<'_>) -> Result<()> {
     let target = match target::follow_links(path)? {
         Destination::File(target) => target,
@@ -160,14 +160,14 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
         _ => Error::from(error),
     })?;
     let mut put = || -> Result<()> {
-        /// The maximum number of retries after another process creates, replaces or removes the file.
+        /// The maximum number of retries if another process creates, replaces or removes the file.
         const MOST: usize = 100;
         // Before `write`: if metadata would be lost, the call fails before any content is written.
         if let Some(old) = &old {
             target::inherit(old, &draft.file)?;
         }
         write(locked.as_deref(), &draft.file)?;
-        // Synced before the file gets its name: after a loss of power, the name must not lead to partial
+        // Synced before the file gets its name: after a loss of power, the name must not refer to partial
         // content.
         if options.get_sync() {
             draft.sync()?;
@@ -197,7 +197,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
                     replaced => return replaced.map_err(refused),
                 }
                 // Some Windows file systems do not replace a file that is open. The handles are closed first,
-                // which releases the lock, so the file at the path is identified once more.
+                // which releases the lock, so the identity of the file at the path is checked once more.
                 let id = system::id_of(file)?;
                 drop(lock);
                 (old, locked) = (None, None);
@@ -223,18 +223,18 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
     sync_folder(&folder, options)
 }
 
-/// Returns the error for a file that is to replace itself but cannot be named by its path.
+/// Returns the error for a file that is read and then replaced, but is not named by a path.
 fn not_itself() -> Error {
     let reason =
         "a file that is read before it is replaced must be named by its path, not by a descriptor".into();
     ErrorKind::BadOption { reason }.into()
 }
 
-/// Opens the old file, to be locked.
+/// Opens the old file so that it can be locked.
 ///
-/// A rename needs no write permission for the file itself, but a read-only file is taken to be protected on
-/// purpose, so this opens it for writing. Links have already been resolved: one that was created since is an
-/// error.
+/// A rename needs no write permission for the file itself, but a read-only file is assumed to be protected on
+/// purpose, so the file is opened for writing. Links have already been resolved. On Linux, a link that was
+/// created since then is an error; other systems follow it.
 fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
     match folder.open_file(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -246,7 +246,7 @@ fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
     }
 }
 
-/// Creates a file that must not exist yet. It appears only when it is complete.
+/// Creates a file that must not exist yet and that appears only when it is complete.
 pub(crate) fn create_new(
     path: &Path,
     options: &WriteOptions,
@@ -274,7 +274,7 @@ pub(crate) fn create_new(
 
 /// Returns the folder for temporary files.
 ///
-/// WASI defines none; programs there are usually given `/tmp`, if any.
+/// WASI does not define one; programs there usually have access to `/tmp`, if to any folder.
 pub(crate) fn temporary_folder() -> PathBuf {
     if cfg!(target_os = "wasi") { "/tmp".into() } else { std::env::temp_dir() }
 }
@@ -287,7 +287,7 @@ pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
     Ok(draft.file)
 }
 
-/// Overwrites a file in place, and truncates it only after the new content.
+/// Overwrites a file in place, and then truncates it after the new content.
 ///
 /// A call that fails before it writes anything leaves the file unchanged. The file is also opened for
 /// reading, because it may be mapped later.
@@ -310,7 +310,7 @@ fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNe
     Ok(())
 }
 
-/// Opens or creates a file to be written in place, and locks it. Existing content is kept.
+/// Opens or creates a file to be written in place, and locks it, keeping existing content.
 pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locked> {
     let mut open = OpenOptions::new();
     open.read(true).write(true).create(true).truncate(false);
@@ -319,13 +319,13 @@ pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locke
 
 /// Returns the file at `path`, locked against other changes, if it is one of the inputs.
 ///
-/// With `in_place` this is an error, because the output would overwrite its own input.
+/// With `in_place`, this is an error, because the output would overwrite its own input.
 pub(crate) fn lock_if_input<P: AsRef<Path>>(
     path: &Path,
     inputs: &[P],
     options: &WriteOptions,
 ) -> Result<Option<Locked>> {
-    // The file does not exist, or opening it will report the error.
+    // Either the file does not exist, or opening it will report the error.
     let Ok(target) = fs::metadata(path) else { return Ok(None) };
     let is_input = target.is_file() && {
         let id = system::id_at(path)?;
@@ -347,7 +347,7 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     }
 }
 
-/// Syncs a file if the options request it. A pipe has nothing to sync.
+/// Syncs a regular file if the options request it; does nothing for a pipe.
 fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
     if options.get_sync() && os::len_of_regular(file).is_some() {
         file.sync_all()?;
@@ -355,7 +355,7 @@ fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
     Ok(())
 }
 
-/// Makes a new name survive a loss of power, if the options request it.
+/// Syncs a folder, so that a new name survives a loss of power, if the options request it.
 fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
     if !options.get_sync() {
         return Ok(());
@@ -379,7 +379,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 
 /// Returns an error if `sync` is set for a writer that cannot be synced.
 ///
-/// A `File` can be synced, or one in a `BufWriter`.
+/// A `File` or a `BufWriter<File>` can be synced.
 pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
     if options.get_sync() && os::as_any_file(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
@@ -388,7 +388,9 @@ pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<(
     Ok(())
 }
 
-/// Flushes and syncs a writer that passed [`check_syncs`]: its content and length, but not its timestamps.
+/// Flushes and syncs a writer that passed [`check_syncs`], if the options request it.
+///
+/// The content and the length are synced, but not the timestamps.
 pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> Result<()> {
     if !options.get_sync() {
         return Ok(());
@@ -401,7 +403,7 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
     }
 }
 
-/// Syncs a file of which parts were written.
+/// Syncs a file after parts of it have been written.
 pub(crate) fn sync_parts(file: &File) -> io::Result<()> {
     file.sync_data()
 }
@@ -411,7 +413,7 @@ pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
     file.set_len(len)
 }
 
-/// The wait for a lock that another process may hold for hours: none.
+/// No waiting, for locks that another process may hold for hours.
 #[cfg(feature = "mmap")]
 pub(crate) const AT_ONCE: Duration = Duration::ZERO;
 

@@ -9,25 +9,28 @@ use crate::error::Result;
 #[cfg(unix)]
 use crate::transfer::os;
 
-/// The target of a path.
+/// What a path refers to.
 pub(super) enum Destination {
-    /// A file by name, which may not exist yet.
+    /// A file identified by its path, which may not exist yet.
     File(PathBuf),
-    /// A file that this process has open, as `/dev/stdout` and `/dev/fd/5` name it. It is written at the
-    /// descriptor's current position. On Windows, a device.
+    /// A file that this process has open or, on Windows, a device.
+    ///
+    /// Examples of paths are `/dev/stdout` and `/dev/fd/5`. The file is written at the descriptor's current
+    /// position.
     Open(File),
 }
 
 pub(super) fn follow_links(path: &Path) -> Result<Destination> {
     const MOST: usize = 40; // the limit of Linux
-    // On Windows, opening a named pipe just to inspect it would use it up, so devices are recognized first.
+    // On Windows, opening a named pipe, even only to inspect it, uses up one of its instances. So devices are
+    // recognized before any path is opened.
     if cfg!(windows)
         && let Some(device) = open_descriptor(path)?
     {
         return Ok(Destination::Open(device));
     }
-    // The system resolves all links first, so that a link that it refuses to follow is refused here too (such
-    // as another user's link in a world-writable folder, with fs.protected_symlinks).
+    // The system resolves all links first. If it refuses to follow one (such as another user's link in a
+    // world-writable folder, with `fs.protected_symlinks`), the link is refused here too.
     if let Err(error) = fs::metadata(path)
         && error.kind() == io::ErrorKind::PermissionDenied
         && fs::symlink_metadata(path).is_ok_and(|link| link.is_symlink())
@@ -41,7 +44,7 @@ pub(super) fn follow_links(path: &Path) -> Result<Destination> {
         }
         match fs::read_link(&target) {
             Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            Err(_) => return Ok(Destination::File(target)), // not a link, or nothing exists; opening it will report the error
+            Err(_) => return Ok(Destination::File(target)), // not a link, or it does not exist; opening it will report the error
         }
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links").into())
@@ -49,8 +52,8 @@ pub(super) fn follow_links(path: &Path) -> Result<Destination> {
 
 /// Duplicates the descriptor that a path names.
 ///
-/// Its link, if any, does not lead to a name that can be opened (`pipe:[7]`), or leads to one that may belong
-/// to another file by now.
+/// The link at such a path, if any, is not followed: its target cannot be opened (`pipe:[7]`), or may by now
+/// be the name of another file.
 #[cfg(unix)]
 fn open_descriptor(path: &Path) -> Result<Option<File>> {
     let own = std::process::id();
@@ -64,7 +67,7 @@ fn open_descriptor(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Opens the device that a path names: `NUL`, `CON`, a named pipe.
+/// Opens the device that a path names, such as `NUL`, `CON` or a named pipe.
 #[cfg(windows)]
 fn open_descriptor(path: &Path) -> Result<Option<File>> {
     Ok(system::device(path)?)

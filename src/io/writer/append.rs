@@ -16,9 +16,9 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
-/// What to do with bytes that follow an array to which rows are appended.
+/// What to do with bytes after the array when rows are appended to a file.
 ///
-/// Such bytes are rows that were written before a crash or an error, and that the header does not count.
+/// Such bytes are rows that were written before a crash or an error and are not counted by the header.
 ///
 /// ```
 /// use ndarray_io::file::UncommittedRows;
@@ -27,59 +27,60 @@ use crate::transfer::{self, Source};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UncommittedRows {
-    /// Fails with [`ErrorKind::UncommittedRows`], which has their number. This is the default.
+    /// Fails with [`ErrorKind::UncommittedRows`], which contains the number of rows. This is the default.
     #[default]
     Refuse,
-    /// Adds the complete rows to the array and removes the rest.
+    /// Adds the complete rows to the array and removes an incomplete row.
     Recover,
-    /// Removes them.
+    /// Removes all rows that the header does not count.
     Discard,
 }
 
 impl<A: WritableElement> NpyWriter<A, File> {
-    /// Opens an existing NPY file and continues at its end.
+    /// Opens an existing NPY file to append rows to its array.
     ///
     /// The first axis grows, or the last in Fortran order. The file may have been written by NumPy. It is
-    /// locked until the writer is dropped: other changes through this library fail with
+    /// locked until the writer is dropped: until then, other changes through this library fail with
     /// [`ErrorKind::Locked`]. The lock is advisory and does not stop readers. The file is not changed until
-    /// rows are written. If the header cannot hold a greater length, as in files made before NumPy 1.23 or
-    /// so, use [`grow_header`].
+    /// rows are written. If the header has no space for a greater length, as in files written by NumPy before
+    /// about version 1.23, use [`grow_header`].
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if the system fails.
+    /// - [`ErrorKind::Io`] if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
-    /// - [`ErrorKind::Locked`] while another writer has locked the file.
-    /// - [`ErrorKind::DTypeMismatch`] if the elements have another dtype.
+    /// - [`ErrorKind::Locked`] if another writer has locked the file.
+    /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
     /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
     ///   inner axes are different.
-    /// - [`ErrorKind::HeaderTooSmall`] if the header cannot hold a greater length.
-    /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows.
-    /// - [`ErrorKind::BadOption`] if the array has no axes or holds Python objects, or the path is not a
+    /// - [`ErrorKind::HeaderTooSmall`] if the header has no space for a greater length.
+    /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left uncommitted rows.
+    /// - [`ErrorKind::BadOption`] if the array has no axes or contains Python objects, or the path is not a
     ///   regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
     }
 
-    /// Opens an existing NPY file and continues at its end, with options.
+    /// Opens an existing NPY file to append rows to its array, with options.
     ///
-    /// `surplus` says what to do with rows that an interrupted append has left. [`UncommittedRows::Recover`]
-    /// and [`UncommittedRows::Discard`] change the file immediately. Of the options, `sync`, `threads` and
-    /// `wait_for_lock` have an effect; the file determines the rest.
+    /// `surplus` determines what happens to the rows that an interrupted append has left.
+    /// [`UncommittedRows::Recover`] and [`UncommittedRows::Discard`] change the file immediately. Of the
+    /// options, only `sync`, `threads` and `wait_for_lock` have an effect; the file determines the rest.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if the system fails.
+    /// - [`ErrorKind::Io`] if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
-    /// - [`ErrorKind::Locked`] while another writer has locked the file.
-    /// - [`ErrorKind::DTypeMismatch`] if the elements have another dtype.
+    /// - [`ErrorKind::Locked`] if another writer has locked the file.
+    /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
     /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
     ///   inner axes are different.
-    /// - [`ErrorKind::HeaderTooSmall`] if the header cannot hold a greater length.
-    /// - [`ErrorKind::HeaderCrossesSector`] if `sync` is set and the length in the header crosses a disk sector.
+    /// - [`ErrorKind::HeaderTooSmall`] if the header has no space for a greater length.
+    /// - [`ErrorKind::HeaderCrossesSector`] if `sync` is set and the length in the header crosses a boundary
+    ///   between disk sectors.
     /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows and `surplus` is
     ///   [`UncommittedRows::Refuse`].
-    /// - [`ErrorKind::BadOption`] if the array has no axes or holds Python objects, or the path is not a
+    /// - [`ErrorKind::BadOption`] if the array has no axes or contains Python objects, or the path is not a
     ///   regular file.
     ///
     /// # Examples
@@ -110,24 +111,24 @@ impl<A: WritableElement> NpyWriter<A, File> {
             let mut writer = Self::go_on(file, surplus, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if surplus == UncommittedRows::Recover {
-                writer.checkpoint()?; // so that a later error does not lose them
+                writer.checkpoint()?; // so that a later error does not lose the recovered rows
             }
             Ok(writer)
         };
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Creates a file, or overwrites an existing one, that grows by rows of this shape.
+    /// Creates or overwrites an NPY file whose array grows by rows of the given shape.
     ///
     /// An existing file is overwritten in place, because readers must see the rows before the writer is
-    /// finished. It is locked until the writer is dropped.
+    /// finished. The file is locked until the writer is dropped.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if the system fails.
-    /// - [`ErrorKind::Locked`] while another writer has locked the file.
+    /// - [`ErrorKind::Io`] if an I/O operation fails.
+    /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
@@ -136,17 +137,17 @@ impl<A: WritableElement> NpyWriter<A, File> {
         Self::create_with(path, row, &WriteOptions::new())
     }
 
-    /// Creates a file, or overwrites an existing one, that grows by rows of this shape, with options.
+    /// Creates or overwrites an NPY file whose array grows by rows of the given shape, with options.
     ///
-    /// The options are those of [`NpyWriter::new_with`], and `wait_for_lock`. With `sync`, the folder is
+    /// The options are those of [`NpyWriter::new_with`], plus `wait_for_lock`. With `sync`, the folder is
     /// synced too.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if the system fails.
-    /// - [`ErrorKind::Locked`] while another writer has locked the file.
+    /// - [`ErrorKind::Io`] if an I/O operation fails.
+    /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
@@ -181,11 +182,11 @@ impl<A: WritableElement> NpyWriter<A, File> {
 
     /// Removes the rows written since the last checkpoint and returns the file.
     ///
-    /// Use it after an error has stopped the writer, such as a full disk.
+    /// Use it after an error, such as a full disk, has stopped the writer.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if the system fails.
+    /// - [`ErrorKind::Io`] if an I/O operation fails.
     /// - [`ErrorKind::BadOption`] if the array was created with a fixed shape.
     /// - [`ErrorKind::ArrayChanged`] if a checkpoint has found that another process changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
@@ -199,14 +200,14 @@ impl<A: WritableElement> NpyWriter<A, File> {
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         self.collected.clear();
-        // So that dropping the writer does not write the buffer after all.
+        // So that dropping the writer does not write anything.
         self.is_broken = true;
         let cut = || -> Result<()> {
             let (elements, empty_rows) = self.counted;
             let text = self.header_of(elements, empty_rows)?;
             let end = start + head as u64 + elements * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
-            // The header first: it must never count rows that have been removed.
+            // The header is written first, because it must never count rows that have been removed.
             rewrite(&mut file, start, &text)?;
             change::sync_writer(&mut file, &self.options)?;
             change::set_len(file, end)?;
@@ -242,8 +243,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             UncommittedRows::Recover => rows,
             UncommittedRows::Discard => 0,
         };
-        // `kept` rows become part of the array; the file is truncated after them, so that new rows follow
-        // directly.
+        // `kept` rows become part of the array. The file is truncated after them, because new rows must
+        // follow directly.
         let end = head as u64 + need + kept * row_bytes;
         if more > 0 {
             change::set_len(&file, end)?;
@@ -257,7 +258,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
     }
 }
 
-/// Returns a file's header, its length, and the number of bytes that follow it (not fewer than it declares).
+/// Returns a file's header, the header's length, and the number of bytes after the header.
+///
+/// It is an error if there are fewer bytes than the header declares.
 fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     let options = ReadOptions::new();
     let mut source = Source::of(&mut file);
@@ -275,10 +278,10 @@ fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
     }
 }
 
-/// Checks that a header has enough space for any length.
+/// Checks that a header has enough space for any length of the array.
 ///
-/// With `is_synced`, also checks that a loss of power cannot corrupt it. Returns whether the shape is kept
-/// within a sector.
+/// With `is_synced`, also checks that a loss of power during an update cannot corrupt the header. Returns
+/// whether the shape is kept within one disk sector.
 fn check_room(
     file: &mut File,
     (header, version): (&Header, npy::Version),
@@ -296,14 +299,14 @@ fn check_room(
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
     let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::HeaderTooSmall { header: head as u64 })?;
-    // 20 digits hold any 64-bit length.
+    // 20 digits are enough for any 64-bit length.
     let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
     if trailing_spaces(&now) + digits(rows) < 20 {
         return Err(ErrorKind::HeaderTooSmall { header: head as u64 }.into());
     }
-    // The bytes that a later update may change: those that differ now, and the digits of the shape with space
-    // for 20. The largest length cannot be formatted directly, because no array of that length fits into
-    // memory.
+    // The bytes that a later update may change: those that differ now, and all bytes from the shape on, with
+    // space for 20 digits. The largest length cannot be formatted directly, because no array of that length
+    // fits into memory.
     let differs = |at: &usize| old[*at] != now[*at];
     let mut changed =
         (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
@@ -324,7 +327,7 @@ fn digits_at(head: &[u8]) -> usize {
     head.iter().rposition(|byte| *byte == b'(').unwrap_or(0)
 }
 
-/// Rewrites a file so that its header can hold a greater length, as current NumPy headers can.
+/// Rewrites a file so that its header has space for a greater length, as current NumPy headers have.
 ///
 /// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderTooSmall`] or
 /// [`ErrorKind::HeaderCrossesSector`]. The elements are copied unchanged, which takes time and disk space in
@@ -332,10 +335,10 @@ fn digits_at(head: &[u8]) -> usize {
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::Io`] if the system fails.
+/// - [`ErrorKind::Io`] if an I/O operation fails.
 /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
 /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-/// - [`ErrorKind::BadOption`] if the array holds Python objects, or the path is not a regular file.
+/// - [`ErrorKind::BadOption`] if the array contains Python objects, or the path is not a regular file.
 ///
 /// # Examples
 ///
@@ -351,16 +354,16 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
     grow_header_with(path, &WriteOptions::new())
 }
 
-/// Rewrites a file so that its header can hold a greater length, with options.
+/// Rewrites a file so that its header has space for a greater length, with options.
 ///
-/// Of the options, `sync` and `wait_for_lock` have an effect. See [`grow_header`].
+/// Of the options, only `sync` and `wait_for_lock` have an effect. See [`grow_header`].
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::Io`] if the system fails.
+/// - [`ErrorKind::Io`] if an I/O operation fails.
 /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
 /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-/// - [`ErrorKind::BadOption`] if the array holds Python objects, or the path is not a regular file.
+/// - [`ErrorKind::BadOption`] if the array contains Python objects, or the path is not a regular file.
 ///
 /// # Examples
 ///
@@ -377,7 +380,7 @@ pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Resu
     let path = path.as_ref();
     let options = WriteOptions::new().sync(options.get_sync()).wait_for_lock(options.get_wait_for_lock());
     let rewrite = || {
-        // Locked before it is read, so that no row appended in between is lost.
+        // The file is locked before it is read, so that no row appended in between is lost.
         let old = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
         let (found, head, have) = look(&old)?;
         change::replace_locked(path, old, &options, |mut old, mut file| {

@@ -12,7 +12,7 @@ use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{Sink, os};
 
-/// Returns the dtype for elements that have not arrived yet.
+/// Returns the dtype for elements that are written later.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
     if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
         let reason = "text that is written incrementally needs a width".into();
@@ -56,7 +56,7 @@ pub(super) fn growing_axis(order: Order, shape: &Shape) -> usize {
     axis.copied().unwrap_or(0)
 }
 
-/// Rewrites a header; in a file, by position and with a single write.
+/// Rewrites a header, with a single positioned write if the writer is a file.
 pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
     if let Some(file) = os::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
@@ -79,9 +79,9 @@ pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) 
     }
 }
 
-/// Returns a file's header as seen by elements of a type, for writing parts in place.
+/// Returns a file's header for elements of a type, with their inner axes moved into the dtype.
 ///
-/// See [`Header::grouped`].
+/// Used to write parts of a file in place. See [`Header::grouped`].
 pub(crate) fn grouped_for<A: WritableElement>(
     header: &Header,
     ndim: Option<usize>,

@@ -28,7 +28,7 @@ use crate::transfer::{self, Items, Sink, os};
 /// Small pieces are buffered up to this many bytes, so that a small push costs no more than a copy.
 const COLLECTED: usize = 1 << 20;
 
-/// A writer of NPY arrays that are written incrementally.
+/// Writes NPY arrays incrementally.
 ///
 /// There are two modes. [`shaped`](NpyWriter::shaped) writes an array of known shape to any [`Write`].
 /// [`create`](NpyWriter::create) and [`new`](NpyWriter::new) write an array that grows by rows; this needs a
@@ -37,9 +37,9 @@ const COLLECTED: usize = 1 << 20;
 ///
 /// The first axis grows, or the last in Fortran order. The files are byte for byte those that NumPy saves for
 /// the entire array, with two exceptions. A Fortran-order array of one row, which is contiguous in both
-/// orders, is marked as Fortran order, where NumPy marks C order. In a header of more than about 450 bytes (a
-/// record of many fields), spaces may precede the shape, so that the array's length does not cross a disk
-/// sector.
+/// orders, is marked as Fortran order, whereas NumPy marks it as C order. In a header of more than about 450
+/// bytes (a record of many fields), spaces may precede the shape, so that the array's length does not cross a
+/// boundary between disk sectors.
 ///
 /// Small pushes are buffered until 1 MiB has been collected. The progress callback is not invoked.
 ///
@@ -61,39 +61,41 @@ const COLLECTED: usize = 1 << 20;
 /// ```
 ///
 /// Rows are part of the array once [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called. The
-/// data is written before the header that counts it, and the header in a single write, so that concurrent
-/// readers, and readers after a crash, see either the old length or the new one. A writer that is dropped
-/// leaves the rows since the last checkpoint after the array, where [`UncommittedRows::Recover`] finds them.
+/// data is written first, and then the header that counts it, in a single write. So concurrent readers, and
+/// readers after a crash, see either the old length or the new one. If a writer is dropped, the rows since
+/// the last checkpoint remain in the file after the array, where [`UncommittedRows::Recover`] finds them.
 pub struct NpyWriter<A, W> {
     writer: Slot<W>,
     /// The file's path, if this writer opened it.
     path: Option<PathBuf>,
     /// The file's lock, if this writer took one.
     locked: Option<Locked>,
-    /// Writes bytes on drop, where no bound says that `W` is a `Write`.
+    /// Writes bytes to the writer. `drop` uses it, because `W` has no `Write` bound there.
     write: fn(&mut W, &[u8]) -> Result<()>,
     options: WriteOptions,
     dtype: DType,
     order: Order,
     version: Version,
-    /// The shape of one row, and its number of elements.
+    /// The shape of one row.
     row: Shape,
+    /// The number of elements of one row.
     row_len: u64,
     emit: WritePlan<A>,
     collected: Vec<u8>,
-    /// The number of elements; and the number of rows, if a row has no elements.
+    /// The number of elements.
     elements: u64,
+    /// The number of rows, if a row has no elements; otherwise 0.
     empty_rows: usize,
     end: End<W>,
-    /// Both numbers as counted by the last header that was written.
+    /// `elements` and `empty_rows` as counted by the last header that was written.
     counted: (u64, usize),
-    /// An error has left the writer at an unknown position within the array.
+    /// Whether an error has left the writer at an unknown position within the array.
     is_broken: bool,
-    /// Another process has changed the file.
+    /// Whether another process has changed the file.
     is_foreign: bool,
 }
 
-/// The underlying writer, until `finish` returns it.
+/// The underlying writer, until it is returned to the caller.
 struct Slot<W>(Option<W>);
 
 impl<W> std::ops::Deref for Slot<W> {
@@ -113,8 +115,8 @@ impl<W> std::ops::DerefMut for Slot<W> {
 impl<A, W> Drop for NpyWriter<A, W> {
     /// Writes the buffered rows without counting them in the header.
     ///
-    /// So no row that `push` accepted is lost. After an error the content of the file is unknown, and nothing
-    /// is written.
+    /// So no row that `push` has accepted is lost. After an error, the content of the file is unknown, and
+    /// nothing is written.
     fn drop(&mut self) {
         let Self { writer: Slot(writer), write, collected, is_broken, .. } = self;
         if let Some(writer) = writer
@@ -130,7 +132,7 @@ impl<A, W> Drop for NpyWriter<A, W> {
 enum End<W> {
     /// With this number of elements.
     At(u64),
-    /// When `finish` is called. The header starts at `start`, has `head` bytes, and is updated by `rewrite`.
+    /// When `finish` is called. The header is at `start`, is `head` bytes long, and is updated by `rewrite`.
     Open {
         start: u64,
         head: usize,
@@ -141,15 +143,15 @@ enum End<W> {
 }
 
 impl<A: WritableElement, W: Write> NpyWriter<A, W> {
-    /// Writes an array of a known shape, whose elements arrive in its memory order.
+    /// Writes an array of a known shape, whose elements are passed in its memory order.
     ///
-    /// The writer does not need to seek. The header is written immediately.
+    /// The writer need not support seeking. The header is written immediately.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::Io`] if writing fails.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of the array overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
@@ -181,7 +183,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// - [`ErrorKind::Io`] if writing fails.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of the array overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
@@ -241,12 +243,12 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 
     /// Appends one or several rows.
     ///
-    /// `rows` has the shape of one row, or one more axis, along which the array grows. Rows are buffered;
-    /// call [`checkpoint`](NpyWriter::checkpoint) to make them visible to readers.
+    /// `rows` has either the shape of one row, or an additional axis along which the array grows. Rows are
+    /// buffered; call [`checkpoint`](NpyWriter::checkpoint) to make them visible to readers.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::RowMismatch`] if the rows have another shape.
+    /// - [`ErrorKind::RowMismatch`] if the rows have a different shape.
     /// - [`ErrorKind::WrongCount`] if the array would have more elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
     /// - [`ErrorKind::BadOption`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
@@ -322,7 +324,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::RowMismatch`] if the rows have another shape.
+    /// - [`ErrorKind::RowMismatch`] if the rows have a different shape.
     /// - [`ErrorKind::WrongCount`] if the array has more or fewer elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
     /// - [`ErrorKind::BadOption`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
@@ -334,7 +336,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.finish()
     }
 
-    /// Returns the number of elements, including those that are not yet counted by the header.
+    /// Returns the number of elements, including those that the header does not count yet.
     pub fn len(&self) -> u64 {
         self.elements
     }
@@ -368,7 +370,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 .into());
             }
         }
-        // Checked before anything is buffered, so that a text that is too long leaves the writer usable.
+        // Checked before anything is buffered, so that the writer stays usable after text that is too long.
         if A::FILE_LAYOUT.varies() {
             let options = width_of::<A>(&self.dtype, &self.options);
             A::dtype_for(&mut items.iter(), &options).map_err(|error| {
@@ -416,16 +418,17 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             false => Ok(()),
             true => {
                 let reason = "an earlier error has left the writer within the array".into();
-                Err(ErrorKind::BadOption { reason }.into())
+                Err(self.at_path(ErrorKind::BadOption { reason }.into()))
             }
         }
     }
 
     /// Updates the header so that it counts all complete rows pushed so far.
     ///
-    /// Readers see these rows from now on, even if this process dies. For an array of known shape, this only
-    /// writes the buffered elements. With [`WriteOptions::sync`], the rows are synced before the header that
-    /// counts them is written, and then the header is synced; it returns when both survive a loss of power.
+    /// After this call, readers see these rows, even if this process dies. For an array of known shape, only
+    /// the buffered elements are written. With [`WriteOptions::sync`], the rows are synced before the header
+    /// that counts them is written, and then the header is synced. The call returns when both survive a loss
+    /// of power.
     ///
     /// # Errors
     ///
@@ -441,8 +444,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.is_broken = true;
         self.write_collected()?;
         Sink::of(&mut *self.writer).flush()?;
-        // The rows are synced before the header: it must never count rows that a loss of power could take
-        // away.
+        // The rows are synced before the header, which must never count rows that a loss of power could still
+        // destroy.
         change::sync_writer(&mut *self.writer, &self.options)?;
         if let End::Open { start, head, rewrite, .. } = self.end {
             let text = self.header_of(self.elements, self.empty_rows)?;
@@ -455,7 +458,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         Ok(())
     }
 
-    /// Returns the header that counts the complete rows among `elements`, in the length of the old header.
+    /// Returns a header that counts the complete rows among `elements` and is as long as the old header.
     fn header_of(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
         let End::Open { head, is_in_one_sector, .. } = self.end else { return Ok(Vec::new()) };
         let rows = elements.checked_div(self.row_len).map_or(Ok(empty_rows), usize::try_from);
@@ -468,7 +471,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 
     /// Returns an error if the file does not have the length that this writer gave it.
     ///
-    /// Otherwise the header would count bytes that another process wrote.
+    /// Without this check, the header could count bytes that another process wrote.
     fn check_length(&mut self, payload: u64) -> Result<()> {
         let bytes = self.elements * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
@@ -483,8 +486,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 
     /// Completes the array and returns the writer, positioned directly after it.
     ///
-    /// If a growing array ends with an incomplete row, the complete rows are counted before the error is
-    /// returned.
+    /// If a growing array ends with an incomplete row, the header is updated to count the complete rows
+    /// before the error is returned.
     ///
     /// # Errors
     ///
@@ -500,7 +503,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 self.elements - self.elements.checked_rem(self.row.len().unwrap_or(0)).unwrap_or(0)
             }
         };
-        self.checkpoint()?; // the complete rows are counted in any case
+        self.checkpoint()?; // counts the complete rows even if an error follows
         if self.elements != wanted {
             return Err(self.at_path(ErrorKind::WrongCount { found: self.elements, wanted }.into()));
         }
@@ -509,20 +512,20 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 }
 
 impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
-    /// Writes an array that grows by rows of this shape, starting at the writer's position.
+    /// Writes an array that grows by rows of the given shape, starting at the writer's position.
     ///
     /// A file is truncated at that position. It is not locked: other processes can write to it concurrently,
-    /// and a reader that requires the array to be the last thing in the file fails on rows that the header
+    /// and a reader that does not accept bytes after the array fails while there are rows that the header
     /// does not count yet. [`NpyWriter::create`] locks the file. The header is updated only if the file has
-    /// the length that this writer gave it; otherwise the call fails with [`ErrorKind::ChangedByOther`] and
-    /// the header is unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up to
-    /// the caller, who created the file.
+    /// the length that this writer gave it; otherwise the update fails with [`ErrorKind::ChangedByOther`] and
+    /// leaves the header unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up
+    /// to the caller, who created the file.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::Io`] if writing or seeking fails.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, the file was opened
@@ -531,7 +534,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         Self::new_with(writer, row, &WriteOptions::new())
     }
 
-    /// Writes an array that grows by rows of this shape, with options.
+    /// Writes an array that grows by rows of the given shape, with options.
     ///
     /// With [`Order::Fortran`] the last axis grows. Text needs a width: [`WriteOptions::text_width`].
     ///
@@ -539,7 +542,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     ///
     /// - [`ErrorKind::Io`] if writing or seeking fails.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no such dtype.
+    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, the file was opened
@@ -585,7 +588,8 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
             Version::V3
         };
         Sink::of(&mut writer).write(&head)?;
-        // Otherwise a loss of power could restore truncated bytes, and new rows would be written into them.
+        // Without this sync, a loss of power could restore truncated bytes, and new rows would be mixed with
+        // them.
         change::sync_writer(&mut writer, options)?;
         let end = End::Open { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
         Ok(Self::of(writer, header, row, version, end, options))

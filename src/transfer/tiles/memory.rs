@@ -6,17 +6,17 @@ use crate::transfer::aligned;
 use crate::transfer::gather::pick;
 use crate::transfer::share::share_out;
 
-/// The approximate size of a part. Its source and target both fit into the cache.
+/// The approximate size of a part, chosen so that its source and target both fit into the cache.
 const PART: usize = 64 << 10;
 
-/// Fills a part, given by its number. The words are a buffer that each thread reuses.
+/// Fills the part with the given number; the words are a buffer that each thread reuses.
 type Fill<'a> = dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync + 'a;
 
 /// Fills parts of `part` bytes of `into`, on up to `threads` threads.
 fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill: &Fill<'_>) -> Result<()> {
     /// Starting a thread for fewer bytes takes longer than filling them.
     const LEAST: usize = 1 << 20;
-    /// How many bytes a thread takes at a time.
+    /// The number of bytes that a thread fills at a time.
     ///
     /// If two threads shared a large page, one would wait while the system zeroes it for the other.
     const PAGES: usize = 4 << 20;
@@ -50,7 +50,7 @@ pub(crate) fn pick_all(
         }
         (axes, item) = (outer, item * len);
     }
-    // Divides the fastest axis that allows parts of `PART` bytes; everything within it stays together.
+    // Divides the fastest axis that allows parts of `PART` bytes; all faster axes stay undivided.
     let mut whole = item.max(1);
     let mut cut = axes.len();
     while cut > 0 && whole < PART {
@@ -62,7 +62,7 @@ pub(crate) fn pick_all(
     let (outer, length) = (&axes[..cut], axes.get(cut).map_or(1, |(len, _)| *len));
     let pieces = length.div_ceil(step).max(1);
     let fill = |_: &mut Vec<u128>, number: usize, part: &mut [u8]| {
-        // Parts have one size, except for the last along the divided axis for each outer index.
+        // All parts have the same size, except the last one along the divided axis for each outer index.
         let (mut left, piece) = (number / pieces, number % pieces);
         let mut place = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
         for (len, stride) in outer.iter().rev() {
@@ -76,8 +76,8 @@ pub(crate) fn pick_all(
         pick(bytes, place, &inner, item, part);
         Ok(())
     };
-    // `each_part` needs parts of equal size, except for the last. If pieces do not divide the axis evenly, a
-    // part is all pieces of one outer index.
+    // `each_part` needs parts of equal size, except for the last. If the pieces do not divide the axis
+    // evenly, a part consists of all pieces of one outer index.
     let is_even = length % step == 0 || outer.iter().all(|(len, _)| *len == 1);
     if pieces == 1 || is_even {
         let _ = each_part(into, within * step.min(length), threads, &fill);

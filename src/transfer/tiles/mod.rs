@@ -1,6 +1,6 @@
 //! Moves arrays of any size tile by tile.
 //!
-//! A move can change the order, byte order or dtype, and can go into or out of a larger array.
+//! A move can change the order, byte order or dtype; the source or the target can be part of a larger array.
 //! [`Plan`] divides an array into tiles, and [`run`] moves them.
 
 mod memory;

@@ -28,10 +28,10 @@ pub(crate) enum Writes {
     InOrder,
 }
 
-/// The division of an array into tiles, which are moved one by one. Each element is in exactly one of them.
+/// The division of an array into tiles, which are moved one by one. Each element is in exactly one tile.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The axes, the slowest of the target first. Those that are contiguous on both sides have been merged.
+    /// The axes, the slowest of the target first. Axes that are contiguous on both sides have been merged.
     axes: Vec<Axis>,
     /// How many indices of each axis a tile has; the last tile along an axis may have fewer.
     steps: Vec<usize>,
@@ -39,18 +39,18 @@ pub(crate) struct Plan {
     to: Side,
 }
 
-/// A box of the array.
+/// A box-shaped part of the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
-    /// The offset of its first element on each side, in bytes.
+    /// The offset of the tile's first element on each side, in bytes.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// Its length along each of the plan's axes.
+    /// The tile's length along each of the plan's axes.
     pub(crate) lens: Vec<usize>,
 }
 
 impl Tile {
-    /// Returns how many elements it has.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         self.lens.iter().product()
     }
@@ -73,7 +73,8 @@ impl Which {
 }
 
 impl Plan {
-    /// Divides an array into tiles of at most `memory` bytes on both sides together, or of one element.
+    /// Divides an array into tiles of at most `memory` bytes on both sides together, but at least one
+    /// element.
     pub(crate) fn new(axes: Vec<Axis>, from: Side, to: Side, memory: usize, writes: Writes) -> Self {
         let axes = joined(axes);
         let mut plan = Self { steps: vec![1; axes.len()], axes, from, to };
@@ -82,8 +83,10 @@ impl Plan {
     }
 
     /// Enlarges the tile, always on the side that is accessed in shorter runs.
+    ///
+    /// A tile has at most `most` elements.
     fn grow(&mut self, most: usize, writes: Writes) {
-        /// Longer runs bring no gain: calls cost little by comparison, and both sides stay in the cache.
+        /// Longer runs bring no gain: calls are cheap by comparison, and both sides stay in the cache.
         const LONG: u64 = 256 << 10;
         /// The size of a tile whose runs cannot become longer.
         const MANY: u64 = 1 << 20;
@@ -124,7 +127,7 @@ impl Plan {
         }
     }
 
-    /// Returns the length of a tile's runs on a side in bytes, and the axis that can extend them.
+    /// Returns the length of a tile's runs on a side in bytes, and the axis that can extend them, if any.
     fn run(&self, which: Which) -> (u64, Option<usize>) {
         let mut run = if which == Which::From { self.from.item } else { self.to.item } as u64;
         for axis in self.sorted(which).into_iter().rev() {
@@ -139,7 +142,7 @@ impl Plan {
         (run, None)
     }
 
-    /// Returns the axis to grow along if no run can: the fastest divided one of the target.
+    /// Returns the axis to grow along if no run can grow: the fastest divided axis of the target.
     fn nearest(&self) -> Option<usize> {
         self.sorted(Which::To).into_iter().rev().find(|axis| self.steps[*axis] < self.axes[*axis].len)
     }
@@ -165,12 +168,12 @@ impl Plan {
 
     /// Returns the plan's axes in the order of the source, the slowest first.
     ///
-    /// The plan itself has them in the order of the target.
+    /// The plan itself lists the axes in the order of the target.
     pub(crate) fn order_of_source(&self) -> Vec<usize> {
         self.sorted(Which::From)
     }
 
-    /// Returns how many tiles there are.
+    /// Returns the number of tiles.
     pub(crate) fn count(&self) -> usize {
         self.counts().try_fold(1, usize::checked_mul).unwrap_or(usize::MAX)
     }
@@ -201,7 +204,7 @@ impl Plan {
         tile
     }
 
-    /// Returns the offset in the source of an element, given by its number in a tile with this order of axes.
+    /// Returns an element's offset in the source, given its index in a tile whose axes are in this order.
     pub(crate) fn place(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
         let (mut left, mut place) = (number, tile.from);
         for &axis in order.iter().rev() {
@@ -247,7 +250,7 @@ mod tests {
         }
     }
 
-    /// Returns an array whose axes are in random orders on both sides, with gaps between them on one or both.
+    /// Returns an array whose axes are in random orders on both sides, with gaps on one or both sides.
     fn any_axes(numbers: &mut Numbers, from_item: usize, to_item: usize) -> Vec<Axis> {
         let ndim = numbers.below(5);
         let mut axes: Vec<Axis> = (0..ndim)

@@ -11,18 +11,18 @@ use crate::transfer::gather::{pick, turn};
 use crate::transfer::share::share_out;
 use crate::transfer::{ByteRuns, RandomAccess, Sink, aligned, os, pipeline, truncated};
 
-/// Converts elements: reads them from the first slice, and writes others to the second.
+/// Converts elements: reads them from the first slice, and writes the results to the second.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
 
 /// The processing of elements while they are moved, a tile at a time.
 #[derive(Clone, Copy)]
 pub(crate) enum Work<'a> {
     Nothing,
-    /// Changes them in place.
+    /// Changes the elements in place.
     InPlace(&'a (dyn Fn(&mut [u8]) + Sync)),
-    /// Converts them to others, which may differ in size.
+    /// Converts the elements to another dtype, whose size may differ.
     ///
-    /// The first slice may be modified. Errors refer to elements by their number in it.
+    /// The first slice may be modified. Errors refer to elements by their index in that slice.
     Into(&'a Recode<'a>),
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Move<'a> {
     pub(crate) work: Work<'a>,
     /// The header of the source.
     pub(crate) header: &'a Header,
-    /// Adds the name of the source to an error of reading it.
+    /// Adds the name of the source to an error.
     pub(crate) named: &'a (dyn Fn(Error) -> Error + Sync),
 }
 
@@ -72,7 +72,7 @@ impl Move<'_> {
                 }
             }
         }
-        // The tile is permuted on the side with the smaller elements.
+        // The tile is permuted before or after the conversion, whenever its elements are smaller.
         if from <= to {
             self.turn(tile, &mut order, from, room)?;
         }
@@ -90,7 +90,7 @@ impl Move<'_> {
         Ok(&bytemuck::cast_slice(&room.now)[..count * to])
     }
 
-    /// Permutes a tile into the order of the target, unless it is in that order.
+    /// Permutes a tile into the order of the target, unless it is already in that order.
     fn turn(&self, tile: &Tile, order: &mut [usize], item: usize, room: &mut TileBuffers) -> Result<()> {
         let is_longer = |axis: &&usize| tile.lens[**axis] > 1;
         if order.iter().filter(is_longer).is_sorted() {
@@ -107,7 +107,9 @@ impl Move<'_> {
         Ok(())
     }
 
-    /// Converts an error of a tile's element, with the axes in this order, into one of the source's element.
+    /// Replaces the element index in an error, which is that in the tile, by the index in the source.
+    ///
+    /// `order` is the order of the tile's axes.
     fn located(&self, error: Error, tile: &Tile, order: &[usize]) -> Error {
         let Some(number) = error.element() else { return error };
         let place = self.plan.place(tile, order, number);
@@ -130,7 +132,7 @@ impl Move<'_> {
 
 /// Moves an array to offset `start` of a file, on up to `threads` threads.
 ///
-/// `tell` gets the number of bytes that have been written since its last call.
+/// `tell` is called with the number of bytes that have been written since its last call.
 pub(crate) fn move_all(
     work: &Move<'_>,
     (file, start): (&File, u64),
@@ -162,7 +164,7 @@ pub(crate) fn move_in_order(
     threads: usize,
     tell: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    // Buffers are reused, since the threads of the pipeline have no state of their own.
+    // Tile buffers are reused through a pool, since the threads of the pipeline have no state of their own.
     let rooms = Mutex::new(Vec::<TileBuffers>::new());
     let lock = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |number: usize, block: &mut Vec<u8>| {

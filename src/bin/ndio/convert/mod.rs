@@ -1,7 +1,7 @@
 //! `ndio convert`: converts files of any size in bounded memory.
 //!
-//! Any input first becomes a temporary NPY file beside the output, unless it is one already. The output is
-//! made from that, so each format needs only a conversion to and from NPY.
+//! Input in another format is first converted to a temporary NPY file beside the output. The output is made
+//! from the NPY file, so each format needs only conversions to and from NPY.
 
 mod options;
 
@@ -76,8 +76,8 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     // Use the name that the user gave, even if the data came through a pipe.
     let from = match (arguments.from, kind_of_name(Path::new(&*shown(&arguments.input)))) {
         (Some(kind), _) => kind,
-        // The content decides before an extension such as .csv: an array under another name is still an
-        // array.
+        // The content takes precedence over extensions such as .csv: an array in a file with another
+        // extension is still an array.
         _ if arguments.input.is_dir() => of(format_of(&arguments.input)?),
         (None, Some(kind @ (Kind::Csv | Kind::Raw))) => by_content(&arguments.input)?.map_or(kind, of),
         _ => of(format_of(&arguments.input)?),
@@ -223,7 +223,7 @@ fn indices_of(file: &NpyFile, axis: usize) -> usize {
     usize::try_from(BYTES / each).unwrap_or(usize::MAX).clamp(1, length.max(1))
 }
 
-/// Returns an error if the output is an archive with members that would be lost.
+/// Returns an error if the output is an archive whose other members would be lost.
 fn refuse_to_lose_members(arguments: &Arguments, count: usize, output: &Path) -> Result<(), Failure> {
     let own: Vec<String> = (0..count).map(|number| arguments.member_name(number, count)).collect();
     if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
@@ -343,7 +343,7 @@ impl Input {
         }
     }
 
-    /// Copies one of several arrays to a file of its own.
+    /// Copies one of several arrays to a separate file.
     fn cut(path: &Path, bytes: std::ops::Range<u64>, near: &Path) -> Result<Self, Failure> {
         let made = temporary(near)?;
         is_called(&made, path);
@@ -370,8 +370,8 @@ impl<R: Read> Read for Watched<'_, R> {
     }
 }
 
-/// Applies order, byte order and dtype in a separate step, where they are requested and the output format
-/// needs it.
+/// Applies order, byte order and dtype in a separate step, if they are requested and the output format cannot
+/// apply them itself.
 fn changed(
     arguments: &Arguments,
     input: &Input,

@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     /// Replace an archive even if it has other members
     #[arg(long)]
     pub(super) replace: bool,
-    /// Drop what follows the first array of an NPY or RA file
+    /// Drop the data after the first array of an NPY or RA file
     #[arg(long)]
     pub(super) drop_trailing: bool,
     /// Convert Python objects, as data
@@ -164,7 +164,7 @@ impl Arguments {
         }
     }
 
-    /// Whether order, byte order or version is to be changed.
+    /// Whether the order, byte order or version is to be changed.
     pub(super) fn changes_layout(&self) -> bool {
         self.order.is_some() || self.byte_order.is_some() || self.version.is_some()
     }

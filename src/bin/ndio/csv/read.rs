@@ -42,7 +42,7 @@ fn float(text: &str, most: f64) -> Result<f64, String> {
     Ok(number)
 }
 
-/// The same for the default dtype: an integer that `f64` cannot represent exactly is an error.
+/// Like `float`, but for the default dtype: an integer that `f64` cannot represent exactly is an error.
 fn float_or_integer(text: &str) -> Result<f64, String> {
     let number = float(text, f64::MAX)?;
     match text.parse::<i128>() {
@@ -59,7 +59,7 @@ fn float_or_integer(text: &str) -> Result<f64, String> {
 fn complex(text: &str) -> Result<Complex<f64>, String> {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(float(inner, f64::MAX)?.into()) };
-    // Split at the last sign, other than a leading one or that of an exponent.
+    // Split at the last sign that is neither at the beginning nor part of an exponent.
     let bytes = inner.as_bytes();
     let sign = (1..bytes.len())
         .rev()
@@ -163,7 +163,7 @@ impl<T> Parsed<T> {
     }
 }
 
-/// An error in a line, counted from the start of its piece.
+/// An error, with its line number counted from the start of the piece.
 struct Wrong {
     line: u64,
     text: String,
@@ -176,8 +176,10 @@ impl Table {
         Self { input, all: 0, form, rest, is_end: false, lines: 0, columns: None, progress }
     }
 
-    /// Returns the next piece, which ends with a line. `None` at the end of the file, or if the data has
-    /// quotes, since quoted cells may contain line breaks.
+    /// Returns the next piece, which ends at the end of a line.
+    ///
+    /// Returns `None` at the end of the file, or if the data has quotes, since quoted cells may contain line
+    /// breaks.
     fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         const PIECE: u64 = 1 << 20;
         loop {
@@ -239,7 +241,7 @@ impl Table {
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
         if self.form.delimiter == b' ' && (trim == Trim::None || self.rest.contains(&b'"')) {
-            return Err("a blank as delimiter works only for numbers without quotes".into());
+            return Err("a space as delimiter is supported only for numbers without quotes".into());
         }
         let rest = std::mem::take(&mut self.rest);
         let has_header = self.form.has_header && self.lines == 0;
@@ -315,7 +317,9 @@ impl Table {
             width => width,
         };
         let parse = |cell: &str| match cell.chars().count() {
-            length if length > width => Err(format!("it has {length} characters, but {dtype} holds {width}")),
+            length if length > width => {
+                Err(format!("it has {length} characters, but the maximum of {dtype} is {width}"))
+            }
             _ => Ok(cell.to_owned()),
         };
         replace(out, |out| {
@@ -380,7 +384,7 @@ fn wrong_text(error: &csv::Error, before: u64) -> String {
     }
 }
 
-/// Splits a line without quotes into cells. With a space as delimiter, several count as one.
+/// Splits a line without quotes into cells. If the delimiter is a space, consecutive ones count as one.
 fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     let by_blanks = delimiter == b' ';
@@ -399,7 +403,7 @@ fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Parses the cells of a line, and checks their number.
+/// Parses the cells of a line, and checks that their number is right.
 fn put_cells<'a, T>(
     line: u64,
     cells: impl Iterator<Item = &'a str>,

@@ -17,8 +17,8 @@ use super::super::input::shown;
 use super::super::progress::Progress;
 use super::super::source::Source;
 
-/// Writes an array of up to two axes. Records get a column for each field, and a header line with their
-/// names.
+/// Writes an array of up to two axes. A record gets a column for each field, and the file a header line with
+/// the names of the fields.
 pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
     let source = Source::open_all(path, None, &crate::password::options().allow_objects(true))?;
@@ -111,7 +111,7 @@ impl Table {
                     }
                 }
             }
-            // Readers skip empty lines, so an empty cell alone is quoted.
+            // Readers skip empty lines, so an empty cell is quoted if it is the only one of its line.
             if column == 1 && matches!(out.last(), None | Some(b'\n')) {
                 out.extend_from_slice(b"\"\"");
             }
@@ -148,7 +148,7 @@ impl Table {
     }
 }
 
-/// Appends an element that is a Python object, or a field of a record of objects, which is a tuple.
+/// Appends a Python object. For a record with objects, which is a tuple, appends one of its fields.
 fn put_part(
     element: ObjectRef<'_>,
     number: usize,

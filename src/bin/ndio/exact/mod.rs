@@ -81,7 +81,7 @@ impl From<std::io::Error> for Fault {
 }
 
 fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
-    // Programs compare: a file has to be what its name says, if that says anything.
+    // Programs compare the output, so a known extension decides the format, even if the content differs.
     let format = match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => Format::Npy,
         Some("npz") => Format::Npz,
@@ -137,7 +137,7 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
         let left = reader.trailing_len().unwrap_or(0);
         match reader.next_array() {
             Ok(true) => {
-                // What is left now is that without the header that has just been read.
+                // The header of the next array has just been read: subtract it and the bytes after it.
                 let all = reader.payload_len().unwrap_or_default() + reader.trailing_len().unwrap_or(0);
                 start = file_len(path)? - offset - all - reader.data_offset();
             }
@@ -196,7 +196,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
     Ok(json!({"file": file, "kind": "npz", "arrays": arrays, "other_members": others}))
 }
 
-/// Returns the name of an error's class in the oracle's corpus.
+/// Returns the name that the oracle's corpus uses for the class of an error.
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",

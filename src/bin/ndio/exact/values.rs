@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::super::blocks::in_order;
 use super::Fault;
 
-/// What an array is and holds.
+/// Describes an array and its contents.
 pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
     let mut line = json!({
         "fortran_order": array.order() == Order::Fortran,
@@ -41,7 +41,7 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
 /// Arrays with more elements are printed without values.
 const MOST_VALUES: usize = 4096;
 
-/// The values; of too many, only that they are valid is looked at.
+/// Formats the values. If there are more than `MOST_VALUES`, only checks them, and returns nulls.
 fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
     let size = array.dtype().item_size();
     if array.len() > MOST_VALUES {
@@ -53,7 +53,7 @@ fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
     (0..array.len()).map(|index| value(array.dtype(), &array.bytes()[index * size..][..size])).collect()
 }
 
-/// An error if an element is none.
+/// Returns an error if an element is invalid.
 fn check(dtype: &DType, bytes: &[u8]) -> Result<(), Fault> {
     match dtype {
         DType::Scalar(scalar) if scalar.kind() == Kind::Bool => value(dtype, bytes).map(drop),
@@ -62,7 +62,7 @@ fn check(dtype: &DType, bytes: &[u8]) -> Result<(), Fault> {
     }
 }
 
-/// One element, as the manifest of the oracle has it.
+/// Formats one element in the manifest's form.
 fn value(dtype: &DType, bytes: &[u8]) -> Result<Value, Fault> {
     match dtype {
         DType::Scalar(scalar) => scalar_value(scalar, bytes),
@@ -133,7 +133,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> Result<Value, Fault> {
     })
 }
 
-/// A text, or its numbers if they are not all characters.
+/// Formats a text, or its code points if not all of them are characters.
 fn text(codes: &[u32]) -> Value {
     let text: Option<String> = codes.iter().map(|code| char::from_u32(*code)).collect();
     text.map_or_else(|| json!(codes), |text| json!(text))
@@ -141,7 +141,7 @@ fn text(codes: &[u32]) -> Value {
 
 /// The remaining budget for objects, which is an upper bound on the output.
 ///
-/// Shared objects are printed each time, so that a small malicious file could expand without limit.
+/// Shared objects are printed each time, so the output of a small malicious file could be enormous.
 struct Left {
     count: Cell<usize>,
     /// The current nesting depth.
@@ -153,12 +153,13 @@ impl Left {
         let left = self.count.get().checked_sub(count);
         self.count.set(left.ok_or_else(|| Fault {
             class: "unsupported_pickle",
-            message: "without sharing, there are more than 64 million objects".into(),
+            message: "if shared objects are repeated, there are more than 64 million".into(),
         })?);
         Ok(())
     }
 
-    /// Tells a part, unless it is a part of itself, or of too many others.
+    /// Formats a part of an object, or returns an error if the parts contain each other or are nested too
+    /// deep.
     fn deeper<T>(&self, tell: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         const MOST: usize = 1000;
         self.depth.set(self.depth.get() + 1);
@@ -254,19 +255,21 @@ fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
     })
 }
 
-/// What sets are sorted by: numbers as such, and else the text of the whole.
+/// Returns the key by which sets are sorted: integers by their value, other objects by their JSON text.
 fn sort_key(value: &Value) -> (Option<i128>, String) {
     let number = value["v"].as_str().filter(|_| value["t"] == "int").and_then(|digits| digits.parse().ok());
     (number, value.to_string())
 }
 
-/// The text of an object's dtype. The manifest gives all of them as little-endian, since NumPy turns the bytes of most
-/// arrays when it unpickles them, though not of records.
+/// Formats the dtype of a NumPy scalar or array among the objects.
+///
+/// The manifest states all such dtypes as little-endian, because NumPy byte-swaps most arrays when it
+/// unpickles them, but not records.
 fn neutral_descr(dtype: &DType) -> String {
     dtype.with_byte_order(ByteOrder::Little).to_string()
 }
 
-/// A dtype in the manifest's form.
+/// Returns a dtype in the manifest's form.
 fn neutral(dtype: &DType) -> Value {
     match dtype {
         DType::Scalar(scalar) => {

@@ -3,7 +3,7 @@
 /// Red, green, blue.
 pub(super) type Rgb = [u8; 3];
 
-/// The numbers that are shown darkest and brightest. Numbers outside are clamped.
+/// The numbers that are shown darkest and brightest. Numbers outside this range are clamped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
     pub(super) low: f64,
@@ -53,7 +53,7 @@ pub(super) fn viridis(part: f64) -> Rgb {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Colours {
     None,
-    /// The 256 of xterm: a cube of 6 by 6 by 6, and 24 greys.
+    /// The 256 colors of xterm: a cube of 6 by 6 by 6, and 24 grays.
     Indexed,
     True,
 }
@@ -107,7 +107,7 @@ pub(super) fn shade(part: f64) -> char {
     SHADES[((part * 5.0) as usize).min(4)]
 }
 
-/// How bright a colour is.
+/// Returns the brightness of a color, from 0 to 1.
 pub(super) fn brightness([red, green, blue]: Rgb) -> f64 {
     (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) / 255.0
 }
@@ -116,7 +116,7 @@ pub(super) fn brightness([red, green, blue]: Rgb) -> f64 {
 mod tests {
     use super::{Limits, nearest, viridis};
 
-    /// The table of xterm's colours.
+    /// Compares with xterm's table of colors.
     #[test]
     fn the_nearest_of_the_256_colours() {
         let table = [([0, 0, 0], 16), ([255, 255, 255], 231), ([255, 0, 0], 196), ([95, 135, 175], 67)];
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// matplotlib's own table says (68, 1, 84), (33, 145, 140), (253, 231, 37).
+    /// The colors in matplotlib's table are (68, 1, 84), (33, 145, 140) and (253, 231, 37).
     #[test]
     fn viridis_is_near_the_table() {
         for (part, wanted) in [(0.0, [68, 1, 84]), (0.5, [33, 145, 140]), (1.0, [253, 231, 37])] {

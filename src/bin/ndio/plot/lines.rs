@@ -14,13 +14,13 @@ const DOWN: usize = 4;
 
 const NO_NUMBERS: &str = "there are no finite numbers";
 
-/// Scales a number to 0..1 between two others. Halves first, because the difference of two floats may
-/// overflow.
+/// Scales a number between `low` and `high` to 0..1. Halves them first, because the difference of two floats
+/// may overflow.
 fn part(number: f64, low: f64, high: f64) -> f64 {
     (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
 }
 
-/// Draws each column of an array of two axes as a line plot, one below another.
+/// Draws the columns of an array of two axes as line plots, one below the other.
 pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const LEAST: usize = 4;
     let count = source.shape()[1];
@@ -37,19 +37,19 @@ pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> 
     Ok(0)
 }
 
-/// Draws a line plot. Where several numbers share a column, it spans their range.
+/// Draws a line plot. Where several numbers share a column, the line spans their range.
 pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     let length = plane.dims()[0];
     let label = 12;
     let columns = (canvas.columns - label - 2).max(4);
     let (width, height) = (columns * ACROSS, canvas.lines * DOWN);
     let mut spans = vec![None::<(f64, f64)>; width];
-    // Columns with missing numbers, which no line may cross.
+    // Columns with missing numbers, which lines must not cross.
     let mut is_gap = vec![false; width];
     plane.each(|block, first| {
         for (index, number) in block.iter().enumerate() {
             let at = index + first[0];
-            // Few numbers are spread over the whole width.
+            // Spread a few numbers over the whole width.
             let column = if length > 1 {
                 (at as u128 * (width - 1) as u128 / (length - 1) as u128) as usize
             } else {

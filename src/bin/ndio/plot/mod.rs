@@ -19,7 +19,8 @@ use super::source::Source;
 use colour::Colours;
 use plane::Plane;
 
-/// Draw an array: a picture of two axes, a line of one or of each of a few columns, a histogram of anything. Without --slice, of more axes the middle is drawn
+/// Draw an array: two axes as a picture, one axis or a few columns as lines, or a histogram. Without --slice,
+/// any further axes are drawn at their middle index
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio plot x.npy\n  ndio plot x.npy --histogram\n  ndio plot x.npy -o x.png"
@@ -164,7 +165,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 /// Whether an array of two axes is a series of measurements, drawn as lines, rather than a picture.
 fn is_series(shape: &[usize]) -> bool {
     const MOST: usize = 8;
-    /// Pictures do not have such an aspect ratio.
+    /// The minimum ratio of rows to columns; pictures are not that long.
     const LONG: usize = 32;
     matches!(shape, [rows, columns] if *columns <= MOST && *rows >= LONG * columns)
 }

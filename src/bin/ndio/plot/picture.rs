@@ -38,7 +38,9 @@ impl Painter {
         Ok(Self { grid, channels, limits })
     }
 
-    /// The colour of a point of a picture that may be larger than the grid; `None` where there is no number.
+    /// Returns the color of a point of a picture, which may be larger than the grid.
+    ///
+    /// `None` if there is no number, or the point is transparent.
     fn colour(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> Option<Rgb> {
         let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
         let number = |channel| self.grid.get(row, column, channel);
@@ -51,7 +53,7 @@ impl Painter {
         (!number(0).is_nan() && !is_clear).then(|| [level(0), level(1), level(2)])
     }
 
-    /// The opacity of a point.
+    /// Returns the opacity of a point.
     fn alpha(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> u8 {
         let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
         match self.channels {
@@ -61,9 +63,11 @@ impl Painter {
     }
 }
 
-/// The number that means full brightness: the largest of a type of integers, 1 of floats, unless they are from 0 to 255.
+/// Returns the number that means full brightness.
+///
+/// That is the maximum of `u8` and `u16`. For other types it is 1, or 255 if any number is clearly above 1.
 fn brightest(dtype: &DType, grid: &Grid) -> f64 {
-    /// A little more than 1 is still meant to be 1: it comes from rounding, and from sharpening.
+    /// Numbers up to this still count as 0 to 1: rounding and sharpening can slightly exceed 1.
     const ABOUT_ONE: f64 = 2.0;
     match dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
         Some((Kind::Bool, _)) => 1.0,
@@ -75,7 +79,7 @@ fn brightest(dtype: &DType, grid: &Grid) -> f64 {
 }
 
 impl Painter {
-    /// The brightness of a point, for terminals without colors.
+    /// Returns the brightness of a point, for terminals without colors.
     fn brightness(&self, row: (usize, usize), column: (usize, usize)) -> Option<f64> {
         let colour = self.colour(row, column)?;
         let number =

@@ -1,4 +1,4 @@
-//! The part of an array that is drawn, downsampled while it is read, so that its size does not matter.
+//! The part of an array that is drawn. It is downsampled while it is read, so the array can be of any size.
 
 use ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
 use ndarray_io::dtype::Kind;
@@ -28,14 +28,14 @@ pub(super) struct Grid {
 }
 
 impl<'a> Plane<'a> {
-    /// Takes the last `axes` axes, at the middle of the others.
+    /// Selects the last `axes` axes, at the middle index of the others.
     pub(super) fn new(source: &'a Source, axes: usize) -> Self {
         let others = source.shape().len().saturating_sub(axes);
         let lead = source.shape()[..others].iter().map(|length| length / 2).collect();
         Self { source, lead, last: None }
     }
 
-    /// Takes one column of an array of two axes.
+    /// Selects one column of an array of two axes.
     pub(super) fn column(source: &'a Source, column: usize) -> Self {
         Self { source, lead: Vec::new(), last: Some(column) }
     }
@@ -76,7 +76,7 @@ impl<'a> Plane<'a> {
         let place_of_column: Vec<usize> =
             (0..columns).map(|column| column * width / columns * channels).collect();
         self.each(|block, first| {
-            // Colours are an axis of their own; without them, one of a single index.
+            // Color channels are the third axis; without channels, add a third axis of length 1.
             let cells = if channels > 1 { block.view() } else { block.view().insert_axis(Axis(2)) };
             let first_channel = first.get(2).copied().unwrap_or(0);
             for (row, line) in cells.outer_iter().enumerate() {
@@ -95,7 +95,7 @@ impl<'a> Plane<'a> {
 }
 
 impl Grid {
-    /// The mean of a cell; NaN if there is no number in it.
+    /// Returns the mean of a cell, or NaN if there are no numbers in it.
     pub(super) fn get(&self, row: usize, column: usize, channel: usize) -> f64 {
         let cell = (row * self.width + column) * self.channels + channel;
         self.sums[cell] / f64::from(self.counts[cell])

@@ -1,4 +1,4 @@
-//! Statistics of an array (minimum, maximum, mean and so on), in one pass over its blocks on all cores.
+//! Statistics of an array (minimum, maximum, mean and so on), computed in one pass on all cores.
 
 mod numbers;
 
@@ -30,7 +30,7 @@ pub(crate) enum Found {
         none: u64,
     },
     Fields(Vec<(String, Self)>),
-    /// No statistics, for this reason.
+    /// There are no statistics, for this reason.
     Nothing(String),
 }
 
@@ -53,7 +53,7 @@ impl Found {
             Some((Kind::Complex, 8 | 16)) => Self::of_complex(&array),
             Some((Kind::Datetime(_) | Kind::Timedelta(_), _)) => {
                 let dtype = array.dtype().clone();
-                // Casting to `i64` gives the ticks in native byte order.
+                // Casting to `i64` converts the ticks to native byte order.
                 let all: Vec<i64> = array.cast::<i64, ndarray::IxDyn>(Casting::Unsafe)?.into_iter().collect();
                 let times: Vec<i64> = all.iter().copied().filter(|ticks| *ticks != i64::MIN).collect();
                 let none = (all.len() - times.len()) as u64;
@@ -66,7 +66,8 @@ impl Found {
     fn of_complex(array: &DynArray) -> Result<Self, Failure> {
         let all = array.cast::<Complex<f64>, ndarray::IxDyn>(Casting::Unsafe)?;
         let part = |part: fn(&Complex<f64>) -> f64| {
-            // A complex number is NaN or infinite if either part is: count both parts alike.
+            // A complex number is NaN or infinite if either part is, so count it in the statistics of both
+            // parts.
             let parts = all.iter().map(|number| match number {
                 number if number.is_nan() => f64::NAN,
                 number if number.is_infinite() => f64::INFINITY,
@@ -97,7 +98,7 @@ impl Found {
         }
     }
 
-    /// Returns the minimum and maximum, of complex numbers those of the magnitudes.
+    /// Returns the minimum and maximum; for complex numbers, those of the magnitudes.
     pub(crate) fn range(&self) -> Result<(f64, f64), Failure> {
         match self {
             Self::Numbers(stats) => Ok((stats.min.float(), stats.max.float())),
@@ -161,9 +162,10 @@ fn time_text(ticks: i64, dtype: &DType) -> Option<String> {
     one.texts().next()
 }
 
-/// The statistics of the blocks so far.
+/// The merged statistics of the blocks so far.
 ///
-/// Blocks are merged in order, because rounding depends on it: two runs must give the same result.
+/// Blocks are merged in order, because rounding depends on the order, and each run must print the same
+/// result.
 #[derive(Default)]
 struct Merged {
     found: Option<Found>,
@@ -187,9 +189,9 @@ impl Merged {
 
 /// Computes the statistics of an array, with one thread for each core.
 pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
-    /// Fits in a core's own cache.
+    /// The block size in bytes: a block fits in a core's private cache.
     const BLOCK: usize = 512 << 10;
-    // An array without elements tells which kind of statistics the dtype has.
+    // The statistics of an empty array show which kind of statistics the dtype has.
     let empty = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[]);
     let nothing = empty.map_or_else(
         |_| Ok(Found::Nothing(format!("there are no statistics for dtype {}", source.dtype()))),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::Failure;
 
-/// Statistics of numbers. NaN and infinities are counted, and excluded from all else.
+/// Statistics of numbers. NaN and infinities are counted, but excluded from all other statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stats {
     pub(crate) count: u64,
@@ -52,7 +52,7 @@ impl Bound {
     }
 }
 
-/// The factor that keeps `Stats::spread` finite, for any count and size of numbers.
+/// The factor that keeps `Stats::spread` finite for numbers of any count and size.
 const PART: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Stats {
@@ -139,7 +139,7 @@ numbers! {
     f32, Single, f32; f64, Float, f64;
 }
 
-/// Computes the statistics of a block, in pieces that stay in the L1 cache for both passes.
+/// Computes the statistics of a block, in pieces that stay in the L1 cache during both passes.
 pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     const PIECE: usize = 16 << 10;
     let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
@@ -147,21 +147,21 @@ pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[allow(unsafe_code)]
-        // SAFETY: the processor has just said that it knows these instructions.
+        // SAFETY: the condition above has checked that the processor supports AVX2.
         return pieces.map(|items| unsafe { of_items_wide(items) }).reduce(Stats::and).unwrap_or_else(none);
     }
     pieces.map(of_items).reduce(Stats::and).unwrap_or_else(none)
 }
 
-/// The same code, compiled for AVX2: vectors of four `f64`.
+/// The same code as `of_items`, compiled for AVX2: vectors of four `f64`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn of_items_wide<T: Number>(items: &[T]) -> Stats {
     of_items(items)
 }
 
-/// Computes the statistics of a piece. Sums run in independent lanes, so that the compiler can vectorize
-/// them.
+/// Computes the statistics of a piece. Sums are computed in independent lanes, so that the compiler can
+/// vectorize them.
 #[inline(always)]
 fn of_items<T: Number>(items: &[T]) -> Stats {
     const LANES: usize = 8;
@@ -187,7 +187,7 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
             zeros[lane] += u64::from(row[lane].float() == 0.0);
         }
     }
-    // A loop of its own, because there are not enough registers for both.
+    // A separate loop, because there are not enough registers for both.
     for row in rows {
         for lane in 0..LANES {
             least[lane] = least[lane].least(row[lane]);
@@ -225,7 +225,7 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     found
 }
 
-/// The same for pieces with NaN or infinities, or whose sum overflows: one element at a time.
+/// Like `of_items`, for pieces with NaN or infinities, or whose sum overflows: one element at a time.
 fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
     let mut seen = 0.0;
     for item in items.iter().copied() {

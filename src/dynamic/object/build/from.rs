@@ -145,7 +145,7 @@ macro_rules! tuples {
 
 tuples! { (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
 
-/// Collects pairs into a dict; of equal keys, the value of the last one counts.
+/// Collects pairs into a dict; if keys are equal, the value of the last one is kept.
 impl<K: Key, V: Into<Object>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Self::dict(pairs).expect("what is a `Key` can be the key of a dict")

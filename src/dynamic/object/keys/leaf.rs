@@ -1,4 +1,4 @@
-//! Keys without parts, normalized so that those that Python considers equal are equal.
+//! Keys without parts, in normalized form.
 
 use std::borrow::Cow;
 
@@ -161,11 +161,11 @@ pub(in super::super) fn is_decimal(text: &str) -> bool {
         && (is_nan || matches!(&*unsigned, "inf" | "infinity") || digits(text).is_some())
 }
 
-/// Normalizes a decimal number: an equal integer or float is the same key.
+/// Normalizes a decimal number: one that equals an integer or float becomes the same key.
 ///
 /// Integers of more than 400 digits are recognized only if they are written out, in at most 4,000 bytes.
 fn decimal<'a>(text: &str) -> Leaf<'a> {
-    // Bounds the time: a text as short as `1e999999999` could be expanded to a gigabyte.
+    // Bounds the time: a text as short as `1e999999999` could expand to a gigabyte.
     const MANY: usize = 400;
     let Some((is_negative, digits, power)) = digits(text) else {
         return match text.to_ascii_lowercase().trim_start_matches(['-', '+']) {
@@ -188,7 +188,7 @@ fn decimal<'a>(text: &str) -> Leaf<'a> {
             _ => unreachable!("these are digits"),
         };
     }
-    // A float is an exact decimal fraction, with one decimal place for each halving: at most 1,074 of them.
+    // Each float is an exact decimal fraction with one decimal place for each halving: at most 1,074 places.
     if power < 0 && kept.len() < MANY && power > -1100 {
         let number: f64 = format!("{sign}{kept}e{power}").parse().expect("these are digits");
         let written = format!("{:.*}", power.unsigned_abs() as usize, number.abs());

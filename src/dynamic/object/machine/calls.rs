@@ -1,4 +1,4 @@
-//! The opcodes that name classes and functions, and those that call them.
+//! The opcodes for names, calls, persistent ids, extensions and buffers.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,9 @@ use crate::error::{ErrorKind, Result};
 use crate::pickle::opcode::*;
 
 impl Unpickler<'_> {
-    /// Executes the opcodes that name what Python would call, or call it; any other opcode is an error.
+    /// Executes the opcodes for names, calls, persistent ids, extensions and buffers.
+    ///
+    /// Any other opcode is an error.
     pub(super) fn step_calls(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             GLOBAL => {
@@ -29,7 +31,7 @@ impl Unpickler<'_> {
                 self.stack.push(slot);
                 Ok(())
             }
-            // How Python 2 created instances: from a class, and the arguments above the mark.
+            // Python 2 created instances from a class and the arguments above the mark.
             INST => {
                 let (module, name) = (self.line_text()?, self.line_text()?);
                 let class = self.global(module, name)?;
@@ -86,7 +88,7 @@ impl Unpickler<'_> {
             }
             NEXT_BUFFER => {
                 let number = self.buffers;
-                self.buffers += 1; // cannot overflow: each takes at least one byte of the pickle
+                self.buffers += 1; // cannot overflow: each buffer adds a node, and nodes are limited
                 self.push_counted(Node::Buffer { number, is_read_only: false })
             }
             READONLY_BUFFER => {
@@ -110,12 +112,12 @@ impl Unpickler<'_> {
         self.call(class, args, Slot::ABSENT, is_new)
     }
 
-    /// Returns the object for a class or function, the same one each time.
+    /// Returns the object for a class or function, always the same one for the same name.
     pub(super) fn global(&mut self, module: &str, name: &str) -> Result<Slot> {
         // Each call copies the names into `key`.
         self.budget.spend(module.len() + name.len())?;
         let is_old = self.protocol < 3;
-        // The length of the module separates it from the name, which may both contain spaces.
+        // Both names may contain spaces, so the length of the module's name is part of the key.
         let key = format!("{is_old} {} {module} {name}", module.len());
         if let Some(slot) = self.names.get(&key) {
             return Ok(*slot);
@@ -126,7 +128,7 @@ impl Unpickler<'_> {
             let reason = "a file of joblib.dump, which mixes the bytes of arrays into the pickle".into();
             return Err(ErrorKind::UnsupportedPickle { reason }.into());
         }
-        // `known` and `names` have the same indices.
+        // `known` and the graph's table of names have the same indices.
         self.known.push(Known::of(module, name));
         let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
         let names = &mut self.graph.rest_mut().names;

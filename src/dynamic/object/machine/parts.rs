@@ -1,4 +1,4 @@
-//! The opcodes that build objects from others.
+//! The opcodes that build objects from other objects.
 
 use super::super::graph::{Node, Slot, Span};
 use super::Unpickler;
@@ -14,7 +14,7 @@ enum Extend {
 }
 
 impl Unpickler<'_> {
-    /// Executes the opcodes that build objects from others, or extend them.
+    /// Executes the opcodes that build objects from other objects, or that extend objects.
     pub(super) fn step_parts(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             EMPTY_LIST => self.push_counted(Node::List(Span::default())),
@@ -82,7 +82,7 @@ impl Unpickler<'_> {
         }
     }
 
-    /// Adds the items of the stack from `from` on to the object below them.
+    /// Adds the items of the stack, starting at index `from`, to the object below them.
     fn extend(&mut self, from: usize, how: Extend) -> Result<()> {
         let below = from.checked_sub(1).filter(|below| *below >= self.floor());
         let target = below.and_then(|below| self.stack[below].node());
@@ -125,10 +125,10 @@ impl Unpickler<'_> {
         Ok(())
     }
 
-    /// Appends the items of the stack from `from` on to the items of an object.
+    /// Appends the items of the stack, starting at index `from`, to the items of an object.
     ///
-    /// If others follow the object's items, and no space is reserved for more, they move to the end of the
-    /// table, where space for as many again is reserved. This keeps the time for many small appends linear.
+    /// If other slots follow the object's items, and no space is reserved for more, the items move to the end
+    /// of the table, where space for twice as many is reserved. Hence, many small appends take linear time.
     fn extended(&mut self, owner: (u32, bool), span: Span, from: usize) -> Span {
         let more = &self.stack[from..];
         let slots = &mut self.graph.slots;

@@ -13,9 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Deserializes any value of a self-describing format.
 ///
-/// A unit becomes `None`, a map a dict, a sequence a list, and the variant of an enum its name, alone or as
-/// the key of a dict. Tuples, sets, dates and other types are not restored, because the data does not
-/// identify them.
+/// A unit becomes `None`, a map a dict, and a sequence a list. The variant of an enum becomes its name, or a
+/// dict with the name as its only key. Tuples, sets, dates and other types are not restored, because the data
+/// does not identify them.
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         deserializer.deserialize_any(Make)
@@ -191,7 +191,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
             }
             View::Str(text) => match text.as_str() {
                 Some(text) => visitor.visit_str(text),
-                None => Err(Failed("a text has a lone surrogate".to_owned())),
+                None => Err(Failed("a string contains a lone surrogate".to_owned())),
             },
             View::Bytes(bytes) | View::ByteArray(bytes) => visitor.visit_bytes(bytes),
             View::List(items) | View::Tuple(items) | View::Set(items) | View::FrozenSet(items) => {
@@ -222,7 +222,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
         }
     }
 
-    /// Accepts bytes as a sequence as well.
+    /// Accepts bytes as a sequence, too.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
         match self.object.as_bytes() {
             Some(bytes) => visitor.visit_seq(SeqDeserializer::<_, Failed>::new(bytes.iter().copied())),

@@ -3,7 +3,7 @@
 use super::super::graph::mixed;
 use super::NOT_WRITTEN;
 
-/// Maximum length in bytes of a string that is found by its content; a longer one is found by its identity.
+/// Maximum length in bytes of strings that are found by their content; longer ones are found by identity.
 pub(super) const LONGEST: usize = 64;
 
 /// Returns a hash of a string, for the cache.
@@ -15,7 +15,7 @@ pub(super) fn hash_of(text: &str) -> u64 {
     })
 }
 
-/// A cache of 4,096 recently written strings: dicts often have the same keys.
+/// A cache of 4,096 recently written strings, because many dicts have the same keys.
 pub(super) struct Lately<T> {
     places: Vec<Place<T>>,
 }
@@ -24,11 +24,11 @@ pub(super) struct Lately<T> {
 struct Place<T> {
     text: T,
     number: u32,
-    /// The number of hits; while there are some, a different string with the same place does not replace it.
+    /// The number of hits. Until it is 0, no other string replaces this one; each attempt reduces it by one.
     hits: u8,
 }
 
-/// The place of a string in the cache, or none if a string that was found more often has it.
+/// The result of a lookup: the memo index, a place for it, or neither if the place is taken.
 pub(super) enum Found<'a> {
     At(u32),
     Place(&'a mut u32),
@@ -46,7 +46,7 @@ impl<T: Copy + PartialEq> Lately<T> {
         if self.places.is_empty() {
             self.places.resize(1 << Self::BITS, Place { text: *text, number: NOT_WRITTEN, hits: 0 });
         }
-        // The upper bits, which are those that `mixed` spreads a text over.
+        // The index is the upper bits, into which `mixed` mixes all other bits.
         let place = &mut self.places[(hash >> (64 - Self::BITS)) as usize];
         if place.text == *text && place.number != NOT_WRITTEN {
             place.hits = place.hits.saturating_add(1);

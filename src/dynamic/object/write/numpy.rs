@@ -10,7 +10,7 @@ use crate::shape::Order;
 impl<'a> Pickler<'a> {
     /// Writes bytes.
     ///
-    /// Protocol 2 cannot represent them: there they are text, which Python encodes when loading.
+    /// Protocol 2 cannot represent bytes. It stores them as text, which Python encodes when loading.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.out.protocol() >= 3 {
             self.out.bytes(bytes);
@@ -42,7 +42,7 @@ impl<'a> Pickler<'a> {
             self.out.get(*number);
             return Ok(());
         }
-        // In older protocols a name ends at a line end, and opcodes could be smuggled in after it.
+        // In older protocols, names end with a line end, so one within a name could smuggle in opcodes.
         if self.out.protocol() < 4 && (module.contains('\n') || name.contains('\n')) {
             let reason = format!(
                 "protocols before 4 cannot represent the name {module:?}.{name:?}, which has a line end"
@@ -51,8 +51,8 @@ impl<'a> Pickler<'a> {
             return Err(error.with_help(Help::PickleProtocol { protocol: 4 }));
         }
         match name.split_once('.') {
-            // Older protocols have only names at the top level of a module; `getattr` finds those within
-            // them.
+            // Older protocols support only names at the top level of a module; `getattr` looks up nested
+            // names.
             Some((first, rest)) if self.out.protocol() < 4 => {
                 let (builtins, getattr) = match self.out.protocol() {
                     2 => python_2("builtins", "getattr"),
@@ -78,7 +78,7 @@ impl<'a> Pickler<'a> {
         if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
     }
 
-    /// Writes the call that creates an array, which is empty until it is given its state.
+    /// Writes the call that creates an array, which is empty until its state is set.
     pub(super) fn begin_array(&mut self) -> Result<()> {
         self.named(self.multiarray(), "_reconstruct")?;
         self.named("numpy", "ndarray")?;

@@ -1,4 +1,4 @@
-//! Folders by path, for systems where they are not addressed by handle.
+//! Folders identified by path, for systems where they are not addressed by handle.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -38,7 +38,8 @@ impl Folder {
         options.read(true).write(true).create_new(true);
         #[cfg(unix)]
         if is_private {
-            // Owner only from the start: the file that it replaces may be private.
+            // Only the owner has access from the start, because the file that is being replaced may be
+            // private.
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
         let _ = is_private;
@@ -77,7 +78,7 @@ impl Folder {
         Ok(Some(FileId::from(&std::fs::symlink_metadata(self.path.join(name))?)))
     }
 
-    /// Returns the identity of the file with this name, which is opened for that.
+    /// Returns the identity of the file with this name, which has to be opened for that purpose.
     #[cfg(not(unix))]
     pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         super::id_at(&self.path.join(name))

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Attempt, FileId, Mode, Region, link_and_unlink};
 
-/// The structure with 64-bit offsets, which these locks require.
+/// The lock structure with 64-bit offsets, which open file description locks require.
 ///
 /// On 32-bit machines, glibc's default structure has 32-bit offsets.
 #[cfg(target_env = "gnu")]
@@ -30,7 +30,7 @@ fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result
         // SAFETY: the descriptor is open while the file is borrowed, and the structure outlives the call.
         #[cfg(target_pointer_width = "64")]
         let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
-        // The C library's function would interpret the structure as the 32-bit one.
+        // On 32-bit machines, the C library's `fcntl` would interpret the structure as the 32-bit one.
         // SAFETY: as above; this is the layout that the kernel expects.
         #[cfg(not(target_pointer_width = "64"))]
         let result = unsafe { libc::syscall(libc::SYS_fcntl64, file.as_raw_fd(), command, &raw mut lock) };
@@ -45,7 +45,7 @@ fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
-    // A kernel or a file system without such locks (kernels before 3.15 return EINVAL).
+    // The kernel or the file system does not support such locks (kernels before 3.15 return EINVAL).
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS | libc::EINVAL))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
 }
 
 pub(crate) fn unlock(file: &File, region: Region) {
-    let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // released with the file at the latest
+    let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // closing the file releases the lock anyway
 }
 
 fn name_of(name: &OsStr) -> io::Result<CString> {
@@ -78,7 +78,8 @@ fn checked(result: i32) -> io::Result<i32> {
 
 /// A folder, identified by its handle.
 ///
-/// Names in it are as short as possible, and refer to the same folder even after that is renamed.
+/// Names are relative to the handle. So they are short, and refer to the same folder even after it is
+/// renamed.
 pub(crate) struct Folder {
     handle: File,
     path: PathBuf,
@@ -119,12 +120,12 @@ impl Folder {
         }
     }
 
-    /// Opens a file for reading and writing that must not be a link; never blocks.
+    /// Opens a file, which must not be a link, for reading and writing; never blocks.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
     }
 
-    /// Opens a file for writing only; otherwise as [`open_file`](Self::open_file).
+    /// Opens a file for writing only, and otherwise like [`open_file`](Self::open_file).
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, libc::O_WRONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
     }
@@ -136,7 +137,7 @@ impl Folder {
 
     /// Creates an unnamed file, which disappears when it is closed, and checks that it can be linked later.
     ///
-    /// Linking goes through `/proc`, which may not be mounted.
+    /// Linking requires `/proc`, which may not be mounted.
     pub(crate) fn create_unnamed(&self, is_private: bool) -> io::Result<File> {
         let mode = if is_private { 0o600 } else { 0o666 };
         let file = self.open_at(OsStr::new("."), libc::O_TMPFILE | libc::O_RDWR, mode)?;
@@ -149,7 +150,7 @@ impl Folder {
     /// Links an unnamed file to a name that must not exist.
     pub(crate) fn link(&self, file: &File, name: &OsStr) -> io::Result<()> {
         let (from, name) = (name_of(proc_path(file).as_os_str())?, name_of(name)?);
-        // AT_SYMLINK_FOLLOW, because the name in `/proc` is a link to the file.
+        // AT_SYMLINK_FOLLOW is needed because the name in `/proc` is a link to the file.
         // SAFETY: the handle is open, and both names are NUL-terminated.
         let linked = unsafe {
             libc::linkat(libc::AT_FDCWD, from.as_ptr(), self.fd(), name.as_ptr(), libc::AT_SYMLINK_FOLLOW)
@@ -241,7 +242,7 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     remove_inherited_list(from, to)?;
     for name in attribute_names(from)? {
         let value = attribute(from, &name)?;
-        // A label is often set already, and setting it may need a privilege.
+        // A label is often already set, and setting it may need a privilege.
         if attribute(to, &name).is_ok_and(|own| own == value) {
             continue;
         }
@@ -279,7 +280,7 @@ fn attribute(file: &File, name: &CStr) -> io::Result<Vec<u8>> {
     })
 }
 
-/// Calls `call` twice: for the size of the buffer, and to fill it.
+/// Calls `call` twice: once for the size of the buffer, and once to fill it.
 fn filled(call: impl Fn(*mut u8, usize) -> isize) -> io::Result<Vec<u8>> {
     let length = |result: isize| usize::try_from(result).map_err(|_| io::Error::last_os_error());
     let mut buffer = vec![0; length(call(std::ptr::null_mut(), 0))?];

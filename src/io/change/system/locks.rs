@@ -1,11 +1,13 @@
-//! Locks for systems that can only lock an entire file. The one lock represents all regions except `Header`.
+//! Locks for systems that can only lock an entire file.
+//!
+//! A single lock represents all regions except `Header`.
 
 use std::fs::File;
 use std::io;
 
 use super::{Attempt, Mode, Region};
 
-/// Tries to lock the file. A header has no lock of its own.
+/// Tries to lock the file, except for `Header`, which is not supported.
 pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
     use std::fs::TryLockError;
     if region == Region::Header {
@@ -31,7 +33,7 @@ pub(crate) fn is_locked(_: &File, _: Region, _: Mode) -> bool {
 }
 
 pub(crate) fn unlock(file: &File, region: Region) {
-    // A map shares the one lock, which must be kept; the lock of a replacement ends when its file is closed.
+    // A map may share this lock, which must then be kept. A replacement's lock ends when its file is closed.
     if !matches!(region, Region::Header | Region::Replace) {
         let _ = file.unlock();
     }

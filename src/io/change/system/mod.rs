@@ -1,7 +1,7 @@
-//! The operating system calls of changes: byte-range locks, unnamed files, and folders by handle.
+//! Operating system calls for changing files: byte-range locks, unnamed files, and folders by handle.
 //!
-//! Linux supports all of them. Other systems use the standard library and Windows calls; each function
-//! documents what it cannot do there, and callers continue without it.
+//! Linux supports all of them. On other systems, the standard library and Windows calls are used. Each
+//! function documents what is not possible there; callers then continue without it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -31,20 +31,20 @@ pub(crate) use wasi::{id_of, links_of};
 #[cfg(windows)]
 pub(crate) use windows::{copy_attributes, device, id_at, id_of, is_locked, links_of, try_lock, unlock};
 
-/// The byte ranges that locks are taken on.
+/// The byte ranges on which locks are taken.
 ///
 /// They are far after any data: on Windows, a lock blocks reads and writes of the locked bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Region {
-    /// Shared by mutable maps; exclusive, as part of `Change`, for changes to the entire file.
+    /// Locked shared by mutable maps, and exclusively, as part of `Change`, to change the entire file.
     Map,
-    /// Exclusive while another file replaces this one.
+    /// Locked exclusively while another file replaces this one.
     Replace,
     /// `Map` and `Replace` together.
     Change,
-    /// Exclusive while a header is written; shared while it is read again.
+    /// Locked exclusively while a header is written, and shared while it is read again.
     Header,
-    /// Exclusive while the owner of a draft is running.
+    /// Locked exclusively while the owner of a draft is running.
     Draft,
 }
 
@@ -52,7 +52,7 @@ impl Region {
     /// Returns the first byte and the number of bytes.
     #[cfg_attr(not(any(target_os = "linux", windows)), allow(dead_code))]
     fn range(self) -> (i64, i64) {
-        // File offsets are signed 64-bit numbers, so these are the last bytes that a lock can cover.
+        // File offsets are signed 64-bit numbers, so these are among the last bytes that a lock can cover.
         const FIRST: i64 = i64::MAX - 63;
         match self {
             Self::Map => (FIRST, 1),
@@ -80,7 +80,7 @@ pub(crate) enum Attempt {
     Unsupported,
 }
 
-/// The identity of a file: its volume or device, and its number on it.
+/// The identity of a file: its volume or device, and its number there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileId {
     volume: u64,
@@ -105,7 +105,7 @@ impl From<&std::fs::Metadata> for FileId {
 
 /// Returns the identity of an open file.
 ///
-/// It is `None` where the system has none: all files are then considered the same.
+/// It is `None` where the system does not identify files: all files are then considered the same.
 #[cfg(unix)]
 pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
     Ok(Some(FileId::from(&file.metadata()?)))
@@ -136,7 +136,7 @@ pub(crate) fn is_same(found: io::Result<Option<FileId>>, file: &File) -> io::Res
 }
 
 impl Folder {
-    /// Returns whether the name is that of the open file.
+    /// Returns whether the name refers to the open file.
     pub(crate) fn names(&self, name: &OsStr, file: &File) -> io::Result<bool> {
         is_same(self.id_at(name), file)
     }
@@ -154,13 +154,15 @@ pub(crate) fn links_of(_: &File) -> io::Result<u64> {
     Ok(1)
 }
 
-/// Copies metadata other than owner and permissions. Here files are assumed to have none.
+/// Copies metadata other than owner and permissions.
+///
+/// On these systems, files are assumed to have no such metadata.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub(crate) fn copy_attributes(_: &File, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames to a name that must not exist, where no system call does that.
+/// Renames to a name that must not exist, on systems without a system call for this.
 ///
 /// Unlike a rename, a link never replaces a file. A process that is killed between the two calls leaves both
 /// names.

@@ -66,14 +66,14 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
     }
 }
 
-/// Returns whether a lock is held, by taking it for a moment.
+/// Returns whether a lock is held, by briefly taking it.
 ///
-/// The system has no other way to test a lock. Another process that is testing may hold it for that moment,
-/// so the attempt is repeated.
+/// The system has no other way to test a lock. Another process that tests the lock may itself hold it
+/// briefly, so the attempt is repeated.
 pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
     const TRIES: usize = 5;
     for _ in 0..TRIES {
-        // A test by another process lasts microseconds; a lock that is taken at five attempts is held for
+        // A test by another process takes microseconds; a lock that is busy at all five attempts is held for
         // longer.
         match try_lock(file, region, mode) {
             Ok(Attempt::Busy) => std::thread::sleep(Duration::from_micros(200)),
@@ -89,7 +89,7 @@ pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
 
 pub(crate) fn unlock(file: &File, region: Region) {
     let (mut place, len) = place(region);
-    // SAFETY: as for LockFileEx. An error is ignored, since the lock ends with the file at the latest.
+    // SAFETY: as for LockFileEx. An error is ignored, since closing the file releases the lock.
     let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut place) };
 }
 
@@ -112,9 +112,9 @@ pub(crate) fn links_of(file: &File) -> io::Result<u64> {
     Ok(information(file)?.nNumberOfLinks.into())
 }
 
-/// Renames to a name that must not exist, which is what MoveFileExW does without flags.
+/// Renames to a name that must not exist, which is what MoveFileExW without flags does.
 pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    // Absolute, as a path longer than MAX_PATH has to be.
+    // The paths are made absolute, because a path longer than MAX_PATH must be absolute.
     let wide = |path: &Path| -> io::Result<Vec<u16>> {
         Ok(std::path::absolute(path)?.as_os_str().encode_wide().chain([0]).collect())
     };
@@ -123,7 +123,9 @@ pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     checked(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
 }
 
-/// Opens the device that a path names for writing, since it cannot be replaced; the path may be just `NUL`.
+/// Opens the device that a path names, if any, for writing.
+///
+/// Devices cannot be replaced. The path may be just `NUL`.
 pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     let full = std::path::absolute(path)?;
     let mut parts = full.components();
@@ -137,7 +139,7 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     Ok(os::len_of_regular(&file).is_none().then_some(file))
 }
 
-/// Creates a file whose access list can be set, or without that right where it is denied, as on some shares.
+/// Creates a file with the right to set its access list, or without this right where it is denied.
 pub(super) fn create_with_list(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -147,7 +149,9 @@ pub(super) fn create_with_list(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns the identity of the file or folder at a path. This needs no permission to read it.
+/// Returns the identity of the file or folder at a path.
+///
+/// This does not require permission to read the file or folder.
 pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
     id_of(&OpenOptions::new().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?)
 }
@@ -187,7 +191,7 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
 
 /// Returns the access list of a file; empty if the file system has none.
 ///
-/// It is in 64-bit words, because the system requires alignment.
+/// The list is stored in 64-bit words, because the system requires alignment.
 fn access_list(file: &File) -> io::Result<Vec<u64>> {
     let mut list = Vec::new();
     let mut length = 0;
@@ -216,7 +220,7 @@ fn access_list(file: &File) -> io::Result<Vec<u64>> {
 fn streams(file: &File) -> io::Result<Vec<OsString>> {
     /// The offset of the name within an entry: after two 32-bit lengths and two 64-bit sizes.
     const NAME: usize = 24;
-    // In 64-bit words, because the system requires alignment.
+    // The buffer consists of 64-bit words, because the system requires alignment.
     let mut entries = vec![0_u64; 8 << 10];
     let length = size_of_val(&*entries) as u32;
     // SAFETY: the handle is open, and the buffer has the given length.
@@ -229,7 +233,8 @@ fn streams(file: &File) -> io::Result<Vec<OsString>> {
         )
     });
     match got {
-        // FAT and other file systems return the last two for queries that they do not support.
+        // FAT and other file systems return ERROR_INVALID_PARAMETER or ERROR_INVALID_LEVEL for queries that
+        // they do not support.
         Err(error)
             if is_unsupported(&error)
                 || [ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, ERROR_INVALID_LEVEL]
