@@ -142,7 +142,7 @@ macro_rules! description {
             self.mapped.place.header.order()
         }
 
-        /// Returns the offset of the first element in the file, in bytes.
+        /// Returns the offset of the first mapped element in the file, in bytes.
         pub fn data_offset(&self) -> u64 {
             self.mapped.start + self.mapped.place.payload.start as u64
         }

@@ -52,8 +52,8 @@ use proc_macro::TokenStream;
 /// # Errors
 ///
 /// Reading fails with `ErrorKind::MissingField` if the file lacks a field of the struct (see `default`
-/// below), and with `ErrorKind::ExtraField` if the file has additional fields, unless
-/// `ReadOptions::ignore_extra_fields` is set.
+/// below), with `ErrorKind::ExtraField` if the file has additional fields, unless
+/// `ReadOptions::ignore_extra_fields` is set, and with `ErrorKind::DTypeMismatch` if a field has another type.
 ///
 /// # Attributes
 ///

@@ -1,7 +1,8 @@
 //! The extension traits on ndarray's arrays.
 //!
 //! Each trait handles the header, the number of axes, the dtype, the payload and the shape, in this order. So
-//! a wrong number of axes or a wrong dtype is reported before any of the payload is read.
+//! a wrong number of axes or a wrong dtype is reported before any of the payload is read. (Elements `[T; N]` of a file in Fortran order are the
+//! exception: their payload is transposed first.)
 
 mod grouped;
 mod into;

@@ -89,7 +89,8 @@ pub trait WriteRaExt: WriteArray {
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
     ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
     ///   represent the elements.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call, or an
+    ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())

@@ -40,7 +40,10 @@ pub trait WriteNpyExt: WriteArray {
     ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
     ///   represent the elements.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call.
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if a text or
+    ///   the header is too large, or inner arrays add up to more than 64 axes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call or the
+    ///   elements.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// After an error, the writer may have received part of the file.

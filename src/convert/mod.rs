@@ -67,14 +67,18 @@ impl<'a> Conversion<'a> {
         Self::default()
     }
 
-    /// Sets the order of the new file (default: that of the input).
+    /// Sets the order of the new file.
+    ///
+    /// The default is the order of the first input, or Fortran order for an RA file.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// Sets the byte order of all elements of the new file (default: that of the input).
+    /// Sets the byte order of all elements of the new file.
+    ///
+    /// The default is that of the dtype set with [`dtype`](Self::dtype), or else that of the input.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = Some(order);
@@ -98,7 +102,7 @@ impl<'a> Conversion<'a> {
     /// Sets a callback that receives the number of bytes done and the total.
     ///
     /// If it returns [`ControlFlow::Break`], the conversion is cancelled, and the output is neither created
-    /// nor replaced.
+    /// nor replaced, unless it is overwritten in place or is not a regular file.
     #[must_use]
     pub fn progress(mut self, call: impl FnMut(u64, u64) -> ControlFlow<()> + Send + 'a) -> Self {
         self.progress = Some(Box::new(call));
@@ -200,7 +204,8 @@ impl std::fmt::Debug for Conversion<'_> {
 
 /// Converts an NPY file of any size to another NPY file.
 ///
-/// An existing output is replaced atomically. Input and output may be the same file.
+/// An existing output is replaced atomically, unless the options request writing in place. Input and output
+/// may be the same file.
 ///
 /// # Errors
 ///
@@ -209,6 +214,7 @@ impl std::fmt::Debug for Conversion<'_> {
 /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
@@ -246,6 +252,7 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
@@ -290,6 +297,7 @@ where
 /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
@@ -353,7 +361,8 @@ fn join_npy<P: AsRef<Path>>(
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, are Python objects, or
 ///   cannot be represented in RA.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
+/// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if bytes
+///   that follow its array would be lost.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
@@ -412,6 +421,7 @@ where
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, or cannot be represented
 ///   in NPY.
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.

@@ -24,6 +24,8 @@ impl DynArray {
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes differs.
+    /// - A [format error](crate::Error::is_format) if an element is invalid.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects and the requested
     ///   type is not.
     ///
@@ -53,8 +55,10 @@ impl DynArray {
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, and the dtypes differ in
+    ///   more than byte order.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
     ///
     /// # Examples
     ///

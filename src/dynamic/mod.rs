@@ -134,8 +134,11 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects;
-    /// [`Overflow`](crate::error::ErrorKind::Overflow) if a text is longer than NumPy allows.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
+    /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not have the dtype.
+    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit the field of a struct.
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if a text is longer than NumPy allows.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if a struct or inner array contains Python objects.
     ///
     /// # Examples
     ///

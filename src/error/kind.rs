@@ -283,7 +283,7 @@ pub enum ErrorKind {
     /// A format cannot represent elements of a dtype.
     #[non_exhaustive]
     NotExpressible {
-        /// The format: `NPY` or `RA`.
+        /// The format: `NPY`, `RA` or `Zarr`.
         format: &'static str,
         /// The dtype.
         dtype: DType,

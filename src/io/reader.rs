@@ -180,8 +180,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     /// Returns the number of bytes that follow the array, or `None` if it is unknown.
     ///
-    /// It is known for files and slices whose header declares the size of the elements. A file that is being
-    /// appended to may have trailing bytes.
+    /// It is known for files and slices whose header declares the size of the elements, unless the array is
+    /// truncated or an earlier error has left the reader within it. A file that is being appended to may have
+    /// trailing bytes.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -234,6 +235,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`ErrorKind::Io`] if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
+    /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -251,8 +253,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     /// Skips the elements.
     ///
-    /// For Python objects, this skips to the end of the stream, because the header does not declare their
-    /// size.
+    /// This skips to the end of the stream if the stored size is unknown: for Python objects, and for compressed RA
+    /// data whose header declares the uncompressed size.
     ///
     /// # Errors
     ///
@@ -423,6 +425,7 @@ impl<R: Read> RaReader<R> {
     /// - [`ErrorKind::Io`] if reading fails.
     /// - [`ErrorKind::Truncated`] if the skipped elements are truncated.
     /// - [`ErrorKind::Limit`] if the trailing bytes exceed [`Limits::payload`](crate::Limits::payload).
+    /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn trailing(&mut self) -> Result<Vec<u8>> {
         if self.state == State::AtPayload {
             self.skip()?;

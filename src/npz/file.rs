@@ -193,7 +193,7 @@ impl NpzFile {
     ///
     /// The source of the data depends on how the member is stored:
     ///
-    /// - Uncompressed members are read directly from the archive. Their checksums are not verified, since
+    /// - Uncompressed members that are not encrypted are read directly from the archive. Their checksums are not verified, since
     ///   members may be read only in part. Use [`NpzFile::verify`] to verify them.
     /// - Members with a [block index](NpzMember::has_index) (members above 1 MiB that this library has
     ///   compressed) are decompressed block by block. A block is usually 1 MiB, and is checked against its
@@ -497,13 +497,11 @@ impl NpzFile {
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
-/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
-///   or wrong (with the feature `zip-methods`).
+/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted (with the feature `zip-methods`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
 ///   allow them.
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///

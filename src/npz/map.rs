@@ -243,6 +243,7 @@ impl NpzMmapMut {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     ///
     /// # Safety
     ///
@@ -283,9 +284,10 @@ impl NpzMmapMut {
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
+    ///   the member is damaged or encrypted.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type, or
-    ///   if the member cannot be viewed: it is compressed, misaligned, or in the other byte order.
+    ///   if the member cannot be viewed: it is compressed, misaligned, in the other byte order, or not laid out
+    ///   as in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,

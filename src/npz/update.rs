@@ -60,7 +60,7 @@ impl<'a> NpzUpdate<'a> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &NpzOptions::new())
     }
@@ -72,7 +72,8 @@ impl<'a> NpzUpdate<'a> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place, or the path is
+    ///   not that of a regular file.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -152,8 +153,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - A [format error](crate::Error::is_format) if the local header of an unchanged member contradicts the
-    ///   central directory.
+    /// - A [format error](crate::Error::is_format) if an unchanged member is encrypted, if its extra fields are
+    ///   too long to be copied, or if its local header contradicts the central directory.
     /// - Any error of [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
     ///   replaced.

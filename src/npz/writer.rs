@@ -463,7 +463,6 @@ fn new_member(name: &str, compression: Compression) -> Member {
 ///   the elements.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///

@@ -435,7 +435,7 @@ impl WriteOptions {
     ///
     /// It is invoked by one thread at a time. If it returns [`ControlFlow::Break`], the write fails with
     /// [`Cancelled`](crate::error::ErrorKind::Cancelled), and an existing file that was to be replaced is
-    /// left unchanged. A [`NpyWriter`] does not invoke the callback, because each `push` is a separate write.
+    /// left unchanged; a file that is overwritten in place is not. A [`NpyWriter`] does not invoke the callback, because each `push` is a separate write.
     ///
     /// [`NpyWriter`]: crate::NpyWriter
     ///

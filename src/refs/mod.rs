@@ -43,9 +43,9 @@
 //! requested length does not divide the axis:
 //!
 //! 1. the largest smaller divisor is used if it is at least half the requested length;
-//! 2. otherwise the last chunk is padded with zeros and embedded in the references, if it then has at most
-//!    [`RefOptions::inline_limit`] bytes (all chunks may be shortened to make this possible);
-//! 3. otherwise the largest divisor is used, which may be 1.
+//! 2. otherwise the larger of these two lengths is used: the largest divisor, which may be 1; and the largest
+//!    length whose last chunk, padded with zeros and embedded in the references, has at most
+//!    [`RefOptions::inline_limit`] bytes.
 //!
 //! [`References::notes`] describes the arrays for which a different length was chosen.
 

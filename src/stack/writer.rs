@@ -198,6 +198,8 @@ impl NpyStackWriter {
     /// - [`Overflow`](ErrorKind::Overflow) if the stack becomes too large;
     /// - [`Locked`](ErrorKind::Locked) or [`ArrayChanged`](ErrorKind::ArrayChanged) if another writer has
     ///   taken over since the last commit;
+    /// - [`VersionTooLow`](ErrorKind::VersionTooLow) if the header does not fit the requested version;
+    /// - [`Cancelled`](ErrorKind::Cancelled) if the progress callback cancels the operation;
     /// - [`BadOption`](ErrorKind::BadOption) if an earlier commit has failed;
     /// - [`Io`](ErrorKind::Io) if the system fails.
     pub fn push<T: WriteNpyExt + ?Sized>(&mut self, array: &T) -> Result<()> {

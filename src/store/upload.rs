@@ -61,6 +61,8 @@ impl UploadOptions {
 
     /// Sets the size of a part in bytes; the default is 16 MiB and the minimum is 5 MiB.
     ///
+    /// Parts are larger if [`len`](Self::len) requires it.
+    ///
     /// Up to five parts are in memory: four that are being sent, and one that is being filled.
     #[must_use]
     pub fn part_size(mut self, bytes: u64) -> Self {
