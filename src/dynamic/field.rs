@@ -268,7 +268,7 @@ impl<'a> FieldLayout<'a> {
         column
     }
 
-    /// Moves to a field, through any levels of subarrays.
+    /// Sets the dtype to that of a field, and turns its subarrays, at any level, into axes.
     fn enter(&mut self, dtype: &'a DType) {
         self.dtype = dtype;
         while let DType::Subarray(subarray) = self.dtype {

@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind};
 /// `f64`. Its result must have the same type for all of them.
 ///
 /// Evaluates to a `Result`. The error is [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the
-/// array has other elements, and [`ForeignByteOrder`](crate::error::ErrorKind::ForeignByteOrder) if they are
-/// in the other byte order. [`DynArray::cast`] converts such arrays where possible.
+/// elements have any other type, and [`ForeignByteOrder`](crate::error::ErrorKind::ForeignByteOrder) if they are
+/// numbers that are not in native byte order. [`DynArray::cast`] converts such arrays where possible.
 ///
 /// ```
 /// use ndarray::arr1;

@@ -187,7 +187,7 @@ impl ReadOptions {
     ///
     /// The password is used for all members that are read with these options, and hidden in `Debug` output.
     ///
-    /// The traditional ZIP encryption is not secure; AES encryption is.
+    /// Traditional ZIP encryption is not secure; prefer AES.
     #[cfg(feature = "zip-methods")]
     #[must_use]
     pub fn password(mut self, password: impl AsRef<[u8]>) -> Self {
@@ -340,8 +340,9 @@ impl WriteOptions {
 
     /// Sets the width of text (`String`, in code points) and of byte strings (`Vec<u8>`, in bytes).
     ///
-    /// By default it is the length of the longest element, at least 1, as in NumPy. A longer element is an
-    /// error, [`TextTooLong`](crate::error::ErrorKind::TextTooLong); it is never truncated.
+    /// By default, it is the length of the longest element, but at least 1, as in NumPy. An element that exceeds
+    /// a width that was set is an error, [`TextTooLong`](crate::error::ErrorKind::TextTooLong); it is never
+    /// truncated.
     ///
     /// ```
     /// use ndarray::arr1;

@@ -111,7 +111,7 @@ pub(super) struct Parts {
     ends: Vec<u64>,
     /// The size of one index along the axis, in bytes.
     step: u64,
-    /// The size of the entire axis, in bytes.
+    /// The size of a row in bytes: all indices along the axis, for one index of each axis before it.
     row: u64,
     /// Recently used parts, the newest at the end.
     recent: Mutex<VecDeque<(usize, Arc<Part>)>>,

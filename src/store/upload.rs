@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 const PART: u64 = 16 << 20;
 /// The maximum number of parts that stores accept.
 const PARTS: u64 = 10_000;
-/// The minimum size of all parts except the last.
+/// The minimum size in bytes of every part except the last.
 const LEAST: u64 = 5 << 20;
 /// The limit for parts that are being sent concurrently.
 const AT_ONCE: usize = 4;

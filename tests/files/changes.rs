@@ -267,7 +267,7 @@ fn what_was_recovered_is_not_rolled_back() {
         .unwrap();
     // Converting the file onto itself does not lose uncommitted rows either.
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 5, rows: 1, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::UncommittedRows { bytes: 5, rows: 1, .. }), "{error}");
     let options = WriteOptions::new();
     let mut writer = NpyWriter::<u16, _>::append_with(&path, UncommittedRows::Recover, &options).unwrap();
     writer.push(&Array2::ones((400_000, 2))).unwrap();
