@@ -70,21 +70,26 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The phrases of the table in a text, with their replacements.
-fn found(text: &str) -> Vec<(&'static str, &'static str)> {
-    let words = words(text);
-    let is_in = |list: &[(&str, &[&str])], phrase: &str, word: Option<&String>| {
-        list.iter().any(|(of, allowed)| *of == phrase && word.is_some_and(|word| allowed.contains(&&**word)))
+/// The phrases of the table in some lines: the line (from 0), the phrase, and its replacement. A phrase may go on in the next line.
+fn found<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'static str, &'static str)> {
+    let words: Vec<(String, usize)> = lines
+        .into_iter()
+        .enumerate()
+        .flat_map(|(number, line)| words(line).into_iter().map(move |word| (word, number)))
+        .collect();
+    let is_in = |list: &[(&str, &[&str])], phrase: &str, word: Option<&(String, usize)>| {
+        list.iter()
+            .any(|(of, allowed)| *of == phrase && word.is_some_and(|(word, _)| allowed.contains(&&**word)))
     };
     let mut all = Vec::new();
     for (phrase, instead) in WORDS {
         let parts: Vec<&str> = phrase.split(' ').collect();
         for at in 0..words.len() {
             let end = at + parts.len();
-            let occurs = end <= words.len() && words[at..end].iter().eq(parts.iter());
+            let occurs = end <= words.len() && words[at..end].iter().map(|(word, _)| word).eq(parts.iter());
             let before = at.checked_sub(1).and_then(|at| words.get(at));
             if occurs && !is_in(AFTER, phrase, words.get(end)) && !is_in(BEFORE, phrase, before) {
-                all.push((*phrase, *instead));
+                all.push((words[at].1, *phrase, *instead));
             }
         }
     }
@@ -175,11 +180,9 @@ fn documentation_uses_the_terms_of_the_field() {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<String> =
             if is_rust { said(&text) } else { text.lines().map(str::to_owned).collect() };
-        for (number, line) in lines.iter().enumerate() {
-            for (phrase, instead) in found(line) {
-                let inner = path.strip_prefix(root).unwrap().display();
-                wrong.push(format!("{inner}:{}: '{phrase}' → {instead}: {}", number + 1, line.trim()));
-            }
+        for (number, phrase, instead) in found(lines.iter().map(String::as_str)) {
+            let inner = path.strip_prefix(root).unwrap().display();
+            wrong.push(format!("{inner}:{}: '{phrase}' → {instead}: {}", number + 1, lines[number].trim()));
         }
     }
     assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
@@ -187,8 +190,10 @@ fn documentation_uses_the_terms_of_the_field() {
 
 #[test]
 fn phrases_are_found_in_prose_alone() {
-    let phrases = |text: &str| found(text).into_iter().map(|(phrase, _)| phrase).collect::<Vec<_>>();
+    let phrases =
+        |text: &str| found(text.lines()).into_iter().map(|(_, phrase, _)| phrase).collect::<Vec<_>>();
     assert_eq!(phrases("The bytes behind the array."), ["behind"]);
+    assert_eq!(phrases("There\nare no files, which lie one after another: so\nmany files."), ["so many"]);
     assert_eq!(phrases("A pipe is no file; there is no file; it is no longer a file."), ["is no"]);
     assert_eq!(phrases("`behind` is a name, \"so many\" are words"), ["so many"]);
     assert_eq!(phrases("The file is cut into tiles, or it is cut."), ["is cut"]);

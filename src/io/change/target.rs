@@ -84,7 +84,9 @@ pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
     check_links(old)?;
     keep_owner(new, &metadata)?;
     system::copy_attributes(old, new).map_err(|error| {
-        cannot(format!("its metadata (an access control list, a label, a data stream) would be lost: {error}"))
+        cannot(format!(
+            "its metadata (an access control list, a label, a data stream) would be lost: {error}"
+        ))
     })?;
     // The permissions come last: changing the owner may clear bits of them, and an access control list changes them.
     keep_permissions(new, &metadata)
