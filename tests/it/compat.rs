@@ -186,7 +186,7 @@ fn archives() -> Result<(), Box<dyn std::error::Error>> {
 #[test]
 fn the_examples_of_ndarray_npy_run() {
     let folder = crate::support::temp::folder().unwrap();
-    let done = std::process::Command::new(std::env::current_exe().unwrap())
+    let done = crate::support::program::program(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", "compat::examples_in_the_current_directory"])
         .current_dir(folder.path())
         .output()
@@ -198,10 +198,10 @@ fn the_examples_of_ndarray_npy_run() {
     }
 }
 
-#[cfg(feature = "npz")]
 #[test]
 #[ignore = "needs a current directory to write into"]
 fn examples_in_the_current_directory() {
     migrating::simple::main();
+    #[cfg(feature = "npz")]
     migrating::simple_npz::main();
 }
