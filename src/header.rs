@@ -114,10 +114,7 @@ impl Header {
                 Ok((self.count(), usize::try_from(self.payload_len().unwrap_or(0)).unwrap_or(usize::MAX)))
             }
             false => {
-                let what = format!(
-                    "an array of shape {} and dtype {} in this machine's memory",
-                    self.shape, self.dtype
-                );
+                let what = format!("an array of shape {} and dtype {}", self.shape, self.dtype);
                 Err(ErrorKind::Overflow { what }.into())
             }
         }

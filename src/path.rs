@@ -501,8 +501,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         let size = reader.ra_header().size;
         let is_unpacked = reader.payload_len() == Some(size);
         if reader.flags() & 2 != 0 && (size > metadata.len() || is_unpacked) {
-            let reason =
-                "its data is compressed, and its header declares a size that the file does not have".into();
+            let reason = "its header declares a size that the file does not have".into();
             return Err(ErrorKind::BadPacking { reason }.into());
         }
         reader.trailing()

@@ -35,7 +35,7 @@ use crate::shape::Shape;
 /// Fails if the number of axes differs, or if the array is larger than this machine can address.
 pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     if !shape.fits_memory(1) {
-        let what = format!("an array of shape {shape} in this machine's memory");
+        let what = format!("an array of shape {shape}");
         return Err(ErrorKind::Overflow { what }.into());
     }
     let dim = D::from_dimension(&shape.dims().into_dimension());

@@ -174,7 +174,8 @@ impl fmt::Display for Help {
             }
             Self::AllowTrailing { .. } => "ignore them with ReadOptions::allow_trailing",
             Self::RecoverRows => {
-                "recover or discard them with NpyWriter::append_with and UncommittedRows"
+                "if they belong to an interrupted append, recover or discard them with NpyWriter::append_with and \
+                 UncommittedRows"
             }
             Self::DropTrailing => "drop them with Conversion::drop_trailing",
             Self::KeepTrailing => "choose what happens to the trailing bytes with RaOptions::trailing",

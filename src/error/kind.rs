@@ -385,7 +385,9 @@ pub enum ErrorKind {
         /// The length of the header in bytes.
         header: u64,
     },
-    /// Bytes follow the array to be appended to: an append was interrupted before it updated the header.
+    /// Bytes follow an array that is appended to or replaced by its own conversion.
+    ///
+    /// An append was probably interrupted before it updated the header.
     #[non_exhaustive]
     UncommittedRows {
         /// The number of bytes.

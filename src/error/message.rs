@@ -154,7 +154,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::UncommittedRows { bytes, rows } => {
                 let bytes = Count(*bytes, "byte");
-                write!(f, "found {bytes}{} of an interrupted append after the array", Rows(*rows))
+                write!(f, "found {bytes}{} after the array, perhaps of an interrupted append", Rows(*rows))
             }
             Self::NotConvertible { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
@@ -165,7 +165,7 @@ impl LimitKind {
     fn describe(self, f: &mut fmt::Formatter<'_>, found: u64, limit: u64) -> fmt::Result {
         match self {
             Self::HeaderBytes => write!(f, "the header has {found} bytes, over the limit of {limit}"),
-            Self::PayloadBytes => write!(f, "the elements take {found} bytes, over the limit of {limit}"),
+            Self::PayloadBytes => write!(f, "the data takes {found} bytes, over the limit of {limit}"),
             Self::Nesting => write!(f, "the header nests brackets deeper than the limit of {limit}"),
             Self::RecordNesting => write!(f, "the dtype nests records deeper than the limit of {limit}"),
             Self::Dimensions => write!(f, "the array has {found} axes, over NumPy's limit of {limit}"),

@@ -38,7 +38,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
     file.write_all(&F::format(&header, options)?)?;
     let start = file.stream_position()?;
     let Some(end) = start.checked_add(bytes) else {
-        return Err(ErrorKind::Overflow { what: format!("a file of {start} and {bytes} bytes") }.into());
+        return Err(ErrorKind::Overflow { what: format!("a file with {bytes} bytes of elements") }.into());
     };
     change::set_len(file, start)?; // truncated first, so that no old content remains
     change::set_len(file, end)?;

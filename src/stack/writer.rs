@@ -297,7 +297,8 @@ impl NpyStackWriter {
         // `info` does not include these parts. It is removed last, and only if all parts are gone: without it, those that
         // are left would form a stack.
         let mut are_gone = true;
-        for number in 0..self.info.lengths.len() {
+        // The part after the last one may exist: it has its name before its folder is synced, which may fail.
+        for number in 0..=self.info.lengths.len() {
             let removed = fs::remove_file(self.folder.join(parts::name(number)));
             are_gone &= !removed.is_err_and(|error| error.kind() != IoErrorKind::NotFound);
         }

@@ -25,7 +25,7 @@ pub(super) fn failure(error: &object_store_0_14::Error) -> Error {
 }
 
 pub(super) fn changed() -> Error {
-    ErrorKind::ArrayChanged { reason: "the object has been replaced since it was opened".into() }.into()
+    ErrorKind::ArrayChanged { reason: "the object in the store is not the expected version".into() }.into()
 }
 
 pub(super) fn io(kind: io::ErrorKind, text: &str) -> Error {

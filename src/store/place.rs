@@ -81,8 +81,8 @@ impl StoreOptions {
 
     /// Sets how long to wait for the next bytes of a response; the default is 60 seconds.
     ///
-    /// A failing request is retried for at most 30 times this duration. That limit never exceeds 30 minutes,
-    /// unless this duration itself does.
+    /// A failing request is retried for at most 30 times this duration, but not for more than 30 minutes or twice
+    /// this duration, whichever is longer. Uploads wait at least 15 minutes for the response to a part.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -135,6 +135,15 @@ impl std::fmt::Debug for ObjectLocation {
     }
 }
 
+/// Returns the limit for the total duration of retries of one request.
+///
+/// Uploads have a `read_timeout` of at least 15 minutes, 30 times which would be most of a day.
+fn retry_timeout(read_timeout: Duration) -> Duration {
+    /// 30 times the default `read_timeout`.
+    const USUAL: Duration = Duration::from_secs(30 * 60);
+    read_timeout.saturating_mul(30).min(USUAL.max(read_timeout.saturating_mul(2)))
+}
+
 impl ObjectLocation {
     pub(super) fn parse(url: &str, options: &StoreOptions, added: RequestExtras) -> Result<Self> {
         let bad = |reason: String| Error::from(ErrorKind::BadOption { reason });
@@ -164,14 +173,10 @@ impl ObjectLocation {
         if path.as_ref().is_empty() {
             return Err(bad("the URL does not name an object"));
         }
-        /// The limit for the total duration of retries: 30 times the default `read_timeout`.
-        ///
-        /// Uploads use a longer `read_timeout`, which must not raise this limit.
-        const RETRIES: Duration = Duration::from_secs(30 * 60);
         let retry = RetryConfig {
             backoff: BackoffConfig::default(),
             max_retries: options.retries,
-            retry_timeout: options.read_timeout.saturating_mul(30).min(options.read_timeout.max(RETRIES)),
+            retry_timeout: retry_timeout(options.read_timeout),
         };
         let client = [
             // A request may take a long time in total, provided that data keeps arriving.
@@ -266,4 +271,16 @@ fn shown(text: &str, url: &Url) -> PathBuf {
         let _ = url.set_username("");
     }
     url.as_str().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_end_after_half_an_hour_or_two_attempts() {
+        for (seconds, limit) in [(1, 30), (60, 1800), (15 * 60, 1800), (7200, 14_400)] {
+            assert_eq!(retry_timeout(Duration::from_secs(seconds)), Duration::from_secs(limit));
+        }
+    }
 }

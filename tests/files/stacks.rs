@@ -448,3 +448,22 @@ fn options_are_those_of_the_parts() {
     assert_eq!((part.dtype(), part.version()), (&records, ndarray_io::npy::Version::V2));
     assert_eq!(NpyStack::open(&made).unwrap().shape(), [2]);
 }
+
+/// If a part of a cancelled conversion cannot be removed, `info` stays: without it, the part would form a stack.
+#[test]
+fn a_stack_that_cannot_be_removed_keeps_its_info() {
+    let folder = temp::folder().unwrap();
+    let (path, parts) = (folder.path().join("a.npy"), folder.path().join("parts"));
+    write_npy(&path, &ndarray::arr1(&[1u8, 2, 3, 4])).unwrap();
+    let replaced = |_, _| {
+        let first = parts.join("0.npy");
+        if first.is_file() {
+            fs::remove_file(&first).unwrap();
+            fs::create_dir(&first).unwrap();
+        }
+        if first.is_dir() { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+    };
+    let error = convert_npy_to_stack(&path, &parts, 0, 2, Conversion::new().progress(replaced)).unwrap_err();
+    assert!(error.is_cancelled(), "{error}");
+    assert!(parts.join("info").is_file());
+}

@@ -189,6 +189,7 @@ fn the_examples_of_ndarray_npy_run() {
     let done = crate::support::program::program(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", "compat::examples_in_the_current_directory"])
         .current_dir(folder.path())
+        .env("NDARRAY_IO_EXAMPLES", "1")
         .output()
         .unwrap();
     let printed = String::from_utf8(done.stdout).unwrap();
@@ -201,6 +202,8 @@ fn the_examples_of_ndarray_npy_run() {
 #[test]
 #[ignore = "needs a current directory to write into"]
 fn examples_in_the_current_directory() {
+    let is_temporary = std::env::var_os("NDARRAY_IO_EXAMPLES").is_some();
+    assert!(is_temporary, "`the_examples_of_ndarray_npy_run` runs this test, in a temporary directory");
     migrating::simple::main();
     #[cfg(feature = "npz")]
     migrating::simple_npz::main();

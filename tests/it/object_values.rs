@@ -381,6 +381,17 @@ fn serde_sees_what_tolist_makes() {
         serde_json::to_string(&ordered.with_calls()).unwrap(),
         r#"{"callable":"collections.OrderedDict","args":[],"state":null,"pairs":[["a",1]]}"#
     );
+    let listed = pickle(b"\x80\x02ccollections\ndeque\n)R(K\x01K\x02e.");
+    assert_eq!(
+        serde_json::to_string(&listed.with_calls()).unwrap(),
+        r#"{"callable":"collections.deque","args":[],"state":null,"items":[1,2]}"#
+    );
+    // A class that is created with keyword arguments (`__getnewargs_ex__`).
+    let named = pickle(b"\x80\x04c__main__\nA\n)}X\x01\x00\x00\x00kK\x01s\x92.");
+    assert_eq!(
+        serde_json::to_string(&named.with_calls()).unwrap(),
+        r#"{"callable":"__main__.A","args":[],"state":null,"kwargs":{"k":1}}"#
+    );
     let back: Object = serde_json::from_str(r#"{"a": [1, 2.5, null, true, "x"]}"#).unwrap();
     assert_eq!(back.to_string(), "{'a': [1, 2.5, None, True, 'x']}");
 }
