@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is not written, and what to write instead. `*` is any letters; a phrase is looked for as entire words.
+/// What is not written, and what to write instead. A phrase is searched for as entire words.
 const WORDS: &[(&str, &str)] = &[
     ("behind", "after; following"),
     ("stand", "is; is stored"),
@@ -14,7 +14,6 @@ const WORDS: &[(&str, &str)] = &[
     ("stood", "was; was stored"),
     ("lies", "is stored; is laid out"),
     ("lying", "stored; laid out"),
-    ("it lies", "it is stored"),
     ("they lie", "they are stored"),
     ("is there already", "already exists"),
     ("are there already", "already exist"),

@@ -12,7 +12,8 @@ use super::plane::Plane;
 const ACROSS: usize = 2;
 const DOWN: usize = 4;
 
-const NO_NUMBERS: &str = "there are no finite numbers";
+/// The message for a plot or picture without a finite number.
+pub(super) const NO_NUMBERS: &str = "there are no finite numbers";
 
 /// Scales a number between `low` and `high` to 0..1. Halves them first, because the difference of two floats
 /// may overflow.

@@ -29,10 +29,9 @@ impl Painter {
         width: usize,
     ) -> Result<Self, Failure> {
         let grid = plane.grid(height, width, channels)?;
-        let none = "there are no finite numbers";
         let limits = match (limits, channels) {
             (Some(limits), _) => limits,
-            (None, 1) => Limits::robust(grid.all()).ok_or(none)?,
+            (None, 1) => Limits::robust(grid.all()).ok_or(super::lines::NO_NUMBERS)?,
             _ => Limits { low: 0.0, high: brightest(plane.source.dtype(), &grid) },
         };
         Ok(Self { grid, channels, limits })

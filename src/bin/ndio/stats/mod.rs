@@ -34,6 +34,11 @@ pub(crate) enum Found {
     Nothing(String),
 }
 
+/// Returns the message for a dtype whose elements have neither a minimum nor a mean.
+fn no_statistics(dtype: &DType) -> String {
+    format!("there are no statistics for dtype {dtype}")
+}
+
 impl Found {
     fn of(array: DynArray) -> Result<Self, Failure> {
         let kind = match array.dtype() {
@@ -59,7 +64,7 @@ impl Found {
                 let none = (all.len() - times.len()) as u64;
                 Ok(Self::Times { ticks: of_block(&times), dtype, none })
             }
-            _ => Ok(Self::Nothing(format!("there are no statistics for dtype {}", array.dtype()))),
+            _ => Ok(Self::Nothing(no_statistics(array.dtype()))),
         }
     }
 
@@ -193,10 +198,7 @@ pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
     const BLOCK: usize = 512 << 10;
     // The statistics of an empty array show which kind of statistics the dtype has.
     let empty = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[]);
-    let nothing = empty.map_or_else(
-        |_| Ok(Found::Nothing(format!("there are no statistics for dtype {}", source.dtype()))),
-        Found::of,
-    )?;
+    let nothing = empty.map_or_else(|_| Ok(Found::Nothing(no_statistics(source.dtype()))), Found::of)?;
     if matches!(nothing, Found::Nothing(_)) {
         return Ok(nothing);
     }

@@ -261,7 +261,7 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
 
 /// Converts to a type that the loops support: native byte order, and `f32` for `f16`.
 fn plain(array: DynArray) -> Result<DynArray, Failure> {
-    let no_numbers = || format!("there are no statistics for dtype {}", array.dtype());
+    let no_numbers = || super::no_statistics(array.dtype());
     let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
     let wanted = match (scalar.kind(), scalar.size()) {
         (Kind::Bool, _) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
