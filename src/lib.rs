@@ -215,11 +215,12 @@ struct Readme;
 pub mod __private {
     /// The `core` crate for derived code: where that code is expanded, `::core` could be another crate.
     pub use ::core;
+    pub use std::vec::Vec;
 
     pub use crate::element::record::*;
     pub use crate::element::{
-        Enumeration, Newtype, ReadPlan, WritePlan, accept_enum, accept_newtype, emit_enum, emit_newtype,
-        enum_dtype, enum_file_layout, newtype_axes, newtype_dtype, newtype_file_layout,
+        Enumeration, Markers, Newtype, ReadPlan, WritePlan, accept_enum, accept_newtype, emit_enum,
+        emit_newtype, enum_dtype, enum_file_layout, newtype_axes, newtype_dtype, newtype_file_layout,
     };
 }
 

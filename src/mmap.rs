@@ -13,115 +13,122 @@ pub use advice::MapAdvice;
 use memmap2::{Mmap, MmapOptions};
 use ndarray::{ArrayView, Dimension, ShapeBuilder};
 
-use crate::array::{ViewLocation, dimension, locate, viewable_as};
+use crate::array::{dimension, viewable_as};
 use crate::dtype::DType;
 use crate::element::ViewElement;
-use crate::element::cast;
+use crate::element::cast::{self, Bitwise};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::change::{self};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
 
-/// The array of a map: its type, and its location in the map and in the file.
+/// The array of a map: its type, and its location in the file.
+///
+/// The header is read through the file, and only the elements are mapped: a reference to the bytes of a header
+/// must not exist while another process can write it, as appending rows does.
 #[derive(Debug)]
 struct Mapped<A, D, F: ArrayFormat> {
-    place: ViewLocation<A, D, F>,
+    found: F::Found,
+    /// The header of what is mapped. Inner axes that belong to the elements are part of the dtype.
+    header: Header,
+    dim: D,
+    plain: Bitwise<A>,
     /// The offset of the map in the file, in bytes.
     start: u64,
     /// The length of the map in bytes.
     len: usize,
+    /// The number of bytes after the array when the file was opened; 0 for a map of a part.
+    trailing: usize,
     /// Makes a map `Send` and `Sync` only if its elements are.
     elements: PhantomData<Vec<A>>,
 }
 
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
-    fn check(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        // A file that is being appended to may have bytes after its array: `trailing_len` reports them.
-        let options = options.clone().allow_trailing(true);
-        let place = locate::<A, D, F>(bytes, &options)?;
-        // Check alignment and element values once, so that views need no checks.
-        cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
-        Ok(Self { place, start: 0, len: bytes.len(), elements: PhantomData })
-    }
-
-    /// Locates a range of the slowest-varying axis in a file, to be mapped without the header.
-    fn slab(mut file: &File, range: Range<usize>, options: &ReadOptions) -> Result<Self> {
+    /// Locates the elements in a file, or those of a range of the slowest-varying axis.
+    fn locate(mut file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         file.rewind()?;
         let mut source = Source::of(&mut file);
-        let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
-        let header = F::header(&found);
-        F::check_plain(&found, options)?;
-        // Check the length before mapping: accessing a page past the end of the file would be a fault.
-        transfer::check_length(&source, header, options)?;
-        let (header, _, plain): (Header, D, _) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
-        let mut dims = header.shape().to_vec();
-        let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
-        let length = slowest.as_deref().copied().unwrap_or(0);
-        let Some(slowest) = slowest.filter(|length| range.start <= range.end && range.end <= **length) else {
-            let (reason, shape) = (format!("indices {range:?} of the slowest axis"), header.shape_ref());
-            let reason = format!("there are no {reason} in an array of shape {shape}");
+        if source.remaining().is_none() {
+            let reason = "it is not a regular file: only regular files can be mapped".into();
             return Err(ErrorKind::BadOption { reason }.into());
-        };
-        *slowest = range.len();
-        let slab = Header::new(header.dtype().clone(), header.order(), dims.into())?;
-        let (_, bytes) = slab.in_memory()?;
-        // `check_length` has verified that the bytes of all elements are in the file.
-        let row = header.payload_len().unwrap_or_default() / length.max(1) as u64;
-        let place = ViewLocation {
-            dim: dimension(slab.shape_ref())?,
-            is_fortran: slab.order() == Order::Fortran,
-            payload: 0..bytes,
-            plain,
-            header: slab,
-            found,
-        };
-        Ok(Self { place, start: start as u64 + range.start as u64 * row, len: bytes, elements: PhantomData })
-    }
-
-    /// Checks that the elements of a mapped slab are aligned and valid.
-    fn check_slab(&self, bytes: &[u8]) -> Result<()> {
-        cast::view(&self.place.plain, bytes, self.place.len()).map(drop)
-    }
-
-    /// Returns an error if changing elements could write uninitialized bytes to the file.
-    ///
-    /// `IS_FULL` reports this at compile time, with a clear message, but the token is authoritative.
-    fn check_full(&self) -> Result<()> {
-        match self.place.plain.is_full() {
-            true => Ok(()),
-            false => Err(ErrorKind::NotViewable { found: self.place.header.dtype().clone() }.into()),
         }
+        let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
+        let whole = F::header(&found);
+        F::check_plain(&found, options)?;
+        let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &F::gate(&found, options))?;
+        // Check the length before mapping: accessing a page past the end of the file would be a fault.
+        let payload = transfer::check_length(&source, whole, options)?;
+        let after = source.remaining().unwrap_or_default().saturating_sub(payload);
+        let mut mapped_at = start as u64;
+        if let Some(rows) = &rows {
+            let length = slowest_of(&header);
+            check_rows(rows, length)?;
+            let mut dims = header.shape().to_vec();
+            let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
+            let reason = || "an array without axes has no rows to map".to_owned();
+            *slowest.ok_or_else(|| ErrorKind::BadOption { reason: reason() })? = rows.len();
+            mapped_at += rows.start as u64 * (payload / length.max(1) as u64);
+            header = Header::new(header.dtype().clone(), header.order(), dims.into())?;
+        }
+        Ok(Self {
+            dim: dimension(header.shape_ref())?,
+            len: header.in_memory()?.1,
+            trailing: if rows.is_some() { 0 } else { usize::try_from(after).unwrap_or(usize::MAX) },
+            start: mapped_at,
+            found,
+            header,
+            plain,
+            elements: PhantomData,
+        })
+    }
+
+    /// Returns the options for mapping these bytes of the file.
+    fn how(&self) -> MmapOptions {
+        let mut how = MmapOptions::new();
+        how.offset(self.start).len(self.len);
+        how
+    }
+
+    /// Checks the alignment of the mapped elements and their values, once, so that views need no checks.
+    fn check(&self, bytes: &[u8]) -> Result<()> {
+        cast::view(&self.plain, bytes, self.header.count()).map(drop)
     }
 
     /// Returns where a range of the slowest-varying axis is in the map: its offset and length in bytes.
-    fn bytes_of(&self, range: Range<usize>) -> Result<(usize, usize)> {
-        let (dims, place) = (self.place.header.shape(), &self.place);
-        let slowest = if place.header.order() == Order::C { dims.first() } else { dims.last() };
-        let length = slowest.copied().unwrap_or(0);
-        if range.start > range.end || range.end > length {
-            let reason = format!("there are no indices {range:?} along an axis of length {length}");
-            return Err(ErrorKind::BadOption { reason }.into());
-        }
-        let row = place.payload.len() / length.max(1);
-        Ok((place.payload.start + range.start * row, range.len() * row))
+    fn bytes_of(&self, rows: Range<usize>) -> Result<(usize, usize)> {
+        let length = slowest_of(&self.header);
+        check_rows(&rows, length)?;
+        let row = self.len / length.max(1);
+        Ok((rows.start * row, rows.len() * row))
     }
 
     fn shape(&self) -> ndarray::Shape<D> {
-        self.place.dim.clone().set_f(self.place.is_fortran)
+        self.dim.clone().set_f(self.header.order() == Order::Fortran)
     }
 
     /// Returns a pointer to the first element, for a map that begins at `start`.
     fn first(&self, start: *const u8) -> *const A {
         // The offset of an empty payload need not be aligned.
-        if self.place.payload.is_empty() {
-            return std::ptr::dangling();
-        }
-        start.wrapping_add(self.place.payload.start).cast()
+        if self.len == 0 { std::ptr::dangling() } else { start.cast() }
     }
+}
+
+/// Returns the length of the slowest-varying axis; 0 for an array without axes.
+fn slowest_of(header: &Header) -> usize {
+    let dims = header.shape();
+    let slowest = if header.order() == Order::C { dims.first() } else { dims.last() };
+    slowest.copied().unwrap_or(0)
+}
+
+fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
+    if rows.start > rows.end || rows.end > length {
+        let reason = format!("there are no indices {rows:?} along an axis of length {length}");
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    Ok(())
 }
 
 /// The accessors that both kinds of maps share.
@@ -129,22 +136,22 @@ macro_rules! description {
     () => {
         /// Returns the type of the elements.
         pub fn dtype(&self) -> &DType {
-            self.mapped.place.header.dtype()
+            self.mapped.header.dtype()
         }
 
         /// Returns the lengths of the axes.
         pub fn shape(&self) -> &[usize] {
-            self.mapped.place.header.shape()
+            self.mapped.header.shape()
         }
 
         /// Returns the order in which the elements are stored.
         pub fn order(&self) -> Order {
-            self.mapped.place.header.order()
+            self.mapped.header.order()
         }
 
         /// Returns the offset of the first mapped element in the file, in bytes.
         pub fn data_offset(&self) -> u64 {
-            self.mapped.start + self.mapped.place.payload.start as u64
+            self.mapped.start
         }
 
         /// Tells the operating system how the elements will be accessed.
@@ -178,11 +185,11 @@ macro_rules! description {
             Ok(())
         }
 
-        /// Returns the number of bytes after the array when the file was mapped, such as rows being appended.
+        /// Returns the number of bytes after the array when the file was opened, such as rows being appended.
         ///
         /// For a map of a part of the file, this is 0.
         pub fn trailing_len(&self) -> usize {
-            self.mapped.len - self.mapped.place.payload.end
+            self.mapped.trailing
         }
     };
 }
@@ -327,26 +334,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// As for [`ArrayMmap::open`].
     pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let map = || {
-            let file = File::open(path)?;
-            let map = || -> Result<Self> {
-                // SAFETY: the caller guarantees that the file does not change.
-                let map = unsafe { Mmap::map(&file)? };
-                let mapped = Mapped::check(&map, options)?;
-                Ok(Self { map, mapped })
-            };
-            match map() {
-                // Another process may have been writing the header, or may have finished an append since the
-                // file was mapped. Try again under a lock that prevents it from writing the header.
-                Err(error) if error.is_format() => change::with_header_lock(&file, change::Mode::Shared, map),
-                Ok(found) if !F::HAS_TRAILING && found.trailing_len() > 0 => {
-                    change::with_header_lock(&file, change::Mode::Shared, map)
-                }
-                found => found,
-            }
-        };
-        map().map_err(|error: Error| error.at_path(path))
+        // SAFETY: the caller upholds the same contract.
+        unsafe { Self::map(path.as_ref(), None, options) }
     }
 
     /// Maps a range of the slowest-varying axis of a file for reading.
@@ -367,13 +356,22 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// As for [`ArrayMmap::open`], except that elements outside the mapped range may change.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
-        let path = path.as_ref();
+        // SAFETY: the caller upholds the same contract.
+        unsafe { Self::map(path.as_ref(), Some(range), &ReadOptions::new()) }
+    }
+
+    /// Maps all rows of a file, or some of them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`ArrayMmap::open`], for the elements that are mapped.
+    unsafe fn map(path: &Path, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let map = || {
             let file = File::open(path)?;
-            let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
+            let mapped = Mapped::locate(&file, rows, options)?;
             // SAFETY: the caller guarantees that these bytes do not change.
-            let map = unsafe { MmapOptions::new().offset(mapped.start).len(mapped.len).map(&file)? };
-            mapped.check_slab(&map)?;
+            let map = unsafe { mapped.how().map(&file)? };
+            mapped.check(&map)?;
             Ok(Self { map, mapped })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -393,7 +391,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     /// Returns the version of the format.
     pub fn version(&self) -> Version {
-        self.mapped.place.found.version
+        self.mapped.found.version
     }
 }
 

@@ -1,9 +1,13 @@
 //! `#[derive(Element)]` for newtypes of elements and for enums without fields.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, Path, Result, Type, parse_quote};
+use syn::{
+    Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, Member, Path, Result, Type, parse_quote,
+};
+
+use crate::{hidden, located};
 
 /// The types allowed in an enum's `repr`: the integer types that NumPy has.
 const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
@@ -71,12 +75,16 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         let message = "a newtype needs `#[repr(transparent)]`, so that it is laid out as what it wraps";
         return Err(Error::new(input.ident.span(), message));
     }
-    // `is_marker` compares only the name. The generated code lets the compiler check that the type is
-    // `PhantomData`.
-    let markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
-    let markers: Vec<_> = markers.map(|(member, _)| member).collect();
+    // `is_marker` compares only the name: `Markers` is implemented for the real `PhantomData` alone.
+    let of_markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
+    let (markers, marker_types): (Vec<Member>, Vec<&Type>) =
+        of_markers.map(|(member, field)| (member, &field.ty)).unzip();
+    let locals: Vec<_> = (0..markers.len()).map(|index| hidden(&format!("marker_{index}"))).collect();
+    let wrapped = fields.members().zip(fields.iter()).find(|(_, field)| !is_marker(&field.ty));
+    let wrapped = wrapped.map(|(member, _)| member).into_iter();
+    let wrapped: Vec<_> = wrapped.collect();
     let (ident, type_) = (&input.ident, &field.ty);
-    let private = quote!(#library::__private);
+    let private = template!(#library::__private);
     let is_concrete = input.generics.params.is_empty();
     // For a type without parameters, the compiler checks bounds immediately. The bound of `Inner` is enough
     // to report an unsupported type, so no other bounds are added.
@@ -98,32 +106,47 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     };
     let generics = with(TokenStream::new(), true);
     let (implemented, arguments, clause) = generics.split_for_impl();
-    let inner = quote_spanned!(type_.span() => #type_);
+    let inner = quote_spanned!(located(type_.span()) => #type_);
     let elements = implementations(
-        &quote!(#implemented),
-        &quote!(#ident #arguments),
-        &quote!(#clause),
+        &template!(#implemented),
+        &template!(#ident #arguments),
+        &template!(#clause),
         library,
         &Calls {
-            axes: quote!(#private::newtype_axes::<Self>(axes)),
-            accept: quote!(#private::accept_newtype(dtype, options)),
-            file_layout: quote!(#private::newtype_file_layout::<Self>()),
-            dtype: quote!(#private::newtype_dtype(items, options)),
-            emit: quote!(#private::emit_newtype(dtype)),
+            axes: template!(#private::newtype_axes::<Self>(axes)),
+            accept: template!(#private::accept_newtype(dtype, options)),
+            file_layout: template!(#private::newtype_file_layout::<Self>()),
+            dtype: template!(#private::newtype_dtype(items, options)),
+            emit: template!(#private::emit_newtype(dtype)),
         },
     );
-    let views = with(quote!(ViewField), false);
+    let views = with(template!(ViewField), false);
     let (view_implemented, view_arguments, view_clause) = views.split_for_impl();
-    let changes = with(quote!(ViewMutField), false);
+    let changes = with(template!(ViewMutField), false);
     let (mut_implemented, mut_arguments, mut_clause) = changes.split_for_impl();
-    Ok(quote! { const _: () = {
-        // SAFETY: the type is `repr(transparent)`, and no other field can have a size.
+    // An attribute macro below the derive can still change the struct that the derive has read. So the generated
+    // code compares what the library casts: the pattern names all fields, and raw pointers do not coerce.
+    let marker_pointers = nested(marker_types.iter().map(|type_| template!(*const #type_)));
+    let marker_values = nested(locals.iter().map(|local| template!(&raw const *#local)));
+    Ok(template! { const _: () = {
+        // SAFETY: the pattern in `inner` names each field of the struct. Their types are compared with
+        // `Inner` and `Markers`, through pointers, which do not coerce.
         #[automatically_derived]
         unsafe impl #implemented #private::Newtype for #ident #arguments #clause {
             type Inner = #inner;
+            type Markers = #marker_pointers;
 
-            fn markers(&self) {
-                #(let _: &#private::core::marker::PhantomData<_> = &self.#markers;)*
+            #[inline]
+            fn inner(&self) -> &Self::Inner {
+                let Self { #(#wrapped: inner,)* #(#markers: #locals,)* } = self;
+                let _: *const Self::Inner = &raw const *inner;
+                let _: Self::Markers = #marker_values;
+                inner
+            }
+
+            #[inline]
+            fn wrap(inner: Self::Inner) -> Self {
+                Self { #(#wrapped: inner,)* #(#markers: #private::core::marker::PhantomData,)* }
             }
         }
 
@@ -132,12 +155,16 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         #[automatically_derived]
         impl #view_implemented #library::ViewElement for #ident #view_arguments #view_clause {}
 
-        // SAFETY: the type has the layout of its field, which the bound requires to be viewable mutably.
         #[automatically_derived]
-        unsafe impl #mut_implemented #library::ViewMutElement for #ident #mut_arguments #mut_clause {
+        impl #mut_implemented #library::ViewMutElement for #ident #mut_arguments #mut_clause {
             const IS_FULL: () = <#private::Of<'static, #type_> as #private::ViewMutField>::IS_FULL;
         }
     }; })
+}
+
+/// Returns pairs of each item and the rest: `(a, (b, ()))`.
+fn nested(items: impl DoubleEndedIterator<Item = TokenStream>) -> TokenStream {
+    items.rev().fold(template!(()), |rest, item| template!((#item, #rest)))
 }
 
 fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<TokenStream> {
@@ -162,39 +189,45 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         let at = reprs.first().map_or(ident.span(), Ident::span);
         return Err(Error::new(at, message));
     };
-    let private = quote!(#library::__private);
-    let number = quote!(#private::core::primitive::#number);
+    let private = template!(#library::__private);
+    let number = template!(#private::core::primitive::#number);
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
-    let constants: Vec<_> = (0..variants.len())
-        .map(|index| Ident::new(&format!("VARIANT_{index}"), Span::mixed_site()))
-        .collect();
+    let (constants, numbers): (Vec<_>, Vec<_>) = (0..variants.len())
+        .map(|index| (hidden(&format!("VARIANT_{index}")), hidden(&format!("NUMBER_{index}"))))
+        .unzip();
     let name = ident.to_string();
     let elements = implementations(
         &TokenStream::new(),
-        &quote!(#ident),
+        &template!(#ident),
         &TokenStream::new(),
         library,
         &Calls {
             axes: TokenStream::new(),
-            accept: quote!(#private::accept_enum(dtype, options)),
-            file_layout: quote!(#private::enum_file_layout::<Self>()),
-            dtype: quote!({ let _ = items; #private::enum_dtype::<Self>(options) }),
-            emit: quote!(#private::emit_enum(dtype)),
+            accept: template!(#private::accept_enum(dtype, options)),
+            file_layout: template!(#private::enum_file_layout::<Self>()),
+            dtype: template!({ let _ = items; #private::enum_dtype::<Self>(options) }),
+            emit: template!(#private::emit_enum(dtype)),
         },
     );
-    Ok(quote! { const _: () = {
-        #(const #constants: #number = #ident::#variants as #number;)*
+    Ok(template! { const _: () = {
+        // Constants, because what a macro or a path decides can be redirected: a pattern and a cast cannot.
+        #(const #constants: #ident = #ident::#variants;)*
+        #(const #numbers: #number = #constants as #number;)*
 
-        // SAFETY: the enum has this `repr`, and the constants are the numbers of its variants.
+        // SAFETY: the library compares the bytes of each variant with its number when it casts the enum.
         #[automatically_derived]
         unsafe impl #private::Enumeration for #ident {
             type Number = #number;
             const NAME: &'static #private::core::primitive::str = #name;
-            const HAS_ZERO: #private::core::primitive::bool = #(#constants == 0)||*;
+            const HAS_ZERO: #private::core::primitive::bool = #(#numbers == 0)||*;
+            const VARIANTS: &'static [(Self, Self::Number)] = &[#((#constants, #numbers)),*];
 
             #[inline]
-            fn is_valid(number: #number) -> #private::core::primitive::bool {
-                #private::core::matches!(number, #(#constants)|*)
+            fn from_number(number: Self::Number) -> #private::core::option::Option<Self> {
+                match number {
+                    #(#numbers => #private::core::option::Option::Some(#constants),)*
+                    _ => #private::core::option::Option::None,
+                }
             }
         }
 
@@ -203,9 +236,8 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         #[automatically_derived]
         impl #library::ViewElement for #ident {}
 
-        // SAFETY: the type has the layout of an integer, which has no padding.
         #[automatically_derived]
-        unsafe impl #library::ViewMutElement for #ident {}
+        impl #library::ViewMutElement for #ident {}
     }; })
 }
 
@@ -225,12 +257,12 @@ fn implementations(
     library: &Path,
     calls: &Calls,
 ) -> TokenStream {
-    let private = quote!(#library::__private);
+    let private = template!(#library::__private);
     let Calls { axes, accept, file_layout, dtype, emit } = calls;
-    quote! {
+    template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #name #clause {
-            fn inner_axes(axes: &mut ::std::vec::Vec<#private::core::primitive::usize>) {
+            fn inner_axes(axes: &mut #private::Vec<#private::core::primitive::usize>) {
                 let _ = &axes;
                 #axes
             }

@@ -4,11 +4,12 @@
 //! everything else.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::quote_spanned;
 use syn::spanned::Spanned;
 use syn::{Index, parse_quote, parse_quote_spanned};
 
 use crate::parse::{Field, Make, Skipped, Struct};
+use crate::{hidden, located};
 
 pub(crate) fn expand(parsed: &Struct) -> TokenStream {
     let record_type = record_type(parsed);
@@ -18,9 +19,9 @@ pub(crate) fn expand(parsed: &Struct) -> TokenStream {
         parsed.generics.type_params().next().is_some() || parsed.generics.const_params().next().is_some();
     let checks = (!is_generic).then(|| {
         let checks = checks(parsed);
-        quote! { const _: () = { #checks }; }
+        template! { const _: () = { #checks }; }
     });
-    quote! { #record_type #elements #views #checks }
+    template! { #record_type #elements #views #checks }
 }
 
 /// Returns the generics, with a bound for the type of each field.
@@ -34,19 +35,26 @@ fn bounded(parsed: &Struct) -> syn::Generics {
     let library = &parsed.library;
     let clause = generics.make_where_clause();
     for Field { type_, is_flat, .. } in &parsed.fields {
-        let bound = if *is_flat { quote!(RecordType) } else { quote!(RecordField) };
-        let lifetime = is_concrete.then(|| quote!(for<'of>));
-        clause
-            .predicates
-            .push(parse_quote_spanned!(type_.span() => #lifetime #type_: #library::__private::#bound));
+        let bound = if *is_flat { template!(RecordType) } else { template!(RecordField) };
+        let lifetime = is_concrete.then(|| template!(for<'of>));
+        clause.predicates.push(
+            parse_quote_spanned!(located(type_.span()) => #lifetime #type_: #library::__private::#bound),
+        );
     }
     // As in serde, a type whose values come from `Default` must implement it.
     if !is_concrete {
+        let (ident, marker) = (
+            &parsed.ident,
+            quote_spanned!(located(parsed.ident.span()) => #library::__private::core::marker),
+        );
+        let (_, arguments, _) = parsed.generics.split_for_impl();
+        // What a skipped field contains, such as a marker, says nothing of these.
+        clause.predicates.push(parse_quote!(#ident #arguments: #marker::Send + #marker::Sync + 'static));
         let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(Make::Default)));
         let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, Make::Default));
         for type_ in stored.map(|field| &field.type_).chain(skipped.map(|field| &field.type_)) {
-            let default = quote!(#library::__private::core::default::Default);
-            clause.predicates.push(parse_quote_spanned!(type_.span() => #type_: #default));
+            let default = template!(#library::__private::core::default::Default);
+            clause.predicates.push(parse_quote_spanned!(located(type_.span()) => #type_: #default));
         }
     }
     generics
@@ -54,7 +62,7 @@ fn bounded(parsed: &Struct) -> syn::Generics {
 
 fn record_type(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, skipped, layout, size, .. } = parsed;
-    let private = quote!(#library::__private);
+    let private = template!(#library::__private);
     let generics = bounded(parsed);
     let (implemented, arguments, clause) = generics.split_for_impl();
     let is_packed = layout.pack.is_some();
@@ -62,68 +70,68 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
-    let locals: Vec<_> =
-        (0..fields.len()).map(|index| format_ident!("column_{index}", span = Span::mixed_site())).collect();
-    // These names are hygienic, so a path given as `default` cannot refer to them.
-    let hidden = |name: &str| syn::Ident::new(name, Span::mixed_site());
-    let [from, records, record, count, out] = ["columns", "records", "record", "count", "out"].map(hidden);
-    let (source, each) = (hidden("fields"), hidden("each"));
-    let (zipped, pattern) = side_by_side(&locals, &count, &private);
+    let locals: Vec<_> = (0..fields.len()).map(|index| hidden(&format!("column_{index}"))).collect();
+    let (zipped, pattern) = side_by_side(&locals, &hidden("count"), &private);
+    // The address of each field, from that of a struct. The language alone decides its type and its offset: a
+    // pointer does not coerce, and `offset_of!` could be another macro, since `crate` says where it is found.
+    // The struct has a field of this name, and no other fields, because `decode` makes a value of it.
+    let addresses: Vec<_> = idents
+        .iter()
+        .map(|ident| template!(|record: *const Self| unsafe { &raw const (*record).#ident }))
+        .collect();
     let specs = fields.iter().map(|Field { type_, name, aliases, title, len, offset, is_flat, .. }| {
         let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
         match is_flat {
-            true => quote!(<#private::FieldSpec>::flat::<#type_>(#offset)),
+            true => template!(<#private::FieldSpec>::flat::<#type_>(#offset)),
             false => {
-                quote!(<#private::FieldSpec>::of::<#type_>(#name, &[#(#aliases),*], #title, #len, #offset))
+                template!(<#private::FieldSpec>::of::<#type_>(#name, &[#(#aliases),*], #title, #len, #offset))
             }
         }
     });
-    let columns = fields.iter().map(|Field { ident, type_, default, is_flat, .. }| {
-        let at = quote!(#private::core::mem::offset_of!(Self, #ident));
-        match (is_flat, default) {
-            (true, _) => quote!(<#private::FieldsRead<'_>>::flat::<#type_>(#source, #at)?),
-            (_, None) => quote!(<#private::FieldsRead<'_>>::column::<#type_>(#source, #at)?),
-            (_, Some(make)) => {
-                let make = made(make, type_, &private);
-                quote!(<#private::FieldsRead<'_>>::column_or::<#type_>(#source, #at, #make)?)
+    let columns =
+        fields.iter().zip(&addresses).map(|(Field { type_, default, is_flat, .. }, address)| {
+            match (is_flat, default) {
+                (true, _) => template!(<#private::FieldsRead<'_>>::flat::<Self, #type_>(fields, #address)?),
+                (_, None) => template!(<#private::FieldsRead<'_>>::column::<Self, #type_>(fields, #address)?),
+                (_, Some(make)) => {
+                    let make = made(make, type_, &private);
+                    template!(<#private::FieldsRead<'_>>::column_or::<Self, #type_>(fields, #address, #make)?)
+                }
             }
-        }
-    });
-    let slots = fields.iter().map(|Field { ident, type_, is_flat, .. }| {
-        let slot = if *is_flat { quote!(flat) } else { quote!(slot) };
-        quote! {
-            <#private::FieldsWritten<'_>>::#slot::<#type_>(fields, #private::core::mem::offset_of!(Self, #ident))
-        }
+        });
+    let slots = fields.iter().zip(&addresses).map(|(Field { type_, is_flat, .. }, address)| {
+        let slot = if *is_flat { template!(flat) } else { template!(slot) };
+        template!(<#private::FieldsWritten<'_>>::#slot::<Self, #type_>(fields, #address))
     });
     let (skipped_idents, skipped_values): (Vec<_>, Vec<_>) = skipped
         .iter()
         .map(|Skipped { ident, type_, make }| {
             let make = made(make, type_, &private);
-            (ident, quote!(#make()))
+            (ident, template!(#make()))
         })
         .unzip();
     // Skipped fields are never read from the file's bytes, so records cannot be copied in bulk.
     let (skip_read, skip_written) = match skipped.is_empty() {
         true => (None, None),
         false => (
-            Some(quote!(<#private::FieldsRead<'_>>::skip(#source);)),
-            Some(quote!(<#private::FieldsWritten<'_>>::skip(fields);)),
+            Some(template!(<#private::FieldsRead<'_>>::skip(fields);)),
+            Some(template!(<#private::FieldsWritten<'_>>::skip(fields);)),
         ),
     };
     // A reference to a misaligned field is not allowed, so fields of packed structs are copied first.
     let values: Vec<_> = fields
         .iter()
         .map(|Field { ident, type_, .. }| match is_packed {
-            true => quote_spanned! { type_.span() => &#private::copied::<#type_>(item.#ident) },
-            false => quote_spanned! { type_.span() => &item.#ident },
+            true => quote_spanned! { located(type_.span()) => &#private::copied::<#type_>(item.#ident) },
+            false => quote_spanned! { located(type_.span()) => &item.#ident },
         })
         .collect();
     let checked =
         fields.iter().enumerate().zip(&values).map(|((index, Field { type_, is_flat, .. }), value)| {
             let index = Index::from(index);
             match is_flat {
-                true => quote!(<#type_ as #private::RecordType>::check(#value, options)?;),
-                false => quote!(#private::check_field::<Self, #type_>(#index, #value, options)?;),
+                true => template!(<#type_ as #private::RecordType>::check(#value, options)?;),
+                false => template!(#private::check_field::<Self, #type_>(#index, #value, options)?;),
             }
         });
     // Without `repr(C)`, the layout in memory is unspecified, so the fields have no padding in the file.
@@ -134,20 +142,20 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let size = option(size, &private);
     let checks = (!parsed.generics.params.is_empty()).then(|| {
         let checks = checks(parsed);
-        quote! { const { #checks }; }
+        template! { const { #checks }; }
     });
     // Public types within an unnamed constant: users cannot name them, and the types of the fields can be
     // private.
-    let (columns_type, slots_type) = (quote!(__NdarrayIoColumns), quote!(__NdarrayIoSlots));
-    let marker = quote!(#private::core::marker::PhantomData);
+    let (columns_type, slots_type) = (template!(__NdarrayIoColumns), template!(__NdarrayIoSlots));
+    let marker = template!(#private::core::marker::PhantomData);
 
-    quote! { const _: () = {
+    template! { const _: () = {
         #[doc(hidden)]
         pub struct #columns_type #implemented (#(#private::Column<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
         #[doc(hidden)]
         pub struct #slots_type #implemented (#(#private::Slot<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
 
-        // SAFETY: each field is passed exactly once, with its type and its offset.
+        // SAFETY: each field is passed exactly once, with its type and its address.
         #[automatically_derived]
         unsafe impl #implemented #private::RecordType for #ident #arguments #clause {
             const SPEC: &'static #private::RecordSpec =
@@ -155,24 +163,24 @@ fn record_type(parsed: &Struct) -> TokenStream {
             type Columns = #columns_type #arguments;
             type Slots = #slots_type #arguments;
 
-            fn columns(#source: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
+            fn columns(fields: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
                 #checks
                 #skip_read
                 #private::core::result::Result::Ok(#columns_type(#(#columns,)* #marker))
             }
 
             fn decode(
-                #from: &Self::Columns,
-                #records: &[#private::core::primitive::u8],
-                #record: #private::core::primitive::usize,
-                #count: #private::core::primitive::usize,
-                #out: &mut ::std::vec::Vec<Self>,
+                columns: &Self::Columns,
+                records: &[#private::core::primitive::u8],
+                record: #private::core::primitive::usize,
+                count: #private::core::primitive::usize,
+                out: &mut #private::Vec<Self>,
             ) -> #library::Result<()> {
-                #(let #locals = <#private::Column<#types>>::read(&#from.#indices, #records, #record, #count)?;)*
-                let #each = #zipped;
-                ::std::iter::Extend::extend(
-                    #out,
-                    #private::core::iter::Iterator::map(#each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
+                #(let #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
+                let each = #zipped;
+                #private::core::iter::Extend::extend(
+                    out,
+                    #private::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
                 );
                 #private::core::result::Result::Ok(())
             }
@@ -211,9 +219,9 @@ fn record_type(parsed: &Struct) -> TokenStream {
 fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     match make {
         Make::Default => {
-            quote_spanned!(type_.span() => <#type_ as #private::core::default::Default>::default)
+            quote_spanned!(located(type_.span()) => <#type_ as #private::core::default::Default>::default)
         }
-        Make::Call(path) => quote!(#path),
+        Make::Call(path) => template!(#path),
     }
 }
 
@@ -227,30 +235,33 @@ fn side_by_side(
     private: &TokenStream,
 ) -> (TokenStream, TokenStream) {
     match columns {
-        [] => (quote!(0..#count), quote!(_)),
-        [one] => (quote!(#one), quote!(#one)),
+        [] => (template!(0..#count), template!(_)),
+        [one] => (template!(#one), template!(#one)),
         many => {
             let (left, right) = many.split_at(many.len() / 2);
             let ((left, left_row), (right, right_row)) =
                 (side_by_side(left, count, private), side_by_side(right, count, private));
-            (quote!(#private::core::iter::Iterator::zip(#left, #right)), quote!((#left_row, #right_row)))
+            (
+                template!(#private::core::iter::Iterator::zip(#left, #right)),
+                template!((#left_row, #right_row)),
+            )
         }
     }
 }
 
 fn option<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> TokenStream {
     match value {
-        Some(value) => quote!(#private::core::option::Option::Some(#value)),
-        None => quote!(#private::core::option::Option::None),
+        Some(value) => template!(#private::core::option::Option::Some(#value)),
+        None => template!(#private::core::option::Option::None),
     }
 }
 
-/// Sets the span of a path, so that errors point there.
+/// Moves a path to the place where errors should be reported.
 ///
-/// The compiler reports the span of a macro's first token.
-fn at(path: &TokenStream, span: Span) -> TokenStream {
+/// The compiler reports the place of a macro's first token. What the path refers to stays the same.
+fn at(path: &TokenStream, place: Span) -> TokenStream {
     let moved = path.clone().into_iter().map(|mut token| {
-        token.set_span(span);
+        token.set_span(token.span().located_at(place));
         token
     });
     moved.collect()
@@ -260,12 +271,12 @@ fn at(path: &TokenStream, span: Span) -> TokenStream {
 fn checks(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, size, generics, .. } = parsed;
     let (_, arguments, _) = generics.split_for_impl();
-    let private = quote!(#library::__private);
-    let spec = quote!(<#ident #arguments as #private::RecordType>::SPEC);
+    let private = template!(#library::__private);
+    let spec = template!(<#ident #arguments as #private::RecordType>::SPEC);
     let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, is_flat, .. })| {
         let overlaps = offset.as_ref().map(|offset| {
             let private = at(&private, offset.span());
-            quote_spanned! { offset.span() =>
+            quote_spanned! { located(offset.span()) =>
                 #private::core::assert!(
                     !<#private::RecordSpec>::overlaps(#spec, #index),
                     "the field overlaps the fields before it"
@@ -274,7 +285,7 @@ fn checks(parsed: &Struct) -> TokenStream {
         });
         if *is_flat {
             let private = at(&private, type_.span());
-            return quote_spanned! { type_.span() =>
+            return quote_spanned! { located(type_.span()) =>
                 #private::core::assert!(
                     !<#private::RecordSpec>::shares_name(#spec, #index),
                     "a field of the flattened struct has the name, alias or title of another field"
@@ -282,17 +293,17 @@ fn checks(parsed: &Struct) -> TokenStream {
                 #overlaps
             };
         }
-        let takes_len = quote_spanned!(type_.span() => <#type_ as #private::RecordField>::FILE_LAYOUT.takes_len);
+        let takes_len = quote_spanned!(located(type_.span()) => <#type_ as #private::RecordField>::FILE_LAYOUT.takes_len);
         let len = match len {
             None => {
                 let private = at(&private, type_.span());
-                quote_spanned! { type_.span() =>
+                quote_spanned! { located(type_.span()) =>
                     #private::core::assert!(!#takes_len, "a text in a record needs a width: #[record(len = 16)]");
                 }
             }
             Some(len) => {
                 let private = at(&private, len.span());
-                quote_spanned! { len.span() =>
+                quote_spanned! { located(len.span()) =>
                     #private::core::assert!(
                         #takes_len,
                         "`len` applies only to String and Vec<u8>"
@@ -300,23 +311,23 @@ fn checks(parsed: &Struct) -> TokenStream {
                 }
             }
         };
-        quote!(#len #overlaps)
+        template!(#len #overlaps)
     });
     let of_size = size.as_ref().map(|size| {
         let private = at(&private, size.span());
-        quote_spanned! { size.span() =>
+        quote_spanned! { located(size.span()) =>
             #private::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields are larger than `size`");
         }
     });
-    quote!(#(#of_fields)* #of_size)
+    template!(#(#of_fields)* #of_size)
 }
 
 fn elements(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, .. } = parsed;
-    let private = quote!(#library::__private);
+    let private = template!(#library::__private);
     let generics = bounded(parsed);
     let (implemented, arguments, clause) = generics.split_for_impl();
-    quote! {
+    template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #ident #arguments #clause {
             fn accept(
@@ -352,7 +363,7 @@ fn views(parsed: &Struct) -> TokenStream {
     if !layout.is_ordered || !skipped.is_empty() {
         return TokenStream::new();
     }
-    let private = quote!(#library::__private);
+    let private = template!(#library::__private);
     let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
     let with = |bound: TokenStream| {
         let mut generics = bounded(parsed);
@@ -362,16 +373,16 @@ fn views(parsed: &Struct) -> TokenStream {
         }
         generics
     };
-    let generics = with(quote!(ViewField));
+    let generics = with(template!(ViewField));
     let (implemented, arguments, clause) = generics.split_for_impl();
-    let view = quote! {
+    let view = template! {
         #[automatically_derived]
         impl #implemented #library::ViewElement for #ident #arguments #clause {}
     };
-    let generics = with(quote!(ViewMutField));
+    let generics = with(template!(ViewMutField));
     let (implemented, arguments, clause) = generics.split_for_impl();
     let here = at(&private, ident.span());
-    let is_full = quote_spanned! { ident.span() =>
+    let is_full = quote_spanned! { located(ident.span()) =>
         #here::core::assert!(
             #private::fills::<Self>(&[#(#private::core::mem::size_of::<#types>()),*]),
             "the struct has padding, so it cannot be viewed mutably: changing it in place would write uninitialized bytes to the \
@@ -379,10 +390,10 @@ fn views(parsed: &Struct) -> TokenStream {
              the padding"
         );
     };
-    quote! {
+    template! {
         #view
         #[automatically_derived]
-        unsafe impl #implemented #library::ViewMutElement for #ident #arguments #clause {
+        impl #implemented #library::ViewMutElement for #ident #arguments #clause {
             const IS_FULL: () = {
                 #is_full
                 #(<#private::Of<'static, #types> as #private::ViewMutField>::IS_FULL;)*

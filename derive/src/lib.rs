@@ -3,11 +3,28 @@
 //! For a record, [`parse`] reads the struct and its attributes, and [`expand`] generates code that describes
 //! them; [`element`] does both for an element. Everything else is done by the library.
 
+/// Returns tokens whose local variables users cannot see, and which cannot see those of users, even where both
+/// come through macros.
+macro_rules! template {
+    ($($tokens:tt)*) => { quote::quote_spanned!(proc_macro2::Span::mixed_site() => $($tokens)*) };
+}
+
 mod element;
 mod expand;
 mod parse;
 
 use proc_macro::TokenStream;
+use proc_macro2::{Ident, Span};
+
+/// Returns a name for a local variable or constant of the generated code.
+fn hidden(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}
+
+/// Returns a span for tokens like those of [`template!`], for which the compiler reports errors at `place`.
+fn located(place: Span) -> Span {
+    Span::mixed_site().located_at(place)
+}
 
 /// Implements the element traits for a struct, which is stored as a NumPy record.
 ///

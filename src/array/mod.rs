@@ -22,8 +22,6 @@ pub(crate) use ra::store_ra;
 pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
 pub use read::ReadNpyExt;
 pub(crate) use view::viewable_as;
-#[cfg(feature = "mmap")]
-pub(crate) use view::{ViewLocation, locate};
 pub use view::{ViewMutNpyExt, ViewNpyExt};
 pub use write::WriteNpyExt;
 

@@ -136,9 +136,9 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<ArrayView<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
-    let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.len())?;
+    let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.header.count())?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
-    Ok(ArrayView::from_shape(place.dim.set_f(place.is_fortran), items)
+    Ok(ArrayView::from_shape(place.shape(), items)
         .expect("a checked shape with exactly its number of items"))
 }
 
@@ -148,35 +148,32 @@ pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<ArrayViewMut<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
-    let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.len())?;
+    place.plain.check_full(place.header.dtype())?;
+    let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.header.count())?;
     // As in `view`.
-    Ok(ArrayViewMut::from_shape(place.dim.set_f(place.is_fortran), items)
+    Ok(ArrayViewMut::from_shape(place.shape(), items)
         .expect("a checked shape with exactly its number of items"))
 }
 
 /// The position and the type of an array that can be viewed in the bytes of a file.
-#[derive(Debug)]
-pub(crate) struct ViewLocation<A, D, F: ArrayFormat> {
-    #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only maps use it"))]
-    pub(crate) found: F::Found,
-    pub(crate) header: Header,
-    pub(crate) dim: D,
-    pub(crate) is_fortran: bool,
-    pub(crate) payload: std::ops::Range<usize>,
-    pub(crate) plain: Bitwise<A>,
+struct ViewLocation<A, D> {
+    header: Header,
+    dim: D,
+    payload: std::ops::Range<usize>,
+    plain: Bitwise<A>,
 }
 
-impl<A, D, F: ArrayFormat> ViewLocation<A, D, F> {
-    pub(crate) fn len(&self) -> usize {
-        self.header.count()
+impl<A, D: Dimension> ViewLocation<A, D> {
+    fn shape(self) -> ndarray::Shape<D> {
+        self.dim.set_f(self.header.order() == Order::Fortran)
     }
 }
 
 /// Checks everything about a file that does not depend on the values of its elements.
-pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
+fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     bytes: &[u8],
     options: &ReadOptions,
-) -> Result<ViewLocation<A, D, F>> {
+) -> Result<ViewLocation<A, D>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
@@ -191,8 +188,7 @@ pub(crate) fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     if !F::HAS_TRAILING {
         io::check_end(&mut source, header, options)?;
     }
-    let is_fortran = elements.order() == Order::Fortran;
-    Ok(ViewLocation { dim, is_fortran, payload: start..start + length, plain, header: elements, found })
+    Ok(ViewLocation { header: elements, dim, payload: start..start + length, plain })
 }
 
 /// Returns the header, the shape and the type's token for viewing an array, or fails if it cannot be viewed.

@@ -139,6 +139,7 @@ impl DynArray {
         let spread = column.spread(self)?;
         let plain =
             viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
+        plain.check_full(column.dtype).map_err(|error| error.at_field(&path.to_string()))?;
         cast::view_spread_mut(&plain, self.data.bytes_mut(), spread)
             .map_err(|error| error.at_field(&path.to_string()))
     }

@@ -298,6 +298,7 @@ impl DynArray {
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
+        plain.check_full(self.header.dtype())?;
         let items = cast::view_mut(&plain, self.data.bytes_mut(), shape.size())?;
         // As in `view`.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))

@@ -55,9 +55,7 @@ impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
 
 impl<T: ViewElement + 'static, const N: usize> ViewElement for [T; N] {}
 
-// SAFETY: an array has no bytes between its elements, and the elements have no padding.
-#[allow(unsafe_code)]
-unsafe impl<T: ViewMutElement + 'static, const N: usize> ViewMutElement for [T; N] {
+impl<T: ViewMutElement + 'static, const N: usize> ViewMutElement for [T; N] {
     const IS_FULL: () = T::IS_FULL;
 }
 

@@ -45,6 +45,4 @@ impl WritableElement for bool {
 }
 
 impl ViewElement for bool {}
-// SAFETY: a bool is one byte, without padding.
-#[allow(unsafe_code)]
-unsafe impl ViewMutElement for bool {}
+impl ViewMutElement for bool {}

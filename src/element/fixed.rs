@@ -64,9 +64,7 @@ macro_rules! elements {
         }
 
         impl<$($generics)*> $crate::element::ViewElement for $type {}
-        // SAFETY: the types are `Pod`, which `Bitwise::pod` requires, so they have no padding.
-        #[allow(unsafe_code)]
-        unsafe impl<$($generics)*> $crate::element::ViewMutElement for $type {}
+        impl<$($generics)*> $crate::element::ViewMutElement for $type {}
     )*};
 }
 pub(super) use elements;

@@ -24,7 +24,7 @@ mod wrapped;
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
 #[doc(hidden)]
-pub use cast::{Enumeration, Newtype};
+pub use cast::{Enumeration, Markers, Newtype};
 pub(crate) use convert::{Change, change};
 #[cfg(feature = "object")]
 pub(crate) use convert::{spelled_complex, spelled_double};
@@ -160,11 +160,8 @@ pub trait ViewElement: ReadableElement {}
 /// # assert!(clear::<u8>(&mut []).is_err());
 /// ```
 ///
-/// # Safety
-///
-/// A value of the type has no padding: each of its bytes is initialized.
-#[allow(unsafe_code)]
-pub unsafe trait ViewMutElement: ViewElement {
+/// Implementing the trait promises nothing: whether the elements have padding is known from how they are read.
+pub trait ViewMutElement: ViewElement {
     /// Fails to compile if the type has padding.
     #[doc(hidden)]
     const IS_FULL: () = ();

@@ -87,7 +87,5 @@ mod bf16 {
     }
 
     impl ViewElement for bf16 {}
-    // SAFETY: `bf16` is transparent over a u16.
-    #[allow(unsafe_code)]
-    unsafe impl ViewMutElement for bf16 {}
+    impl ViewMutElement for bf16 {}
 }

@@ -1,13 +1,13 @@
 //! The functions that `derive(Element)` calls, for newtypes and for enums.
 
-use super::cast::{Enumeration, Newtype, inner, inner_slice, unwrap, variants, wrap};
+use super::cast::{Enumeration, Newtype, inner_slice, no_variant};
 use super::record::FileLayout;
 use super::{
     Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
     mismatch,
 };
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
@@ -43,7 +43,7 @@ pub fn newtype_dtype<O: Newtype>(
     items: &mut dyn Iterator<Item = &O>,
     options: &WriteOptions,
 ) -> Result<DType> {
-    O::Inner::dtype_for(&mut items.map(inner), options)
+    O::Inner::dtype_for(&mut items.map(O::inner), options)
 }
 
 /// Returns the plan for writing newtypes as this dtype.
@@ -60,22 +60,21 @@ struct Wrapped<T: ?Sized>(Box<T>);
 
 impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<O>) -> Result<()> {
-        // Casting the vector to the inner type and back reuses its memory, so nothing is copied.
-        let mut elements = unwrap(std::mem::take(out));
-        let decoded = self.0.decode(items, count, &mut elements);
-        *out = wrap(elements);
-        decoded
+        let mut elements = Vec::with_capacity(count);
+        self.0.decode(items, count, &mut elements)?;
+        out.extend(elements.into_iter().map(O::wrap));
+        Ok(())
     }
 }
 
 impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<O>, usize)> {
         let (items, used) = self.0.decode(payload, header, options)?;
-        Ok((wrap(items), used))
+        Ok((wrapped(items), used))
     }
 
     fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<O>> {
-        self.0.taken(items).map(wrap)
+        self.0.taken(items).map(wrapped)
     }
 
     fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
@@ -85,7 +84,7 @@ impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {
 
 impl<O: Newtype> Encode<O> for Wrapped<dyn Encode<O::Inner>> {
     fn encode(&self, item: &O, into: &mut [u8]) -> Result<()> {
-        self.0.encode(inner(item), into)
+        self.0.encode(item.inner(), into)
     }
 
     fn encode_all(&self, items: &[O], size: usize, into: &mut [u8]) -> Result<()> {
@@ -100,8 +99,13 @@ impl<O: Newtype> EncodeOpaque<O> for Wrapped<dyn EncodeOpaque<O::Inner>> {
         header: &Header,
         options: &WriteOptions,
     ) -> Result<Vec<u8>> {
-        self.0.encode(&mut items.map(inner), header, options)
+        self.0.encode(&mut items.map(O::inner), header, options)
     }
+}
+
+/// Wraps elements. The standard library keeps their memory.
+fn wrapped<O: Newtype>(items: Vec<O::Inner>) -> Vec<O> {
+    items.into_iter().map(O::wrap).collect()
 }
 
 /// Returns the plan for reading an enum.
@@ -146,7 +150,10 @@ impl<E: Enumeration> Decode<E> for Variants<E> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<E>) -> Result<()> {
         let mut numbers = Vec::with_capacity(count);
         self.0.decode(items, count, &mut numbers)?;
-        out.extend(variants(numbers)?);
+        for (index, number) in numbers.into_iter().enumerate() {
+            let variant = E::from_number(number);
+            out.push(variant.ok_or_else(|| Error::from(no_variant::<E>(number)).at_element(index))?);
+        }
         Ok(())
     }
 }

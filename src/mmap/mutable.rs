@@ -1,10 +1,11 @@
 //! Memory maps for changing elements.
 
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::MmapMut;
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 #[cfg(unix)]
@@ -90,16 +91,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// As for [`ArrayMmapMut::open`].
     pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let map = || {
-            // Lock before mapping, so that no other writer replaces the file in between. Do not wait: a
-            // writer may hold its lock for hours.
-            let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
-            // SAFETY: the caller guarantees that nothing else uses the file.
-            let map = unsafe { MmapMut::map_mut(&*file)? };
-            Self::over(map, Some(file), options)
-        };
-        map().map_err(|error| error.at_path(path))
+        // SAFETY: the caller upholds the same contract.
+        unsafe { Self::map(path.as_ref(), None, options) }
     }
 
     /// Maps a file copy-on-write: changes stay in memory, and the file is not modified.
@@ -160,11 +153,12 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
+            let mapped = Mapped::locate(&file, None, options)?;
             // SAFETY: the caller guarantees that the file does not change; changes made here are private.
-            let map = unsafe { MmapOptions::new().map_copy(&file)? };
-            Self::over(map, None, options)
+            let map = unsafe { mapped.how().map_copy(&file)? };
+            Self::over(map, mapped, None)
         };
-        map().map_err(|error| error.at_path(path))
+        map().map_err(|error: Error| error.at_path(path))
     }
 
     /// Creates a file of zeros and maps it, replacing an existing file.
@@ -231,12 +225,15 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let mut made = None;
         let make = |file: &File| {
             io::write_zeroed::<A, D, F>(file, shape.into_shape_with_order(), options)?;
+            let end = { file }.stream_position()?;
+            let mapped = Mapped::locate(file, None, &ReadOptions::new())?;
+            { file }.seek(SeekFrom::Start(end))?; // `replace` shortens the file to its position
             // SAFETY: the caller guarantees that nothing else uses the file.
-            let map = unsafe { MmapMut::map_mut(file)? };
+            let map = unsafe { mapped.how().map_mut(file)? };
             // Lock through a second handle before the file gets its name, so that no other process can lock
             // it first.
             let locked = Locked::new(file.try_clone()?, Purpose::Map, options.get_wait_for_lock())?;
-            made = Some(Self::over(map, Some(locked), &ReadOptions::new())?);
+            made = Some(Self::over(map, mapped, Some(locked))?);
             Ok(())
         };
         change::replace(path, options, make).map_err(|error| error.at_path(path))?;
@@ -295,27 +292,31 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// While the map exists, nothing else in this process or another may access these elements or truncate
     /// the file. Other elements may be mapped and changed concurrently, even in the same page.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
-        const { A::IS_FULL };
-        let path = path.as_ref();
+        // SAFETY: the caller upholds the same contract.
+        unsafe { Self::map(path.as_ref(), Some(range), &ReadOptions::new()) }
+    }
+
+    /// Maps all rows of a file, or some of them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`ArrayMmapMut::open`], for the elements that are mapped.
+    unsafe fn map(path: &Path, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let map = || {
-            // Lock before reading the header, so that no other writer changes it in between.
+            // Lock before reading the header, so that no other writer changes or replaces the file in between.
+            // Do not wait: a writer may hold its lock for hours.
             let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
-            let mapped = Mapped::<A, D, F>::slab(&file, range, &ReadOptions::new())?;
+            let mapped = Mapped::locate(&file, rows, options)?;
             // SAFETY: the caller guarantees that nothing else uses these bytes.
-            let map =
-                unsafe { MmapOptions::new().offset(mapped.start as u64).len(mapped.len).map_mut(&*file)? };
-            mapped.check_slab(&map)?;
-            mapped.check_full()?;
-            Ok(Self { map, mapped, _locked: Some(file) })
+            let map = unsafe { mapped.how().map_mut(&*file)? };
+            Self::over(map, mapped, Some(file))
         };
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    fn over(map: MmapMut, locked: Option<Locked>, options: &ReadOptions) -> Result<Self> {
-        // Reject types with padding at compile time: their padding bytes would be written to the file.
-        const { A::IS_FULL };
-        let mapped = Mapped::check(&map, options)?;
-        mapped.check_full()?;
+    fn over(map: MmapMut, mapped: Mapped<A, D, F>, locked: Option<Locked>) -> Result<Self> {
+        mapped.plain.check_full(mapped.header.dtype())?; // padding would be written to the file
+        mapped.check(&map)?;
         Ok(Self { map, mapped, _locked: locked })
     }
 
@@ -330,7 +331,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, A, D> {
         let first = self.mapped.first(self.map.as_mut_ptr()).cast_mut();
         // SAFETY: as in `view`. The view borrows the map mutably, writing an `A` leaves no byte of the map
-        // uninitialized (it is `ViewMutElement`), and the pointer comes from `as_mut_ptr`.
+        // uninitialized (`check_full`), and the pointer comes from `as_mut_ptr`.
         unsafe { ArrayViewMut::from_shape_ptr(self.mapped.shape(), first) }
     }
 
@@ -365,6 +366,6 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
 impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     /// Returns the version of the format.
     pub fn version(&self) -> Version {
-        self.mapped.place.found.version
+        self.mapped.found.version
     }
 }

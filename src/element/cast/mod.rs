@@ -18,14 +18,15 @@ use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ndarray::ArrayView2;
 pub(crate) use unchecked::{Part, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_spread, view_spread_mut};
-pub use wrapped::{Enumeration, Newtype};
-pub(super) use wrapped::{inner, inner_slice, unwrap, variants, wrap};
+pub use wrapped::{Enumeration, Markers, Newtype};
+pub(super) use wrapped::{inner_slice, no_variant};
 
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
 use super::transform::{ByteTransform, Explain};
-use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
-use crate::error::Result;
+use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void};
+use crate::dtype::DType;
+use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
 
 // What bytemuck cannot know by itself: any bytes are valid for the library's own types.
@@ -61,7 +62,8 @@ unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 ///
 /// For each field of the struct, `columns` calls [`FieldsRead::column`], [`FieldsRead::column_or`] or
 /// [`FieldsRead::flat`], and `slots` calls [`FieldsWritten::slot`] or [`FieldsWritten::flat`], exactly once
-/// and with the field's type and true offset. If a field is not stored in files, both call `skip` instead.
+/// and with a function that returns the field's address. If a field is not stored in files, both call `skip`
+/// instead.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
@@ -150,12 +152,19 @@ impl<T> Bitwise<T> {
         self.is_full.then_some(size_of::<T>())
     }
 
-    /// Returns whether an element has no padding.
+    /// Fails if changing elements of this dtype in place could write uninitialized bytes.
     ///
-    /// If so, changing it in place writes only initialized bytes.
-    #[cfg(feature = "mmap")]
-    pub(crate) fn is_full(&self) -> bool {
-        self.is_full
+    /// `IS_FULL` reports padding at compile time, with a clear message, but any crate can implement its trait:
+    /// the token is authoritative.
+    pub(crate) fn check_full(&self, found: &DType) -> Result<()>
+    where
+        T: ViewMutElement,
+    {
+        const { T::IS_FULL };
+        match self.is_full {
+            true => Ok(()),
+            false => Err(ErrorKind::NotViewable { found: found.clone() }.into()),
+        }
     }
 
     /// Returns whether the file has the other byte order, which means that the elements must be copied.

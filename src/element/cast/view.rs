@@ -27,14 +27,12 @@ pub(crate) fn view_mut<'a, T: ViewMutElement>(
     bytes: &'a mut [u8],
     len: usize,
 ) -> Result<&'a mut [T]> {
-    const { T::IS_FULL };
-    // `IS_FULL` is a compile-time check of the type. Soundness depends on the token, so check that too.
-    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer");
+    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer"); // see `check_full`
     if len == 0 {
         return Ok(&mut []);
     }
     check_view(plain, bytes, len)?;
-    // SAFETY: as in `view`; and T has no uninitialized bytes that could be written into the buffer.
+    // SAFETY: as in `view`; and T has no padding whose uninitialized bytes could be written into the buffer.
     Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast::<T>(), len) })
 }
 
@@ -111,8 +109,7 @@ pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
     bytes: &'a mut [u8],
     spread: StridedLayout<D>,
 ) -> Result<ArrayViewMut<'a, T, D>> {
-    const { T::IS_FULL };
-    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer");
+    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer"); // see `check_full`
     assert!(!plain.swaps(), "the byte order must be native");
     if spread.dim.size() == 0 {
         return Ok(ArrayViewMut::from_shape(spread.dim, &mut []).expect("an empty shape needs no elements"));

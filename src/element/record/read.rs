@@ -68,17 +68,17 @@ pub struct FieldsRead<'a> {
 }
 
 impl FieldsRead<'_> {
-    /// Looks up the struct's next field, which has this offset in memory.
+    /// Looks up the struct's next field. `address` returns its address from that of the struct.
     ///
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the file lacks the field or the file's field has another
     /// type.
-    pub fn column<F: RecordField>(&mut self, offset: usize) -> Result<Column<F>> {
+    pub fn column<R, F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
         let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
         let missing = Error::from(missing());
-        self.found(offset).and_then(|column| column.ok_or(missing))
+        self.found(offset_of(address)).and_then(|column| column.ok_or(missing))
     }
 
     /// Looks up a field that the file may lack. If it does, `make` creates the values.
@@ -86,9 +86,13 @@ impl FieldsRead<'_> {
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the file's field has another type.
-    pub fn column_or<F: RecordField>(&mut self, offset: usize, make: fn() -> F) -> Result<Column<F>> {
+    pub fn column_or<R, F: RecordField>(
+        &mut self,
+        address: fn(*const R) -> *const F,
+        make: fn() -> F,
+    ) -> Result<Column<F>> {
         let name = self.spec.fields[self.next].name;
-        if let Some(column) = self.found(offset)? {
+        if let Some(column) = self.found(offset_of(address))? {
             return Ok(column);
         }
         self.skip();
@@ -106,14 +110,14 @@ impl FieldsRead<'_> {
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the file lacks a field or one of its fields has another
     /// type.
-    pub fn flat<R: RecordType>(&mut self, offset: usize) -> Result<Column<R>> {
+    pub fn flat<O, R: RecordType>(&mut self, address: fn(*const O) -> *const R) -> Result<Column<R>> {
         self.next += 1;
         let mut fields = FieldsRead {
             record: self.record,
             spec: R::SPEC,
             options: self.options,
             next: 0,
-            base: self.base + offset,
+            base: self.base + offset_of(address),
             taken: std::mem::take(&mut self.taken),
             fixes: self.fixes.take(),
             filled: self.filled,
@@ -169,6 +173,12 @@ impl FieldsRead<'_> {
         let fixes = self.fixes.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, fixes), self.filled))
     }
+}
+
+/// Returns the offset of a field in memory, from the function that returns its address.
+pub(super) fn offset_of<R, F>(address: fn(*const R) -> *const F) -> usize {
+    let record = Box::<R>::new_uninit(); // not on the stack, for which a struct can be too large
+    address(record.as_ptr()).addr() - record.as_ptr().addr()
 }
 
 /// A field of a file's records.

@@ -5,6 +5,7 @@ use super::super::cast::{BitwiseOut, RecordType};
 use super::super::transform::{ByteTransform, FieldTransform};
 use super::super::{Encode, WritePlan};
 use super::RecordField;
+use super::read::offset_of;
 use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -81,12 +82,12 @@ pub struct FieldsWritten<'a> {
 }
 
 impl FieldsWritten<'_> {
-    /// Returns the position of the struct's next field, which has this offset in memory.
-    pub fn slot<F: RecordField>(&mut self, offset: usize) -> Slot<F> {
+    /// Returns the position of the struct's next field. `address` returns its address from that of the struct.
+    pub fn slot<R, F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Slot<F> {
         let field = &self.record.fields()[self.next];
         self.next += 1;
         let emit = F::emit(field.dtype());
-        let offset = self.base + offset;
+        let offset = self.base + offset_of(address);
         match (&emit, &mut self.fixes) {
             (WritePlan::Bitwise(out), Some(fixes)) if field.offset() == offset => {
                 fixes.push(FieldTransform { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
@@ -103,8 +104,8 @@ impl FieldsWritten<'_> {
     }
 
     /// Returns the positions of the fields of a flattened struct, which are fields of the record itself.
-    pub fn flat<R: RecordType>(&mut self, offset: usize) -> Slot<R> {
-        let base = self.base + offset;
+    pub fn flat<O, R: RecordType>(&mut self, address: fn(*const O) -> *const R) -> Slot<R> {
+        let base = self.base + offset_of(address);
         let mut fields = FieldsWritten { base, fixes: self.fixes.take(), ..*self };
         let slots = R::slots(&mut fields);
         (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
