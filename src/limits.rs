@@ -25,11 +25,11 @@ impl Limits {
     #[cfg(feature = "py_literal")]
     pub(crate) const NESTING: usize = 128;
     /// The maximum nesting depth of records.
-    pub(crate) const RECORD_NESTING: usize = 32;
+    pub(crate) const RECORD_NESTING: usize = crate::dtype::MAX_NESTING;
     /// The maximum number of elements without bytes in the file: no data backs the memory they occupy.
     pub(crate) const EMPTY_ITEMS: usize = 1 << 20;
     /// The maximum number of axes, as in NumPy.
-    pub(crate) const DIMENSIONS: usize = 64;
+    pub(crate) const DIMENSIONS: usize = crate::shape::MAX_NDIM;
 
     /// Returns the default limits.
     pub fn new() -> Self {

@@ -138,8 +138,7 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
     let place = locate::<A, D, F>(bytes, options)?;
     let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.header.count())?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
-    Ok(ArrayView::from_shape(place.shape(), items)
-        .expect("a checked shape with exactly its number of items"))
+    Ok(ArrayView::from_shape(place.shape(), items).expect("a checked shape with exactly its number of items"))
 }
 
 /// Views the bytes of a file of any format mutably.

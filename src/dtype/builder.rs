@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{DType, Field, Kind, Record, Title};
+use super::{DType, Field, Kind, MAX_NESTING, Record, Title};
 
 /// A builder for the dtype of a record.
 ///
@@ -46,6 +46,8 @@ pub enum RecordError {
     },
     /// The record would have 2³¹ bytes or more.
     TooLarge,
+    /// The records of a field are nested 32 deep, which is the limit.
+    TooDeep,
 }
 
 impl fmt::Display for RecordError {
@@ -57,6 +59,7 @@ impl fmt::Display for RecordError {
                 write!(f, "expected an offset or size of at least {end}, where the fields end, found {at}")
             }
             Self::TooLarge => f.write_str("the record is larger than NumPy allows"),
+            Self::TooDeep => write!(f, "the dtype nests records deeper than the limit of {MAX_NESTING}"),
         }
     }
 }
@@ -145,8 +148,8 @@ impl RecordBuilder {
             self.fail(RecordError::NameTwice(twice));
         }
         self.names.extend([Some(name.clone()), title.clone()].into_iter().flatten());
-        if self.record.push(name, title.map(Title::Text), dtype).is_none() {
-            self.fail(RecordError::TooLarge);
+        if let Err(fault) = self.record.push(name, title.map(Title::Text), dtype) {
+            self.fail(fault);
         }
         self
     }
@@ -162,8 +165,8 @@ impl RecordBuilder {
     }
 
     fn pad(mut self, bytes: usize) -> Self {
-        if self.record.pad(bytes).is_none() {
-            self.fail(RecordError::TooLarge);
+        if let Err(fault) = self.record.pad(bytes) {
+            self.fail(fault);
         }
         self
     }

@@ -20,6 +20,9 @@ pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 /// NumPy's limit for the size of one element, in bytes.
 pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
 
+/// The maximum nesting depth of records. It bounds the recursion of all code that visits dtypes.
+pub(crate) const MAX_NESTING: usize = 32;
+
 /// The type of an array's elements in a file.
 ///
 /// `Display` and `FromStr` use NumPy's spelling in a header:

@@ -3,8 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{ByteOrder, DType, MAX_ITEM_SIZE};
-use crate::shape::Shape;
+use super::{ByteOrder, DType, MAX_ITEM_SIZE, MAX_NESTING, RecordError};
+use crate::shape::{MAX_NDIM, Shape};
 
 /// An array of fixed shape as a single element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,9 @@ pub struct Subarray {
 impl Subarray {
     /// Creates a subarray with this shape, whose elements have the dtype `base`.
     ///
-    /// Returns `None` if it would exceed NumPy's limit of 2³¹ − 1 bytes for the size of an element.
+    /// As in NumPy, a subarray of subarrays is one subarray, with the axes of both.
+    ///
+    /// Returns `None` if it would exceed NumPy's limits: 2³¹ − 1 bytes for an element, and 64 axes.
     ///
     /// ```
     /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Subarray};
@@ -30,7 +32,11 @@ impl Subarray {
     pub fn new(base: DType, shape: Shape) -> Option<Self> {
         let size =
             usize::try_from(shape.byte_len(base.item_size())?).ok().filter(|&size| size <= MAX_ITEM_SIZE)?;
-        Some(Self { base, shape, size })
+        let (base, shape) = match base {
+            DType::Subarray(inner) => (inner.base, [shape.dims(), inner.shape.dims()].concat().into()),
+            base => (base, shape),
+        };
+        (shape.ndim() <= MAX_NDIM).then_some(Self { base, shape, size })
     }
 
     /// Returns the dtype of the subarray's elements.
@@ -144,6 +150,8 @@ impl Hash for Record {
 pub(super) struct Within {
     /// The number of fields, including nested ones.
     fields: u64,
+    /// The depth of the records in this one; 0 if none of its fields is or contains a record.
+    records: usize,
     has_object: bool,
     is_foreign_to_numpy: bool,
     has_little: bool,
@@ -160,13 +168,14 @@ impl Within {
                 ..Self::default()
             },
             DType::Subarray(subarray) => Self::of(subarray.base()),
-            DType::Record(record) => record.within,
+            DType::Record(record) => Self { records: record.within.records + 1, ..record.within },
             DType::Object => Self { has_object: true, ..Self::default() },
         }
     }
 
     fn add(&mut self, other: Self) {
         self.fields = self.fields.saturating_add(1).saturating_add(other.fields);
+        self.records = self.records.max(other.records);
         self.has_object |= other.has_object;
         self.is_foreign_to_numpy |= other.is_foreign_to_numpy;
         self.has_little |= other.has_little;
@@ -187,23 +196,35 @@ impl Record {
 
     /// Appends a field.
     ///
-    /// Returns `None`, and leaves the record unchanged, if it would exceed NumPy's limit of 2³¹ − 1 bytes.
     /// The caller must ensure that names are unique, and can report where a repeated name is.
-    pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Option<()> {
-        let offset = self.size;
+    ///
+    /// # Errors
+    ///
+    /// These leave the record unchanged:
+    ///
+    /// - [`RecordError::TooLarge`]: the record would exceed NumPy's limit of 2³¹ − 1 bytes.
+    /// - [`RecordError::TooDeep`]: the records of the field are nested 32 deep.
+    pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Result<(), RecordError> {
+        let (offset, within) = (self.size, Within::of(&dtype));
+        if within.records >= MAX_NESTING {
+            return Err(RecordError::TooDeep);
+        }
         // `pad` fails before anything is changed.
         self.pad(dtype.item_size())?;
-        self.within.add(Within::of(&dtype));
+        self.within.add(within);
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
-        Some(())
+        Ok(())
     }
 
     /// Appends padding bytes.
     ///
-    /// Returns `None`, and leaves the record unchanged, if it would exceed NumPy's limit of 2³¹ − 1 bytes.
-    pub fn pad(&mut self, bytes: usize) -> Option<()> {
-        self.size = self.size.checked_add(bytes).filter(|&size| size <= MAX_ITEM_SIZE)?;
-        Some(())
+    /// # Errors
+    ///
+    /// - [`RecordError::TooLarge`]: the record would exceed NumPy's limit of 2³¹ − 1 bytes. It is unchanged.
+    pub fn pad(&mut self, bytes: usize) -> Result<(), RecordError> {
+        let size = self.size.checked_add(bytes).filter(|&size| size <= MAX_ITEM_SIZE);
+        self.size = size.ok_or(RecordError::TooLarge)?;
+        Ok(())
     }
 
     pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {

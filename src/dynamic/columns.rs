@@ -126,13 +126,7 @@ impl DynArray {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(within), self.dtype());
             Error::from(ErrorKind::Overflow { what })
         };
-        // The dtype of an array may itself be a subarray: its axes are the innermost ones.
-        let (base, mut dims) = match self.dtype() {
-            DType::Subarray(subarray) => (subarray.base().clone(), subarray.shape().to_vec()),
-            other => (other.clone(), Vec::new()),
-        };
-        dims.splice(0..0, within.iter().copied());
-        Ok(Subarray::new(base, dims.into()).ok_or_else(too_large)?.into())
+        Ok(Subarray::new(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
     }
 
     /// Returns the array in C order, copied only if it is in another order.

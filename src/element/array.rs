@@ -65,13 +65,7 @@ fn subarray(row: DType, count: usize) -> Result<DType> {
         let reason = "Python objects cannot be elements of an inner array".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
-    // As in NumPy, a subarray of subarrays is one subarray with more axes.
-    let (base, mut dims) = match row {
-        DType::Subarray(inner) => (inner.base().clone(), inner.shape().to_vec()),
-        base => (base, Vec::new()),
-    };
-    dims.insert(0, count);
-    match Subarray::new(base, dims.into()) {
+    match Subarray::new(row, Shape::from([count])) {
         Some(subarray) => Ok(subarray.into()),
         None => Err(ErrorKind::Overflow { what: format!("a subarray of {count} elements") }.into()),
     }

@@ -387,7 +387,16 @@ impl From<ErrorKind> for Error {
 
 impl From<crate::dtype::RecordError> for Error {
     fn from(error: crate::dtype::RecordError) -> Self {
-        ErrorKind::BadOption { reason: error.to_string() }.into()
+        use crate::dtype::{MAX_NESTING, RecordError};
+        let limit = MAX_NESTING as u64;
+        let kind = match &error {
+            RecordError::TooLarge => ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() },
+            RecordError::TooDeep => {
+                ErrorKind::Limit { limit_kind: LimitKind::RecordNesting, found: limit + 1, limit }
+            }
+            _ => ErrorKind::BadOption { reason: error.to_string() },
+        };
+        kind.into()
     }
 }
 

@@ -43,9 +43,7 @@ fn comma_separated(code: &str) -> Result<DType, String> {
             return Err("a list of types may contain only type codes".into());
         }
         // The codes no longer contain commas, so `dtype` recurses only once.
-        record
-            .push(format!("f{index}"), None, dtype(code)?)
-            .ok_or("the record is larger than NumPy allows")?;
+        record.push(format!("f{index}"), None, dtype(code)?).map_err(|error| error.to_string())?;
     }
     Ok(record.into())
 }

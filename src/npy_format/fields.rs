@@ -33,7 +33,7 @@ impl Fields {
             }
             self.record.push(name.to_owned(), title, dtype)
         };
-        pushed.ok_or_else(|| "the record is larger than NumPy allows".into())
+        pushed.map_err(|error| error.to_string())
     }
 
     /// Returns whether a field has this name or title.

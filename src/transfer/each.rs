@@ -53,8 +53,10 @@ fn make_parts<T: Send>(
     let threads = threads.min(parts.len());
     let work = |_: &mut (), (number, filled): (usize, &mut Filled<'_, T>)| fill(filled, number * part);
     let done = share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()));
-    // A vector that is dropped with length 0 does not drop its elements, so the parts drop them.
-    done.inspect_err(|_| parts.iter_mut().for_each(Filled::clear))?;
+    done?;
+    // Until here, each part drops its elements when it is dropped, as after an error or a panic. Now they belong to
+    // the vector.
+    parts.iter_mut().for_each(|filled| filled.count = 0);
     drop(parts);
     // SAFETY: the capacity is at least `len`, and every part has been filled without an error.
     unsafe { items.set_len(len) };
@@ -91,10 +93,12 @@ impl<T> Filled<'_, T> {
         }
         Ok(())
     }
+}
 
-    fn clear(&mut self) {
-        for slot in &mut self.room[..std::mem::take(&mut self.count)] {
-            // SAFETY: the element is initialized, and is dropped only once, since the count has been reset.
+impl<T> Drop for Filled<'_, T> {
+    fn drop(&mut self) {
+        for slot in &mut self.room[..self.count] {
+            // SAFETY: the first `count` elements are initialized, and nothing else drops them.
             unsafe { slot.assume_init_drop() };
         }
     }
@@ -136,5 +140,22 @@ mod tests {
         });
         assert!(made.unwrap_err().to_string().contains("40000"));
         assert_eq!(Arc::strong_count(&counted), 1);
+    }
+
+    #[test]
+    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
+    fn panic_leaks_no_elements() {
+        let counted = Arc::new(());
+        for threads in [1, 4] {
+            let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                make_blocks(100_000, 10, || threads, &|numbers, made| {
+                    assert!(!numbers.contains(&40_000), "as a caller's function may");
+                    made.extend(numbers.map(|_| Arc::clone(&counted)));
+                    Ok(())
+                })
+            }));
+            assert!(made.is_err());
+            assert_eq!(Arc::strong_count(&counted), 1);
+        }
     }
 }

@@ -8,7 +8,9 @@ use super::budget::Budget;
 use super::graph::{CallParts, Slot, StoredDType};
 use super::known::GraphView;
 use super::machine::Unpickler;
-use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, TimeStep, TimeUnit, Title};
+use crate::dtype::{
+    ByteOrder, DType, Kind, MAX_NESTING, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
+};
 use crate::error::Result;
 use crate::npy_format as npy;
 
@@ -108,7 +110,7 @@ impl Decoder<'_, '_> {
     fn of_call(&mut self, call: &CallParts, depth: usize) -> Result<Option<DType>> {
         let look = self.look;
         let Some(args) = look.tuple(call.args) else { return Ok(None) };
-        let Some(name) = look.name(call.callable).filter(|_| depth < MOST) else { return Ok(None) };
+        let Some(name) = look.name(call.callable).filter(|_| depth < MAX_NESTING) else { return Ok(None) };
         if name.1 == "_convert_to_stringdtype_kwargs" {
             return Ok(Some(DType::Object)); // `StringDType`: its elements are strings in a list
         }
@@ -165,7 +167,7 @@ impl Decoder<'_, '_> {
         if let Some(name) = look.text(slot) {
             return Ok(npy::named(&name).map(Arc::new));
         }
-        if depth > MOST {
+        if depth > MAX_NESTING {
             return Ok(None);
         }
         if look.call(slot).is_some() {
@@ -226,9 +228,6 @@ impl Decoder<'_, '_> {
 /// Maximum length of a title in bytes: it is copied for each field that has it.
 const MOST_TITLE: usize = 1024;
 
-/// Maximum nesting of records, the same as in headers.
-const MOST: usize = 32;
-
 fn length(look: GraphView<'_>, slot: Slot) -> Option<usize> {
     usize::try_from(look.int(slot)?).ok()
 }
@@ -251,16 +250,16 @@ fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType>
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
         let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not supported
-        record.pad(gap)?;
+        record.pad(gap).ok()?;
         let title = match title {
             None | Some(Slot::NONE) => None,
             Some(title) => {
                 Some(Title::Text(look.text(title).filter(|title| title.len() <= MOST_TITLE)?.into_owned()))
             }
         };
-        record.push(name, title, dtype)?;
+        record.push(name, title, dtype).ok()?;
     }
-    record.pad(size.checked_sub(record.size())?)?;
+    record.pad(size.checked_sub(record.size())?).ok()?;
     Some(record.into())
 }
 

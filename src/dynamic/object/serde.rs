@@ -18,8 +18,10 @@ use crate::shape::Shape;
 ///
 /// Shared parts are serialized each time, so a small malicious file could otherwise expand to any size.
 const MOST: usize = 64 << 20;
-/// Maximum depth, because `serde` visits parts recursively.
-const DEEPEST: usize = 1000;
+/// Maximum depth, because `serde` visits parts recursively, as that of `serde_json`.
+///
+/// A level takes up to 8 KiB of a thread's stack in debug builds. So the deepest needs 1 MiB, and threads have 2.
+const DEEPEST: usize = 128;
 
 /// An object that is being serialized, and the objects that contain it.
 #[derive(Clone, Copy)]

@@ -50,12 +50,15 @@ impl<D: Dimension> StridedLayout<D> {
     /// Fails if an element is misaligned; panics if an element is not within the `len` bytes.
     fn check<T>(&self, bytes: *const u8, len: usize) -> Result<StrideShape<D>> {
         let size = size_of::<T>();
+        check_alignment::<T>(bytes.wrapping_add(self.offset))?;
+        if size == 0 {
+            // Elements without a size need no memory. With strides of 0, they would be several at one position,
+            // which ndarray does not allow.
+            assert!(self.offset <= len, "the bytes must contain the first element");
+            return Ok(self.dim.clone().into());
+        }
         let mut strides = D::zeros(self.dim.ndim());
         for (into, &stride) in strides.slice_mut().iter_mut().zip(&self.strides) {
-            if size == 0 {
-                *into = 0; // zero-sized elements are all at the position of the first
-                continue;
-            }
             // ndarray's strides are in elements, so a field cannot be viewed if the size of the record is not
             // a multiple of its own.
             if !stride.is_multiple_of(size) {
@@ -63,7 +66,6 @@ impl<D: Dimension> StridedLayout<D> {
             }
             *into = stride / size;
         }
-        check_alignment::<T>(bytes.wrapping_add(self.offset))?;
         // Callers handle arrays without elements, so no length is 0.
         let steps =
             self.dim.slice().iter().zip(&self.strides).map(|(&length, &stride)| (length - 1) * stride);

@@ -256,13 +256,12 @@ impl RecordSpec {
 
     /// Returns the dtype to write the struct as.
     pub(super) fn dtype(&self, options: &WriteOptions) -> Result<DType> {
-        let too_large = || ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() };
         let mut record = Record::default();
         for (index, field) in self.fields.iter().enumerate() {
             let (start, _) = self.bounds(index);
             // Overlaps and sizes are checked when the struct is compiled. Sums that overflow saturate, and
             // `pad` rejects them.
-            record.pad(start.saturating_sub(record.size())).ok_or_else(too_large)?;
+            record.pad(start.saturating_sub(record.size()))?;
             let dtype =
                 (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
             if dtype.has_object() {
@@ -273,19 +272,17 @@ impl RecordSpec {
                 let DType::Record(flat) = &dtype else { unreachable!("a struct's dtype is a record") };
                 let start = record.size();
                 for field in flat.fields() {
-                    record
-                        .pad((start + field.offset()).saturating_sub(record.size()))
-                        .ok_or_else(too_large)?;
+                    record.pad((start + field.offset()).saturating_sub(record.size()))?;
                     let (name, title) = (field.name().to_owned(), field.title().cloned());
-                    record.push(name, title, field.dtype().clone()).ok_or_else(too_large)?;
+                    record.push(name, title, field.dtype().clone())?;
                 }
-                record.pad((start + flat.size()).saturating_sub(record.size())).ok_or_else(too_large)?;
+                record.pad((start + flat.size()).saturating_sub(record.size()))?;
                 continue;
             }
             let title = field.title.map(|title| Title::Text(title.to_owned()));
-            record.push(field.name.to_owned(), title, dtype).ok_or_else(too_large)?;
+            record.push(field.name.to_owned(), title, dtype)?;
         }
-        record.pad(self.size().saturating_sub(record.size())).ok_or_else(too_large)?;
+        record.pad(self.size().saturating_sub(record.size()))?;
         Ok(record.into())
     }
 }

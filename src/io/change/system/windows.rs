@@ -6,12 +6,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::fs::OpenOptionsExt;
-use std::os::windows::io::AsRawHandle;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Component, Path, Prefix};
+use std::ptr::null;
 use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{
-    ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER,
+    ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER, ERROR_IO_PENDING,
     ERROR_LOCK_VIOLATION, ERROR_NOT_SUPPORTED, GENERIC_READ, GENERIC_WRITE,
 };
 use windows_sys::Win32::Security::{
@@ -23,7 +24,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     GetFileInformationByHandleEx, GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK,
     LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW, UnlockFileEx, WRITE_DAC,
 };
-use windows_sys::Win32::System::IO::OVERLAPPED;
+use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
+use windows_sys::Win32::System::Threading::CreateEventW;
 
 use super::{Attempt, FileId, Mode, Region};
 use crate::transfer::os;
@@ -53,11 +55,31 @@ fn place(region: Region) -> (OVERLAPPED, u32) {
 pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
     let exclusive = if mode == Mode::Exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
     let (mut place, len) = place(region);
-    // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call, which is
-    // synchronous: the file was not opened for overlapped I/O.
+    // A user's file may have been opened for overlapped I/O: then the call returns before the system has written
+    // to the structure, and the event says when it has, as in the standard library.
+    // SAFETY: the function takes no pointer to memory.
+    let event = unsafe { CreateEventW(null(), 0, 0, null()) };
+    if event.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the event is a new handle without another owner.
+    let event = unsafe { OwnedHandle::from_raw_handle(event) };
+    place.hEvent = event.as_raw_handle();
+    // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call and, if the call
+    // has not finished, the wait below.
     let locked = checked(unsafe {
         LockFileEx(file.as_raw_handle(), LOCKFILE_FAIL_IMMEDIATELY | exclusive, 0, len, 0, &raw mut place)
     });
+    let locked = match locked {
+        Err(error) if is(&error, ERROR_IO_PENDING) => {
+            let mut unused = 0;
+            // SAFETY: as above; the call waits until the system has finished with the structure.
+            checked(unsafe {
+                GetOverlappedResult(file.as_raw_handle(), &raw const place, &raw mut unused, 1)
+            })
+        }
+        locked => locked,
+    };
     match locked {
         Ok(()) => Ok(Attempt::Taken),
         Err(error) if is(&error, ERROR_LOCK_VIOLATION) => Ok(Attempt::Busy),
