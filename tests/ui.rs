@@ -2,8 +2,14 @@
 //! compared with the `.stderr` file next to it; a file without one must compile. With NDARRAY_IO_UPDATE set,
 //! the `.stderr` files are rewritten, for review.
 //!
+//! The files of `tests/sound/refused` are attacks, which would be undefined behavior if they compiled. Each is
+//! compiled twice: with `--cfg attack` it must be refused with the errors that it names, and without it, as its
+//! harmless twin, accepted.
+//!
 //! The files are linked against the same library as this test, so nothing is built twice.
 
+use std::collections::BTreeSet;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,19 +43,25 @@ fn libraries() -> [PathBuf; 2] {
     ["ndarray_io", "ndarray"].map(file_of)
 }
 
+fn compiler() -> Command {
+    let mut compiler = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    compiler.current_dir(env!("CARGO_MANIFEST_DIR"));
+    compiler
+}
+
 /// The errors of a file, one a line. Other compiler output differs between versions.
-fn compile(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> String {
+fn compile(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path, others: &[&str]) -> String {
     let deps = library.parent().unwrap();
     let deps = if deps.ends_with("deps") { deps.to_owned() } else { deps.join("deps") };
-    let compiled = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args(["--edition=2024", "--crate-type=bin", "--emit=obj", "--error-format=short", "-Cdebuginfo=0"])
+    let compiled = compiler()
+        .args(["--crate-type=bin", "--emit=obj", "--error-format=short", "-Cdebuginfo=0"])
         .arg(format!("--extern=ndarray_io={}", library.display()))
         .arg(format!("--extern=ndarray={}", ndarray.display()))
         .arg(format!("-Ldependency={}", deps.display()))
         .arg("-o")
         .arg(out)
         .arg(path)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(others)
         .output()
         .unwrap();
     let printed = String::from_utf8(compiled.stderr).unwrap().replace('\\', "/");
@@ -61,26 +73,60 @@ fn compile(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> String
     errors.iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// The Rust files of a folder, relative to the package.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+    let names = entries.map(|entry| Path::new(folder).join(entry.unwrap().file_name()));
+    names.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+/// Compares the errors of a file with those that are expected, or rewrites these.
+fn check(path: &Path, printed: &str) {
+    let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join(path).with_extension("stderr");
+    if std::env::var_os("NDARRAY_IO_UPDATE").is_some() && !printed.is_empty() {
+        fs::write(&wanted, printed).unwrap();
+    }
+    let wanted = if wanted.exists() { fs::read_to_string(wanted).unwrap() } else { String::new() };
+    assert!(printed == wanted, "{}, expected:\n{wanted}\nfound:\n{printed}", path.display());
+}
+
 #[test]
 fn errors_point_at_the_field() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
     let libraries = libraries();
     let out = tempfile::NamedTempFile::new().unwrap();
-    let mut seen = 0;
-    for entry in fs::read_dir(&folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "rs") {
-            continue;
+    let files = sources("tests/ui");
+    for path in &files {
+        let printed = compile(path, &libraries, out.path(), &["--edition=2024"]);
+        check(path, &printed);
+        // What compiles does so in the edition before as well.
+        if printed.is_empty() {
+            assert_eq!(compile(path, &libraries, out.path(), &["--edition=2021"]), "", "{}", path.display());
         }
-        let file = Path::new("tests/ui").join(path.file_name().unwrap());
-        let printed = compile(&file, &libraries, out.path());
-        let wanted = path.with_extension("stderr");
-        if std::env::var_os("NDARRAY_IO_UPDATE").is_some() && !printed.is_empty() {
-            fs::write(&wanted, &printed).unwrap();
-        }
-        let wanted = if wanted.exists() { fs::read_to_string(wanted).unwrap() } else { String::new() };
-        assert!(printed == wanted, "{}, expected:\n{wanted}\nfound:\n{printed}", path.display());
-        seen += 1;
     }
-    assert_eq!(seen, 13);
+    assert_eq!(files.len(), 14);
+}
+
+#[test]
+fn unsound_programs_are_refused_and_their_twins_compile() {
+    let libraries = libraries();
+    let folder = tempfile::tempdir().unwrap();
+    let (out, meddle) =
+        (folder.path().join("out"), folder.path().join(format!("{DLL_PREFIX}meddle{DLL_SUFFIX}")));
+    let mut made = compiler();
+    made.args(["--edition=2024", "--crate-name=meddle", "tests/sound/meddle.rs", "-o"]).arg(&meddle);
+    assert!(made.status().unwrap().success());
+    let meddle = format!("--extern=meddle={}", meddle.display());
+    let files = sources("tests/sound/refused");
+    for path in &files {
+        let twin = compile(path, &libraries, &out, &["--edition=2024", &meddle]);
+        assert_eq!(twin, "", "{}", path.display());
+        let attack = compile(path, &libraries, &out, &["--edition=2024", "--cfg=attack", &meddle]);
+        let codes: BTreeSet<_> =
+            attack.lines().filter_map(|line| line.split_once("error[")?.1.split(']').next()).collect();
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+        let wanted = text.lines().find_map(|line| line.strip_prefix("// refused with "));
+        let wanted = wanted.expect("an attack names its errors").split(' ').collect();
+        assert_eq!(codes, wanted, "{}: {attack}", path.display());
+    }
+    assert_eq!(files.len(), 18);
 }
