@@ -6,7 +6,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::private::Sealed;
 use super::{shape_of, with_grouped};
-use crate::element::ReadableElement;
+use crate::element::{self, ReadableElement};
 use crate::error::{ErrorKind, Result};
 use crate::io::{self, Payload};
 use crate::options::ReadOptions;
@@ -96,7 +96,7 @@ fn read_items<A: ReadableElement, D: Dimension>(
     if *header.shape_ref() != shape {
         return Err(ErrorKind::ShapeMismatch { found: header.shape_ref().clone(), wanted: shape }.into());
     }
-    let how = A::accept(header.dtype(), options)?;
+    let how = element::reading::<A>(header.dtype(), options)?;
     // Fortran order is C order with the axes reversed.
     let mut view = array.view_mut();
     if header.order() == Order::Fortran {

@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, DataOwned, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
 use super::{dimension, with_grouped};
-use crate::element::ReadableElement;
+use crate::element::{self, ReadableElement};
 use crate::error::Result;
 use crate::io::{FromPayload, NpyReader, Payload, PayloadRef};
 use crate::options::ReadOptions;
@@ -96,7 +96,7 @@ where
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
         with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
             let dim: D = dimension(header.shape_ref())?;
-            let how = A::accept(header.dtype(), options)?;
+            let how = element::reading::<A>(header.dtype(), options)?;
             let items = transfer::read(source, header, how, options)?;
             let shape = dim.set_f(header.order() == Order::Fortran);
             // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's

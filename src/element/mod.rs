@@ -278,9 +278,27 @@ impl DType {
     }
 }
 
+/// Returns the plan for reading elements of this dtype.
+///
+/// Any crate can implement the trait, and return the plan for another dtype: then elements and items have
+/// different sizes, so that the counts of the header would not be those of the elements.
+///
+/// # Errors
+///
+/// Those of the element type, and [`ErrorKind::NotViewable`] for such a plan.
+pub(crate) fn reading<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
+    let how = A::accept(dtype, options)?;
+    match how {
+        ReadPlan::Bitwise(_) if size_of::<A>() != dtype.item_size() => {
+            Err(ErrorKind::NotViewable { found: dtype.clone() }.into())
+        }
+        how => Ok(how),
+    }
+}
+
 /// Returns the token for viewing elements of this dtype in place, or an error if they must be copied.
 pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
-    match A::accept(dtype, options)? {
+    match reading(dtype, options)? {
         ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
         ReadPlan::Bitwise(_) => Err(ErrorKind::ForeignByteOrder { found: dtype.clone() }.into()),
         ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {

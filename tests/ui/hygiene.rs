@@ -47,7 +47,9 @@ macro_rules! element {
 
 /// A macro in the place of a type.
 macro_rules! float {
-    () => { f32 };
+    () => {
+        f32
+    };
 }
 
 record! {
@@ -71,10 +73,41 @@ record! {
         pub text: ::std::string::String,
     }
 }
-fields!(Names { item: u8, record: u16, records: u32, fields: i8, columns: i16, count: i32, out: i64, options: f32, into: f64, slots: bool, each: u8, items: u8, dtype: u8, axes: u8, column_0: u8, spec: u8, r#fn: u8 });
+fields!(Names {
+    item: u8,
+    record: u16,
+    records: u32,
+    fields: i8,
+    columns: i16,
+    count: i32,
+    out: i64,
+    options: f32,
+    into: f64,
+    slots: bool,
+    each: u8,
+    items: u8,
+    dtype: u8,
+    axes: u8,
+    column_0: u8,
+    spec: u8,
+    r#fn: u8
+});
 element!(struct Metres(f64));
-element!(enum Tissue { #[doc = "Air."] Air = 3, #[doc = "Bone."] Bone });
-element!(pub struct Marked<Unit: ::std::marker::Send + ::std::marker::Sync + 'static> { inner: [float!(); 2], marker_0: ::std::marker::PhantomData<Unit>, number: ::core::marker::PhantomData<fn(Unit)> });
+element!(
+    enum Tissue {
+        #[doc = "Air."]
+        Air = 3,
+        #[doc = "Bone."]
+        Bone,
+    }
+);
+element!(
+    pub struct Marked<Unit: ::std::marker::Send + ::std::marker::Sync + 'static> {
+        inner: [float!(); 2],
+        marker_0: ::std::marker::PhantomData<Unit>,
+        number: ::core::marker::PhantomData<fn(Unit)>,
+    }
+);
 
 /// A unit in the type, without bounds of its own.
 #[derive(::ndarray_io::Record)]
@@ -110,7 +143,15 @@ const fn fields() -> u8 {
 
 /// Modules and types of all the names that the generated code uses.
 pub mod own {
-    #![allow(dead_code, unused_macros, non_camel_case_types, missing_docs, clippy::all, clippy::pedantic, clippy::nursery)]
+    #![allow(
+        dead_code,
+        unused_macros,
+        non_camel_case_types,
+        missing_docs,
+        clippy::all,
+        clippy::pedantic,
+        clippy::nursery
+    )]
     pub struct Result;
     pub struct Option;
     pub struct Vec;
@@ -137,9 +178,21 @@ pub mod own {
         fn clone(&self) {}
     }
     impl<T> Extend for T {}
-    macro_rules! matches { ($($any:tt)*) => { compile_error!("not this one") }; }
-    macro_rules! assert { ($($any:tt)*) => { compile_error!("not this one") }; }
-    macro_rules! panic { ($($any:tt)*) => { compile_error!("not this one") }; }
+    macro_rules! matches {
+        ($($any:tt)*) => {
+            compile_error!("not this one")
+        };
+    }
+    macro_rules! assert {
+        ($($any:tt)*) => {
+            compile_error!("not this one")
+        };
+    }
+    macro_rules! panic {
+        ($($any:tt)*) => {
+            compile_error!("not this one")
+        };
+    }
 
     #[derive(::ndarray_io::Record)]
     #[repr(C)]

@@ -75,7 +75,7 @@ impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
     const FILE_LAYOUT: FileLayout = <T as WritableElement>::FILE_LAYOUT;
 
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        ReadableElement::accept(dtype, options)
+        super::reading(dtype, options)
     }
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {

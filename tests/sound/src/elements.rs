@@ -1,0 +1,194 @@
+//! Reads and writes of elements of every kind: each way from bytes to elements and back.
+
+use std::fmt::Debug;
+use std::io::{self, Cursor, Read};
+
+use ndarray::{Array1, Array2, ArrayD, ArrayView2, Axis, ShapeBuilder, arr1, s};
+use ndarray_io::{
+    Casting, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
+    ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions, dtype::ByteOrder,
+};
+use num_complex::Complex;
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[repr(u16)]
+enum Sort {
+    One = 1,
+    Many = 500,
+}
+
+#[derive(Element, Clone, Debug, PartialEq)]
+#[repr(transparent)]
+struct Label(String);
+
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+struct Pair([f32; 2]);
+
+/// The layout in the file is that in memory, with padding.
+#[derive(Record, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Bulk {
+    flag: bool,
+    sort: Sort,
+    pair: Pair,
+    #[record(flatten)]
+    inner: Inner,
+}
+
+#[derive(Record, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Inner {
+    count: i64,
+    many: [[u8; 2]; 4],
+}
+
+/// The layout in the file differs from that in memory, so it is read by columns.
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Columns {
+    #[record(len = 5)]
+    label: Label,
+    inner: Inner,
+    flags: [bool; 3],
+    #[record(len = 2)]
+    names: [String; 2],
+    #[record(skip, default = "skipped")]
+    skipped: Vec<u8>,
+}
+
+fn skipped() -> Vec<u8> {
+    vec![1, 2, 3]
+}
+
+/// A reader of which nothing is known, and which gives a few bytes at a time.
+struct Trickle<'a>(&'a [u8]);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = into.len().min(7);
+        self.0.read(&mut into[..most])
+    }
+}
+
+/// Writes an array from every memory layout, and reads it in every way.
+fn walk<A>(items: &[A])
+where
+    A: ReadableElement + WritableElement + Clone + PartialEq + Debug + 'static,
+{
+    let columns = 3;
+    let array = Array2::from_shape_fn((4, columns), |(row, column)| {
+        items[(row * columns + column) % items.len()].clone()
+    });
+    let fortran = {
+        let mut fortran =
+            Array2::from_shape_fn((4, columns).f(), |(row, column)| array[[row, column]].clone());
+        fortran.invert_axis(Axis(0));
+        fortran.invert_axis(Axis(0));
+        fortran
+    };
+    let wide = Array2::from_shape_fn((8, 2 * columns), |(row, column)| array[[row / 2, column / 2]].clone());
+    let mut reversed = array.clone();
+    reversed.invert_axis(Axis(0));
+    let mut back = reversed.view();
+    back.invert_axis(Axis(0));
+    let views: [ArrayView2<'_, A>; 4] = [array.view(), fortran.view(), wide.slice(s![..;2, ..;2]), back];
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let options = WriteOptions::new().byte_order(order);
+        for view in &views {
+            let mut file = Vec::new();
+            view.write_npy_with(&mut file, &options).unwrap();
+            assert_eq!(Array2::<A>::read_npy(&file[..]).unwrap(), array);
+            assert_eq!(Array2::<A>::read_npy(Cursor::new(&file)).unwrap(), array);
+            assert_eq!(ArrayD::<A>::read_npy(Trickle(&file)).unwrap(), array.clone().into_dyn());
+            let mut target = wide.clone();
+            target.slice_mut(s![1..5, ..columns]).read_npy_into(&file[..]).unwrap();
+            assert_eq!(target.slice(s![1..5, ..columns]), array);
+            let mut target = fortran.clone();
+            target.read_npy_into(&file[..]).unwrap();
+            assert_eq!(target, array);
+            let dynamic = DynArray::read_npy(&file[..]).unwrap();
+            assert_eq!(dynamic.into_array::<A, ndarray::Ix2>().unwrap(), array);
+            for cut in [file.len() - 1, file.len() / 2] {
+                assert!(Array2::<A>::read_npy(&file[..cut]).is_err());
+                assert!(Array2::<A>::read_npy(Trickle(&file[..cut])).is_err());
+            }
+        }
+    }
+    // Types whose width depends on the values cannot be written in parts.
+    if let Ok(mut writer) = NpyWriter::<A, _>::new(Cursor::new(Vec::new()), &[columns]) {
+        for part in array.axis_chunks_iter(Axis(0), 3) {
+            writer.push(&part).unwrap();
+        }
+        let file = writer.finish().unwrap().into_inner();
+        assert_eq!(NpyReader::new(Trickle(&file)).unwrap().read::<Array2<A>>().unwrap(), array);
+    }
+}
+
+#[test]
+fn numbers_are_moved_in_bulk() {
+    walk(&[1u8, 2, 3]);
+    walk(&[-1i16, 300]);
+    walk(&[1.5f64, -0.0, f64::MAX]);
+    walk(&[1.0f32, 2.0]);
+    walk(&[Complex::new(1.0, 2.0), Complex::new(-1.0, 0.5)]);
+    walk(&[[1u32, 2], [3, 4]]);
+}
+
+#[test]
+fn checked_elements_are_moved_in_bulk() {
+    walk(&[true, false]);
+    walk(&[Sort::Many, Sort::One, Sort::One]);
+    walk(&[[Sort::Many], [Sort::One]]);
+    walk(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
+}
+
+#[test]
+fn text_is_decoded_one_by_one() {
+    walk(&["a".to_owned(), "longer text".to_owned(), String::new()]);
+    walk(&[Label("é😀".to_owned()), Label(String::new())]);
+    walk(&[vec![1u8, 2], vec![], vec![255; 5]]);
+    walk(&[["a".to_owned(), "b".to_owned()]]);
+}
+
+#[test]
+fn records_are_moved_in_bulk_or_by_columns() {
+    let bulk = |sort, count| Bulk {
+        flag: sort == Sort::One,
+        sort,
+        pair: Pair([count as f32, 0.5]),
+        inner: Inner { count, many: [[1, 2], [3, 4], [5, 6], [7, count as u8]] },
+    };
+    let rows = [bulk(Sort::One, 1), bulk(Sort::Many, -7)];
+    walk(&rows);
+    let columns = |label: &str, row: &Bulk| Columns {
+        label: Label(label.to_owned()),
+        inner: row.inner,
+        flags: [row.flag, true, false],
+        names: ["x".to_owned(), label[..1].to_owned()],
+        skipped: skipped(),
+    };
+    walk(&[columns("one", &rows[0]), columns("other", &rows[1])]);
+}
+
+#[test]
+fn casts_are_decoded_in_blocks() {
+    let mut file = Vec::new();
+    let many = if cfg!(miri) { 500 } else { 100_000 };
+    Array1::from_iter((0..many).map(|number| (number % 200) as u8)).write_npy(&mut file).unwrap();
+    let options = ReadOptions::new().casting(Casting::Safe);
+    let read = Array1::<f32>::read_npy_with(&file[..], &options).unwrap();
+    assert!(read.iter().enumerate().all(|(index, item)| *item == (index % 200) as f32));
+    let read = Array1::<Complex<f64>>::read_npy_with(&file[..], &options).unwrap();
+    assert_eq!(read[201], Complex::new(1.0, 0.0));
+}
+
+#[test]
+fn objects_are_read_as_one_unit() {
+    use ndarray_io::object::Object;
+    let mut file = Vec::new();
+    let items = [Object::from("text"), Object::from(7), Object::list([Object::from(1.5), Object::none()])];
+    arr1(&items).write_npy(&mut file).unwrap();
+    let read = Array1::<Object>::read_npy(&file[..]).unwrap();
+    assert!(read.iter().zip(&items).all(|(one, other)| one == other));
+    assert!(Array1::<Object>::read_npy(&file[..file.len() - 1]).is_err());
+}

@@ -1,0 +1,301 @@
+//! Readers, writers and elements of others that do not keep the contracts of their traits.
+
+use std::fmt::Debug;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ndarray::{Array1, ArrayD, ArrayView1, arr1};
+use ndarray_io::{
+    DType, DynArray, Element, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record, Result, ViewMutNpyExt,
+    ViewNpyExt, WriteNpyExt, WriteOptions,
+};
+
+use crate::{Aligned, npy, ordered};
+
+/// What a reader does after its first bytes.
+#[derive(Clone, Copy, Debug)]
+enum Lie {
+    /// More bytes than the buffer has room for.
+    TooMany,
+    /// As many as the buffer has, without writing them.
+    Nothing,
+    Panic,
+    Fail,
+    Interrupted,
+}
+
+struct Liar<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    honest: usize,
+    lie: Lie,
+    interruptions: usize,
+}
+
+impl Read for Liar<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at >= self.honest {
+            self.at += into.len();
+            return match self.lie {
+                Lie::TooMany => Ok(into.len() + 1),
+                Lie::Nothing => Ok(into.len()),
+                Lie::Panic => panic!("as a reader may"),
+                Lie::Fail => Err(io::ErrorKind::PermissionDenied.into()),
+                Lie::Interrupted if self.interruptions < 3 => {
+                    self.interruptions += 1;
+                    Err(io::ErrorKind::Interrupted.into())
+                }
+                Lie::Interrupted => Ok(0),
+            };
+        }
+        let count = into.len().min(self.honest - self.at);
+        into[..count].copy_from_slice(&self.bytes[self.at..][..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+impl Seek for Liar<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = match to {
+            SeekFrom::Start(at) => at as usize,
+            SeekFrom::End(by) => self.bytes.len().saturating_add_signed(by as isize),
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by as isize),
+        };
+        // Where it is, is a lie as well.
+        Ok(self.at as u64 + u64::from(matches!(self.lie, Lie::TooMany)))
+    }
+}
+
+/// Runs `work`, which may fail or panic.
+fn survive<T: Debug>(work: impl FnOnce() -> Result<T>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(work())));
+}
+
+#[test]
+fn lying_readers_give_no_uninitialized_memory() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut numbers = Vec::new();
+    Array1::from_iter(0..5_000u32).write_npy(&mut numbers).unwrap();
+    let mut texts = Vec::new();
+    arr1(&["a".to_owned(), "bc".to_owned()]).write_npy(&mut texts).unwrap();
+    let mut archive = io::Cursor::new(Vec::new());
+    let mut writer = ndarray_io::NpzWriter::new_compressed(&mut archive);
+    writer.add_array("numbers", &Array1::from_iter(0..500u32)).unwrap();
+    writer.finish().unwrap();
+    let archive = archive.into_inner();
+    for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
+        for bytes in [&numbers, &texts] {
+            for honest in [0, 5, 10, 127, 128, 129, bytes.len() - 1, bytes.len()] {
+                let liar = || Liar { bytes, at: 0, honest: honest.min(bytes.len()), lie, interruptions: 0 };
+                // Whatever is read is read: Miri says whether it is initialized.
+                survive(|| {
+                    Array1::<u32>::read_npy(liar())
+                        .map(|array| array.iter().map(|item| u64::from(*item)).sum::<u64>())
+                });
+                survive(|| {
+                    ArrayD::<String>::read_npy(liar())
+                        .map(|array| array.iter().map(String::len).sum::<usize>())
+                });
+                survive(|| {
+                    DynArray::read_npy(liar())
+                        .map(|array| array.bytes().iter().map(|byte| usize::from(*byte)).sum::<usize>())
+                });
+                survive(|| NpyReader::new(liar()).map(|reader| reader.dtype().clone()));
+            }
+        }
+        let step = if cfg!(miri) { 67 } else { 3 };
+        for honest in (0..=archive.len()).step_by(step) {
+            survive(|| {
+                let mut npz = NpzReader::new(Liar { bytes: &archive, at: 0, honest, lie, interruptions: 0 })?;
+                npz.by_name::<_, ndarray::Ix1>("numbers").map(|array: Array1<u32>| array.sum())
+            });
+        }
+    }
+    let _ = std::panic::take_hook();
+}
+
+struct LyingWriter(usize);
+
+impl Write for LyingWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += 1;
+        if self.0 > 2 { Ok(bytes.len() + 1) } else { Ok(bytes.len().min(5)) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn lying_writers_are_survived() {
+    let array = ndarray::Array2::<u16>::zeros((30, 40));
+    survive(|| array.write_npy(LyingWriter(0)));
+    survive(|| array.t().write_npy(LyingWriter(0)));
+    survive(|| array.slice(ndarray::s![..;3, ..;2]).write_npy(LyingWriter(0)));
+    survive(|| arr1(&["text".to_owned()]).write_npy(LyingWriter(0)));
+}
+
+/// The names that the derive implements, for a type that implements the library's own by hand.
+#[allow(unused_imports, dead_code)]
+mod elsewhere {
+    pub(crate) use ndarray_io::__private;
+    pub(crate) use ndarray_io::{DType, ReadOptions, Result, WriteOptions};
+
+    pub(crate) trait ReadableElement: Sized {
+        fn inner_axes(_: &mut Vec<usize>) {}
+        fn accept(dtype: &DType, options: &ReadOptions) -> Result<__private::ReadPlan<Self>>;
+    }
+    pub(crate) trait WritableElement: Sized {
+        const FILE_LAYOUT: __private::FileLayout;
+        fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
+        fn emit(dtype: &DType) -> __private::WritePlan<Self>;
+    }
+    pub(crate) trait ViewElement {}
+    pub(crate) trait ViewMutElement {
+        const IS_FULL: () = ();
+    }
+}
+
+/// A record that says that it can be read from, and is written as, elements of other dtypes than its own.
+#[derive(Record, Clone, Copy, Debug, PartialEq)]
+#[record(crate = elsewhere)]
+#[repr(C)]
+struct Imposter<const AXES: usize> {
+    number: u64,
+    flag: [bool; 8],
+}
+
+fn own_dtype() -> DType {
+    ordered("[('number', '=u8'), ('flag', '|b1', (8,))]", true).parse().expect("a dtype")
+}
+
+impl<const AXES: usize> ndarray_io::ReadableElement for Imposter<AXES> {
+    fn inner_axes(axes: &mut Vec<usize>) {
+        match AXES {
+            0 => {}
+            1 => axes.push(3),
+            2 => axes.clear(),
+            3 => axes.push(usize::MAX),
+            _ => axes.extend([0, 0]),
+        }
+    }
+
+    fn accept(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
+        ndarray_io::__private::accept(&own_dtype(), options)
+    }
+}
+
+impl<const AXES: usize> ndarray_io::WritableElement for Imposter<AXES> {
+    fn dtype_for(_: &mut dyn Iterator<Item = &Self>, _: &WriteOptions) -> Result<DType> {
+        match AXES {
+            0 => Ok(own_dtype()),
+            1 => "|u1".parse(),
+            2 => "('<f8', (20,))".parse(),
+            3 => "[('a', '|V300')]".parse(),
+            _ => Ok(DType::Object),
+        }
+    }
+
+    fn emit(_: &DType) -> ndarray_io::__private::WritePlan<Self> {
+        ndarray_io::__private::emit(&own_dtype())
+    }
+}
+
+impl<const AXES: usize> ndarray_io::ViewElement for Imposter<AXES> {}
+impl<const AXES: usize> ndarray_io::ViewMutElement for Imposter<AXES> {}
+
+#[derive(Record, Clone, Copy, Debug)]
+#[repr(C)]
+struct Around<const AXES: usize> {
+    before: u8,
+    imposter: Imposter<AXES>,
+    after: u16,
+}
+
+fn pretend<const AXES: usize>() {
+    let item = Imposter::<AXES> { number: 1, flag: [true; 8] };
+    let files = [
+        npy("'|u1'", false, "(6,)", &[1; 6]),
+        npy("'|V16'", true, "(2, 3)", &[2; 96]),
+        npy("'|V48'", false, "(2,)", &[0; 96]),
+        npy(&own_dtype().to_string(), false, "(2,)", &[1; 32]),
+        npy(
+            "[('before', '|u1'), ('', '|V7'), ('imposter', '|u1'), ('', '|V15'), ('after', '<u2'), ('', '|V6')]",
+            false,
+            "(2,)",
+            &[1; 64],
+        ),
+        npy("[('before', '|u1'), ('imposter', '|V30'), ('after', '<u2')]", false, "(2,)", &[1; 66]),
+    ];
+    for file in files {
+        let mut file = Aligned::new(&file);
+        survive(|| ArrayD::<Imposter<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}")));
+        survive(|| {
+            ArrayD::<Imposter<AXES>>::read_npy(io::Cursor::new(file.get())).map(|array| format!("{array:?}"))
+        });
+        survive(|| ArrayD::<[Imposter<AXES>; 2]>::read_npy(file.get()).map(|array| format!("{array:?}")));
+        survive(|| ArrayD::<Around<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}")));
+        survive(|| ArrayView1::<Imposter<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}")));
+        survive(|| ArrayView1::<Around<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}")));
+        survive(|| {
+            ndarray::ArrayViewMut1::<Imposter<AXES>>::view_mut_npy_with(file.get_mut(), &ReadOptions::new())
+                .map(|mut array| array.fill(item))
+        });
+        survive(|| {
+            let mut dynamic = DynArray::read_npy(file.get())?;
+            drop(dynamic.view_mut::<Imposter<AXES>, ndarray::Ix1>().map(|mut array| array.fill(item)));
+            drop(
+                dynamic
+                    .field_view_mut::<Imposter<AXES>, ndarray::Ix1>("imposter")
+                    .map(|mut array| array.fill(item)),
+            );
+            dynamic.into_array::<Imposter<AXES>, ndarray::Ix1>().map_err(ndarray_io::Error::from)
+        });
+    }
+    let array = ndarray::Array2::from_elem((3, 4), item);
+    let around = ndarray::Array2::from_elem((2, 2), Around { before: 1, imposter: item, after: 2 });
+    survive(|| array.write_npy(Vec::new()));
+    survive(|| array.t().write_npy(Vec::new()));
+    survive(|| array.slice(ndarray::s![..;2, ..;2]).write_npy(Vec::new()));
+    survive(|| ndarray::Array1::from_elem(3, [item; 2]).write_npy(Vec::new()));
+    survive(|| around.write_npy(Vec::new()));
+    survive(|| DynArray::new(&array).map(|array| format!("{array:?}")));
+    survive(|| DynArray::new(&around).map(|array| format!("{array:?}")));
+}
+
+/// A number without 0 that says that it can be read from elements without bytes.
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[element(crate = elsewhere)]
+#[repr(u8)]
+enum NeverZero {
+    One = 1,
+}
+
+impl ndarray_io::ReadableElement for NeverZero {
+    fn accept(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
+        ndarray_io::__private::accept_enum(&"|u1".parse()?, options)
+    }
+}
+
+#[test]
+fn missing_bytes_are_no_elements() {
+    for (descr, payload) in [("'|V0'", &[][..]), ("'|V1'", &[0; 3])] {
+        let file = npy(descr, false, "(3,)", payload);
+        assert!(ArrayD::<NeverZero>::read_npy(&file[..]).is_err());
+        assert!(ArrayD::<NeverZero>::read_npy(io::Cursor::new(&file)).is_err());
+        assert!(ArrayD::<[NeverZero; 3]>::read_npy(&file[..]).is_err());
+    }
+}
+
+#[test]
+fn elements_of_false_dtypes_are_survived() {
+    std::panic::set_hook(Box::new(|_| {}));
+    pretend::<0>();
+    pretend::<1>();
+    pretend::<2>();
+    pretend::<3>();
+    pretend::<4>();
+    let _ = std::panic::take_hook();
+}

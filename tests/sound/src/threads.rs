@@ -1,0 +1,145 @@
+//! Work that is divided among threads, and values that threads share.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ndarray::{Array1, Array2, s};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::object::Object;
+use ndarray_io::{Element, NpzReader, NpzWriter, ReadNpyExt, ReadOptions, Record, WriteNpyExt};
+
+/// Two parts of the size for which a second thread starts, and a bit.
+const MANY: usize = 2 * (1 << 14) + 100;
+
+fn threads(count: usize) -> ReadOptions {
+    ReadOptions::new().threads(count)
+}
+
+#[derive(Element, Clone, Debug, PartialEq)]
+#[repr(transparent)]
+struct Name(String);
+
+#[test]
+fn text_is_decoded_by_threads() {
+    let names = Array1::from_iter((0..MANY).map(|number| Name((number % 10).to_string())));
+    let mut file = Vec::new();
+    names.write_npy(&mut file).unwrap();
+    assert_eq!(Array1::<Name>::read_npy_with(&file[..], &threads(4)).unwrap(), names);
+    // A code point that does not exist, in the second part.
+    let at = file.len() - 4 * (MANY - 30_000);
+    file[at..at + 4].copy_from_slice(&[0xFF; 4]);
+    let error = Array1::<Name>::read_npy_with(&file[..], &threads(4)).unwrap_err();
+    assert_eq!(error.element(), Some(30_000));
+}
+
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+
+#[derive(Debug)]
+struct Counted;
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        ALIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn counted() -> Counted {
+    assert!(ALIVE.fetch_add(1, Ordering::Relaxed) < MANY - 200, "as a function of the caller's may");
+    Counted
+}
+
+#[derive(Record, Debug)]
+#[allow(dead_code)]
+struct Row {
+    number: u8,
+    #[record(skip, default = "counted")]
+    counted: Counted,
+}
+
+#[test]
+fn panic_of_a_default_leaks_nothing() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut file = Vec::new();
+    #[derive(Record, Clone)]
+    struct Number {
+        number: u8,
+    }
+    Array1::from_elem(MANY, Number { number: 3 }).write_npy(&mut file).unwrap();
+    for count in [1, 4] {
+        let read = || Array1::<Row>::read_npy_with(&file[..], &threads(count));
+        assert!(catch_unwind(AssertUnwindSafe(read)).is_err());
+        // The call that panicked has counted, and made nothing.
+        assert_eq!(ALIVE.swap(0, Ordering::Relaxed), 1);
+    }
+    let _ = std::panic::take_hook();
+}
+
+#[test]
+fn blocks_are_packed_and_unpacked_by_threads() {
+    let numbers = Array2::from_shape_fn((if cfg!(miri) { 40 } else { 2_000 }, 300), |(row, column)| {
+        (row * column) as u32
+    });
+    let options = NpzOptions::new().compression(Compression::deflated());
+    let mut writer = NpzWriter::new_with_options(std::io::Cursor::new(Vec::new()), &options);
+    writer.add_array("a", &numbers).unwrap();
+    writer.add_array("b", &numbers.t()).unwrap();
+    let archive = writer.finish().unwrap().into_inner();
+    std::thread::scope(|scope| {
+        for name in ["a", "b", "a"] {
+            let (archive, numbers) = (&archive, &numbers);
+            scope.spawn(move || {
+                let mut npz = NpzReader::new(std::io::Cursor::new(archive)).unwrap();
+                let read: Array2<u32> = npz.by_name(name).unwrap();
+                assert_eq!(if name == "a" { read } else { read.reversed_axes() }, numbers);
+            });
+        }
+    });
+}
+
+#[test]
+fn strided_arrays_are_gathered() {
+    let rows = if cfg!(miri) { 60 } else { 3_000 };
+    let numbers = Array2::from_shape_fn((rows, 700), |(row, column)| (row * 700 + column) as f64);
+    let mut file = Vec::new();
+    numbers.slice(s![..;2, ..;3]).t().write_npy(&mut file).unwrap();
+    let read = Array2::<f64>::read_npy_with(&file[..], &threads(3)).unwrap();
+    assert_eq!(read.t(), numbers.slice(s![..;2, ..;3]));
+}
+
+#[test]
+fn objects_are_shared_by_threads() {
+    let shared = Object::list((0..50).map(|number| Object::from(number.to_string())));
+    let object = Arc::new(Object::tuple([shared.clone(), shared]));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let object = Arc::clone(&object);
+            scope.spawn(move || {
+                let mut file = Vec::new();
+                ndarray::arr0((*object).clone()).write_npy(&mut file).unwrap();
+                let read = ndarray::Array0::<Object>::read_npy(&file[..]).unwrap();
+                assert_eq!(read[()], *object);
+                assert!(read[()].to_string().len() > 100);
+            });
+        }
+    });
+}
+
+/// A progress callback that cancels while several threads work.
+#[test]
+fn cancelling_stops_all_threads() {
+    let mut file = Vec::new();
+    Array1::from_elem(MANY, Name("x".to_owned())).write_npy(&mut file).unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&calls);
+    let options = threads(4).progress(move |_, _| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        std::ops::ControlFlow::Break(())
+    });
+    match Array1::<Name>::read_npy_with(&file[..], &options) {
+        Err(error) => assert!(matches!(error.kind(), ErrorKind::Cancelled)),
+        Ok(read) => assert_eq!(read.len(), MANY),
+    }
+    assert!(calls.load(Ordering::Relaxed) > 0);
+}

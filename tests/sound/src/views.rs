@@ -1,0 +1,102 @@
+//! Views of bytes as elements, and of fields of records.
+
+use ndarray::{ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
+use ndarray_io::{Bytes, Chars, DynArray, LongDouble, ReadNpyExt, Record, ViewMutNpyExt, ViewNpyExt, Void};
+use num_complex::Complex;
+
+use crate::{Aligned, npy, ordered};
+
+#[test]
+fn elements_without_a_size_are_viewed() {
+    let descr = ordered("[('x', '=f8'), ('nothing', '|V0'), ('none', '|S0')]", true);
+    let bytes = npy(&descr, false, "(2, 3)", &[0; 48]);
+    let mut array = DynArray::read_npy(&bytes[..]).unwrap();
+    for order in [Order::C, Order::Fortran] {
+        assert_eq!(array.field_view::<Void<0>, Ix2>("nothing").unwrap().dim(), (2, 3));
+        assert_eq!(array.field_view_mut::<Void<0>, Ix2>("nothing").unwrap().iter_mut().count(), 6);
+        assert_eq!(array.field_view_mut::<Bytes<0>, Ix2>("none").unwrap().rows().into_iter().count(), 2);
+        array = DynArray::from_bytes(array.dtype().clone(), [2, 3], order, array.bytes()).unwrap();
+    }
+    let mut file = Aligned::new(&npy("'|V0'", false, "(5,)", &[]));
+    assert_eq!(ArrayView1::<Void<0>>::view_npy(file.get()).unwrap().len(), 5);
+    assert_eq!(ArrayViewMut1::<Void<0>>::view_mut_npy(file.get_mut()).unwrap().iter_mut().count(), 5);
+}
+
+#[test]
+fn views_of_all_kinds_change_their_bytes() {
+    fn change<A>(descr: &str, item: &[u8], other: A)
+    where
+        A: ndarray_io::ViewMutElement + Copy + PartialEq + std::fmt::Debug,
+    {
+        for is_fortran in [false, true] {
+            let mut file = Aligned::new(&npy(&ordered(descr, true), is_fortran, "(2, 2)", &item.repeat(4)));
+            let view = ArrayView2::<A>::view_npy(file.get()).unwrap();
+            let first = view[[0, 0]];
+            assert!(view.iter().all(|item| *item == first));
+            let mut view = ArrayViewMut::<A, Ix2>::view_mut_npy(file.get_mut()).unwrap();
+            view[[1, 0]] = other;
+            let view = ArrayView::<A, Ix2>::view_npy(file.get()).unwrap();
+            assert_eq!((view[[0, 1]], view[[1, 0]]), (first, other));
+        }
+    }
+    change("'|u1'", &[3], 9u8);
+    change("'=i2'", &[3, 4], 9i16);
+    change("'=u4'", &[3; 4], 9u32);
+    change("'=f8'", &1.5f64.to_ne_bytes(), 9f64);
+    change("'|b1'", &[1], false);
+    change("'=c8'", &[0; 8], Complex::new(1f32, 2.0));
+    change("'|S3'", b"abc", Bytes::<3>::new(b"xyz").unwrap());
+    change("'=U1'", &u32::from('a').to_ne_bytes(), Chars::<1>::new("b").unwrap());
+    change("'|V5'", &[7; 5], Void([1, 2, 3, 4, 5]));
+    change("'=f16'", &[1; 16], LongDouble::default());
+    // An array as the element has inner axes.
+    let mut file = Aligned::new(&npy("'|u1'", false, "(2, 3)", &[1, 2, 3, 4, 5, 6]));
+    ArrayViewMut1::<[u8; 3]>::view_mut_npy(file.get_mut()).unwrap()[1][2] = 60;
+    assert!(file.get().ends_with(&[4, 5, 60]));
+}
+
+#[derive(Record, Clone, Copy, Debug, PartialEq)]
+#[repr(C, packed)]
+struct Packed {
+    flag: bool,
+    number: f64,
+    pair: [u16; 2],
+}
+
+#[test]
+fn misaligned_views_are_refused_and_packed_records_are_not() {
+    let bytes = npy(&ordered("'=u4'", true), false, "(3,)", &[1; 12]);
+    let mut shifted = Aligned::new(&[&[0][..], &bytes].concat());
+    let error = ArrayView1::<u32>::view_npy(&shifted.get()[1..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Misaligned { .. }));
+    assert!(ArrayViewMut1::<u32>::view_mut_npy(&mut shifted.get_mut()[1..]).is_err());
+
+    let descr = ordered("[('flag', '|b1'), ('number', '=f8'), ('pair', '=u2', (2,))]", true);
+    let rows =
+        [&[1][..], &1.5f64.to_ne_bytes(), &[1, 0, 2, 0], &[0], &2.5f64.to_ne_bytes(), &[0; 4]].concat();
+    let bytes = npy(&descr, false, "(2,)", &rows);
+    let mut shifted = Aligned::new(&[&[0][..], &bytes].concat());
+    let view = ArrayView1::<Packed>::view_npy(&shifted.get()[1..]).unwrap();
+    assert_eq!(({ view[0].number }, { view[1].number }), (1.5, 2.5));
+    let mut view = ArrayViewMut1::<Packed>::view_mut_npy(&mut shifted.get_mut()[1..]).unwrap();
+    view[1] = Packed { flag: true, number: -1.0, pair: [5, 6] };
+
+    // Fields that are not contiguous: aligned ones are viewed, others copied.
+    let mut array = DynArray::read_npy(&bytes[..]).unwrap();
+    array.field_view_mut::<bool, Ix1>("flag").unwrap().fill(true);
+    assert_eq!(array.field_view::<bool, Ix1>("flag").unwrap(), ndarray::arr1(&[true, true]));
+    assert!(array.field_view::<f64, Ix1>("number").is_err());
+    assert_eq!(array.field_cow::<f64, Ix1>("number").unwrap(), ndarray::arr1(&[1.5, 2.5]));
+}
+
+#[test]
+fn strided_fields_with_invalid_bytes_are_refused() {
+    let descr = "[('flag', '|b1'), ('rest', '|u1')]";
+    let mut array = DynArray::read_npy(&npy(descr, true, "(2, 2)", &[1, 9, 0, 9, 3, 9, 1, 9])[..]).unwrap();
+    assert_eq!(array.field_view::<bool, Ix2>("flag").unwrap_err().element(), Some(1));
+    assert!(array.field_view_mut::<bool, Ix2>("flag").is_err());
+    array.field_view_mut::<u8, Ix2>("rest").unwrap()[[1, 0]] = 4;
+    assert_eq!(array.bytes(), [1, 9, 0, 4, 3, 9, 1, 9]);
+}
