@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 
 /// A block compressor. Reuse it to save the setup time.
 pub(crate) enum Packer {
-    Deflate(Compress),
+    Deflate(Box<Compress>), // in a box for the reason that `Unpacker` gives
     #[cfg(feature = "zstd")]
     Zstd(Box<ZstdPacker>),
 }
@@ -40,7 +40,9 @@ pub(crate) enum Packer {
 impl Packer {
     pub(crate) fn new(packing: Packing) -> Self {
         match packing {
-            Packing::Deflate(level) => Self::Deflate(Compress::new(Compression::new(level.min(9)), false)),
+            Packing::Deflate(level) => {
+                Self::Deflate(Box::new(Compress::new(Compression::new(level.min(9)), false)))
+            }
             #[cfg(feature = "zstd")]
             Packing::Zstd(level) => Self::Zstd(Box::new(ZstdPacker::new(level))),
         }

@@ -24,15 +24,18 @@ pub(crate) enum End {
 }
 
 /// A streaming decompressor.
+///
+/// The state is in a box: `zlib-rs` holds a reference to memory that it releases when it is dropped, which is
+/// undefined behavior in a function that was given the state by value (zlib-rs issue 491).
 pub(crate) enum Unpacker {
-    Deflate(Decompress),
+    Deflate(Box<Decompress>),
     #[cfg(feature = "zstd")]
     Zstd(Box<zstd::stream::raw::Decoder<'static>>),
 }
 
 impl Unpacker {
     pub(crate) fn deflate() -> Self {
-        Self::Deflate(Decompress::new(false))
+        Self::Deflate(Box::new(Decompress::new(false)))
     }
 
     #[cfg(feature = "zstd")]

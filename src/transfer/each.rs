@@ -40,7 +40,7 @@ fn make_parts<T: Send>(
     fill: &(dyn Fn(&mut Filled<'_, T>, usize) -> Result<()> + Sync),
 ) -> Result<Vec<T>> {
     /// Starting a thread for fewer elements takes longer than creating them.
-    const LEAST: usize = 1 << 14;
+    const LEAST: usize = if cfg!(miri) { 1 << 6 } else { 1 << 14 }; // Miri's threads should have something to do
     let mut items: Vec<T> = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
     items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;

@@ -7,6 +7,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
+
 /// Returns the file of a reader or writer that is a `File`, a `&File` or a `&mut File`.
 pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     let id = typeid::of::<R>();
@@ -124,15 +127,11 @@ pub(crate) fn advise_huge_pages((start, length): (*const u8, usize)) {
 pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
-        let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
-            return Ok(());
-        };
         // Reserves space only: the length of the file changes when data is written.
-        if let Err(error) = allocate(file, libc::FALLOC_FL_KEEP_SIZE, at, length) {
-            // Other errors (a pipe, an unsupported file system) are irrelevant, or recur on writing.
-            if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-                return Err(error);
-            }
+        let allocated = allocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, at, length);
+        // Other errors (a pipe, an unsupported file system) are irrelevant, or recur on writing.
+        if let Err(error @ (Errno::NOSPC | Errno::DQUOT)) = allocated {
+            return Err(error.into());
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -141,18 +140,8 @@ pub(super) fn preallocate(file: &File, at: u64, length: u64) -> io::Result<()> {
 }
 
 #[cfg(target_os = "linux")]
-fn allocate(file: &File, mode: i32, at: libc::off_t, length: libc::off_t) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    loop {
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no memory.
-        match unsafe { libc::fallocate(file.as_raw_fd(), mode, at, length) } {
-            0 => return Ok(()),
-            _ => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
-        }
-    }
+fn allocate(file: &File, flags: rustix::fs::FallocateFlags, at: u64, length: u64) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, at, length))
 }
 
 /// Allocates disk space for a range of a file that consists of zeros.
@@ -161,16 +150,13 @@ fn allocate(file: &File, mode: i32, at: libc::off_t, length: libc::off_t) -> io:
 pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {
-        let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) else {
-            return Ok(false);
-        };
         if length == 0 {
             return Ok(true);
         }
-        match allocate(file, 0, at, length) {
+        match allocate(file, rustix::fs::FallocateFlags::empty(), at, length) {
             Ok(()) => Ok(true),
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
-            Err(error) => Err(error),
+            Err(Errno::OPNOTSUPP) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -202,13 +188,9 @@ pub(super) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize
 pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<Option<usize>> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        use std::os::fd::AsRawFd;
-        let Ok(at) = libc::off_t::try_from(at) else { return Ok(None) };
-        let part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the vector describes a slice
-        // that is borrowed mutably until the call returns.
-        let count = unsafe { libc::preadv2(file.as_raw_fd(), &raw const part, 1, at, libc::RWF_NOWAIT) };
-        Ok(usize::try_from(count).ok()) // errors recur in the regular read
+        use rustix::io::{ReadWriteFlags, preadv2};
+        // Errors recur in the regular read.
+        Ok(preadv2(file, &mut [io::IoSliceMut::new(into)], at, ReadWriteFlags::NOWAIT).ok())
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
     {
@@ -221,12 +203,9 @@ pub(super) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<
 pub(super) fn will_need(file: &File, at: u64, length: u64) {
     #[cfg(target_os = "linux")]
     {
-        use std::os::fd::AsRawFd;
-        if let (Ok(at), Ok(length)) = (libc::off_t::try_from(at), libc::off_t::try_from(length)) {
-            // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no
-            // memory. The call is only advice, so its failure can be ignored.
-            unsafe { libc::posix_fadvise(file.as_raw_fd(), at, length, libc::POSIX_FADV_WILLNEED) };
-        }
+        // The call is only advice, so its failure can be ignored.
+        let _ =
+            rustix::fs::fadvise(file, at, std::num::NonZeroU64::new(length), rustix::fs::Advice::WillNeed);
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (file, at, length);
@@ -251,10 +230,7 @@ pub(crate) fn len_of_regular(file: &File) -> Option<u64> {
 pub(crate) fn only_appends(file: &File) -> bool {
     #[cfg(unix)]
     {
-        use std::os::fd::AsRawFd;
-        // SAFETY: the descriptor is open as long as the file is borrowed, and the call accesses no memory.
-        let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
-        flags >= 0 && flags & libc::O_APPEND != 0
+        rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::APPEND))
     }
     #[cfg(windows)]
     {

@@ -56,7 +56,7 @@ fn nested_objects(depth: usize) -> [Object; 2] {
 /// Threads have 2 MiB by default. In debug builds, a level takes the most stack.
 #[test]
 fn serializing_the_deepest_objects_fits_a_thread() {
-    let depth = if cfg!(miri) { 20 } else { 126 };
+    let depth = 126;
     let work = move || {
         for object in nested_objects(depth) {
             let text = serde_json::to_string(&object).unwrap();
@@ -71,7 +71,7 @@ fn serializing_the_deepest_objects_fits_a_thread() {
 
 #[test]
 fn deeper_objects_are_an_error() {
-    let depth = if cfg!(miri) { 150 } else { 5_000 };
+    let depth = 5_000;
     let work = move || {
         for object in nested_objects(depth) {
             let error = serde_json::to_string(&object).unwrap_err();

@@ -9,7 +9,7 @@ use ndarray_io::{Casting, Element, ReadNpyExt, ReadOptions, Record, ViewMutNpyEx
 use crate::{Aligned, npy, ordered};
 
 /// The library, with other macros and functions in the places where generated code could look for them.
-#[allow(unused_imports, unused_macros, dead_code)]
+#[allow(unused_imports, unused_macros, dead_code, clippy::extra_unused_type_parameters)]
 mod own {
     pub(crate) use ndarray_io::*;
 

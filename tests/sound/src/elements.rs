@@ -94,10 +94,14 @@ where
     let views: [ArrayView2<'_, A>; 4] = [array.view(), fortran.view(), wide.slice(s![..;2, ..;2]), back];
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
-        for view in &views {
+        for (index, view) in views.iter().enumerate() {
             let mut file = Vec::new();
             view.write_npy_with(&mut file, &options).unwrap();
             assert_eq!(Array2::<A>::read_npy(&file[..]).unwrap(), array);
+            // Miri takes a tenth of a second for each read: one file of each type is enough.
+            if cfg!(miri) && (index > 0 || order == ByteOrder::NATIVE) {
+                continue;
+            }
             assert_eq!(Array2::<A>::read_npy(Cursor::new(&file)).unwrap(), array);
             assert_eq!(ArrayD::<A>::read_npy(Trickle(&file)).unwrap(), array.clone().into_dyn());
             let mut target = wide.clone();

@@ -76,7 +76,7 @@ fn survive<T: Debug>(work: impl FnOnce() -> Result<T>) {
 fn lying_readers_give_no_uninitialized_memory() {
     std::panic::set_hook(Box::new(|_| {}));
     let mut numbers = Vec::new();
-    Array1::from_iter(0..5_000u32).write_npy(&mut numbers).unwrap();
+    Array1::from_iter(0..500u32).write_npy(&mut numbers).unwrap();
     let mut texts = Vec::new();
     arr1(&["a".to_owned(), "bc".to_owned()]).write_npy(&mut texts).unwrap();
     let mut archive = io::Cursor::new(Vec::new());
@@ -86,7 +86,8 @@ fn lying_readers_give_no_uninitialized_memory() {
     let archive = archive.into_inner();
     for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
         for bytes in [&numbers, &texts] {
-            for honest in [0, 5, 10, 127, 128, 129, bytes.len() - 1, bytes.len()] {
+            let places = [129, bytes.len() - 1, 0, 5, 10, 127, 128, bytes.len()];
+            for honest in places.into_iter().take(if cfg!(miri) { 2 } else { 8 }) {
                 let liar = || Liar { bytes, at: 0, honest: honest.min(bytes.len()), lie, interruptions: 0 };
                 // Whatever is read is read: Miri says whether it is initialized.
                 survive(|| {
@@ -104,7 +105,7 @@ fn lying_readers_give_no_uninitialized_memory() {
                 survive(|| NpyReader::new(liar()).map(|reader| reader.dtype().clone()));
             }
         }
-        let step = if cfg!(miri) { 67 } else { 3 };
+        let step = if cfg!(miri) { 301 } else { 3 };
         for honest in (0..=archive.len()).step_by(step) {
             survive(|| {
                 let mut npz = NpzReader::new(Liar { bytes: &archive, at: 0, honest, lie, interruptions: 0 })?;

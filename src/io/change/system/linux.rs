@@ -4,9 +4,11 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrFlags};
+use rustix::io::{Errno, retry_on_intr};
 
 use super::{Attempt, FileId, Mode, Region, link_and_unlink};
 
@@ -68,14 +70,6 @@ pub(crate) fn unlock(file: &File, region: Region) {
     let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // closing the file releases the lock anyway
 }
 
-fn name_of(name: &OsStr) -> io::Result<CString> {
-    Ok(CString::new(name.as_bytes())?)
-}
-
-fn checked(result: i32) -> io::Result<i32> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
 /// A folder, identified by its handle.
 ///
 /// Names are relative to the handle. So they are short, and refer to the same folder even after it is
@@ -88,59 +82,45 @@ pub(crate) struct Folder {
 impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
-        let open =
-            |flags: i32| OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | flags).open(path);
+        let open = |flags: OFlags| {
+            let flags = (OFlags::DIRECTORY | flags).bits() as i32;
+            OpenOptions::new().read(true).custom_flags(flags).open(path)
+        };
         // Writing a file in a folder does not require permission to list the folder.
-        let handle = match open(0) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(libc::O_PATH)?,
+        let handle = match open(OFlags::empty()) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(OFlags::PATH)?,
             opened => opened?,
         };
         Ok(Self { handle, path: path.to_owned() })
-    }
-
-    fn fd(&self) -> RawFd {
-        self.handle.as_raw_fd()
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.handle.sync_all()
     }
 
-    fn open_at(&self, name: &OsStr, flags: i32, mode: libc::mode_t) -> io::Result<File> {
-        let name = name_of(name)?;
-        loop {
-            // SAFETY: the handle is open, and the name is NUL-terminated.
-            let opened =
-                checked(unsafe { libc::openat(self.fd(), name.as_ptr(), flags | libc::O_CLOEXEC, mode) });
-            match opened {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // SAFETY: the descriptor is new and has no other owner.
-                opened => return opened.map(|fd| unsafe { File::from_raw_fd(fd) }),
-            }
-        }
+    fn open_at(&self, name: &OsStr, flags: OFlags, mode: Permissions) -> io::Result<File> {
+        Ok(retry_on_intr(|| fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, mode))?.into())
     }
 
     /// Opens a file, which must not be a link, for reading and writing; never blocks.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
-        self.open_at(name, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
+        self.open_at(name, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK, Permissions::empty())
     }
 
     /// Opens a file for writing only, and otherwise like [`open_file`](Self::open_file).
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
-        self.open_at(name, libc::O_WRONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
+        self.open_at(name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, Permissions::empty())
     }
 
     pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
-        let mode = if is_private { 0o600 } else { 0o666 };
-        self.open_at(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)
+        self.open_at(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode_of_new(is_private))
     }
 
     /// Creates an unnamed file, which disappears when it is closed, and checks that it can be linked later.
     ///
     /// Linking requires `/proc`, which may not be mounted.
     pub(crate) fn create_unnamed(&self, is_private: bool) -> io::Result<File> {
-        let mode = if is_private { 0o600 } else { 0o666 };
-        let file = self.open_at(OsStr::new("."), libc::O_TMPFILE | libc::O_RDWR, mode)?;
+        let file = self.open_at(OsStr::new("."), OFlags::TMPFILE | OFlags::RDWR, mode_of_new(is_private))?;
         match super::id_at(&proc_path(&file))? == super::id_of(&file)? {
             true => Ok(file),
             false => Err(io::ErrorKind::Unsupported.into()),
@@ -149,64 +129,30 @@ impl Folder {
 
     /// Links an unnamed file to a name that must not exist.
     pub(crate) fn link(&self, file: &File, name: &OsStr) -> io::Result<()> {
-        let (from, name) = (name_of(proc_path(file).as_os_str())?, name_of(name)?);
-        // AT_SYMLINK_FOLLOW is needed because the name in `/proc` is a link to the file.
-        // SAFETY: the handle is open, and both names are NUL-terminated.
-        let linked = unsafe {
-            libc::linkat(libc::AT_FDCWD, from.as_ptr(), self.fd(), name.as_ptr(), libc::AT_SYMLINK_FOLLOW)
-        };
-        checked(linked).map(drop)
+        // The name in `/proc` is a link to the file, which is followed.
+        Ok(fs::linkat(fs::CWD, proc_path(file), &self.handle, name, AtFlags::SYMLINK_FOLLOW)?)
     }
 
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        let (from, to) = (name_of(from)?, name_of(to)?);
-        // SAFETY: the handle is open, and both names are NUL-terminated.
-        checked(unsafe { libc::renameat(self.fd(), from.as_ptr(), self.fd(), to.as_ptr()) }).map(drop)
+        Ok(fs::renameat(&self.handle, from, &self.handle, to)?)
     }
 
     /// Renames to a name that must not exist.
     pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        let (c_from, c_to) = (name_of(from)?, name_of(to)?);
-        // A raw system call, because not every C library has a function for it.
-        // SAFETY: the handle is open, and both names are NUL-terminated.
-        let renamed = unsafe {
-            libc::syscall(
-                libc::SYS_renameat2,
-                self.fd(),
-                c_from.as_ptr(),
-                self.fd(),
-                c_to.as_ptr(),
-                libc::RENAME_NOREPLACE,
-            )
-        };
-        match renamed {
-            0 => Ok(()),
-            _ => match io::Error::last_os_error() {
-                // EINVAL: the file system does not support RENAME_NOREPLACE. ENOSYS: the kernel does not have
-                // the call.
-                error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
-                    link_and_unlink(&self.path.join(from), &self.path.join(to))
-                }
-                error => Err(error),
-            },
+        match fs::renameat_with(&self.handle, from, &self.handle, to, RenameFlags::NOREPLACE) {
+            // INVAL: the file system does not support NOREPLACE. NOSYS: the kernel does not have the call.
+            Err(Errno::INVAL | Errno::NOSYS) => link_and_unlink(&self.path.join(from), &self.path.join(to)),
+            renamed => Ok(renamed?),
         }
     }
 
     pub(crate) fn unlink(&self, name: &OsStr) -> io::Result<()> {
-        let name = name_of(name)?;
-        // SAFETY: the handle is open, and the name is NUL-terminated.
-        checked(unsafe { libc::unlinkat(self.fd(), name.as_ptr(), 0) }).map(drop)
+        Ok(fs::unlinkat(&self.handle, name, AtFlags::empty())?)
     }
 
     /// Returns the identity of the file with this name, without following a link.
     pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
-        let name = name_of(name)?;
-        // SAFETY: all fields are plain integers, for which zero is valid.
-        let mut found: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: the handle is open, the name is NUL-terminated, and the structure outlives the call.
-        checked(unsafe {
-            libc::fstatat(self.fd(), name.as_ptr(), &raw mut found, libc::AT_SYMLINK_NOFOLLOW)
-        })?;
+        let found = fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
         #[allow(clippy::useless_conversion)] // the types differ between machines
         Ok(Some(FileId { volume: u64::from(found.st_dev), number: u64::from(found.st_ino) }))
     }
@@ -214,9 +160,12 @@ impl Folder {
     pub(crate) fn is_own(file: &File) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt;
         let metadata = file.metadata()?;
-        // SAFETY: the call only returns a number.
-        Ok(metadata.is_file() && metadata.uid() == unsafe { libc::geteuid() })
+        Ok(metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw())
     }
+}
+
+fn mode_of_new(is_private: bool) -> Permissions {
+    if is_private { Permissions::RUSR | Permissions::WUSR } else { Permissions::from_raw_mode(0o666) }
 }
 
 fn proc_path(file: &File) -> PathBuf {
@@ -228,11 +177,7 @@ fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
     const LIST: &CStr = c"system.posix_acl_access";
     let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == LIST));
     if has(to)? && !has(from)? {
-        let to = to.as_raw_fd();
-        // SAFETY: the descriptor is open, and the name is NUL-terminated.
-        if unsafe { libc::fremovexattr(to, LIST.as_ptr()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        fs::fremovexattr(to, LIST)?;
     }
     Ok(())
 }
@@ -246,46 +191,31 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
         if attribute(to, &name).is_ok_and(|own| own == value) {
             continue;
         }
-        let (to, value) = (to.as_raw_fd(), value.as_slice());
-        // SAFETY: the descriptor is open, the name is NUL-terminated, and the length is that of the value.
-        let result = unsafe { libc::fsetxattr(to, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        fs::fsetxattr(to, &name, &value, XattrFlags::empty())?;
     }
     Ok(())
 }
 
 fn attribute_names(file: &File) -> io::Result<Vec<CString>> {
-    let file = file.as_raw_fd();
-    let list = filled(|buffer, length| {
-        // SAFETY: the descriptor is open, and the buffer has the given length.
-        unsafe { libc::flistxattr(file, buffer.cast(), length) }
-    });
-    match list {
+    match filled(|buffer| fs::flistxattr(file, buffer)) {
         Ok(list) => {
             let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
             names.map(|name| CString::new(name).map_err(io::Error::from)).collect()
         }
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Vec::new()),
-        Err(error) => Err(error),
+        Err(Errno::OPNOTSUPP) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
     }
 }
 
 fn attribute(file: &File, name: &CStr) -> io::Result<Vec<u8>> {
-    let file = file.as_raw_fd();
-    filled(|buffer, length| {
-        // SAFETY: the descriptor is open, the name is NUL-terminated, and the buffer has the given length.
-        unsafe { libc::fgetxattr(file, name.as_ptr(), buffer.cast(), length) }
-    })
+    Ok(filled(|buffer| fs::fgetxattr(file, name, buffer))?)
 }
 
 /// Calls `call` twice: once for the size of the buffer, and once to fill it.
-fn filled(call: impl Fn(*mut u8, usize) -> isize) -> io::Result<Vec<u8>> {
-    let length = |result: isize| usize::try_from(result).map_err(|_| io::Error::last_os_error());
-    let mut buffer = vec![0; length(call(std::ptr::null_mut(), 0))?];
+fn filled(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut buffer = vec![0; call(&mut [])?];
     if !buffer.is_empty() {
-        let filled = length(call(buffer.as_mut_ptr(), buffer.len()))?;
+        let filled = call(&mut buffer)?;
         buffer.truncate(filled);
     }
     Ok(buffer)
@@ -298,17 +228,12 @@ mod tests {
     #[test]
     fn attributes_are_copied() {
         let (from, to) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-        let set = |name: &std::ffi::CStr, value: &[u8]| {
-            let file = std::os::fd::AsRawFd::as_raw_fd(&from);
-            // SAFETY: the descriptor is open, the name is NUL-terminated, and the length is that of the
-            // value.
-            unsafe { libc::fsetxattr(file, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) }
-        };
+        let set = |name: &CStr, value: &[u8]| fs::fsetxattr(&from, name, value, XattrFlags::empty());
         copy_attributes(&from, &to).unwrap();
-        if set(c"user.note", b"kept") != 0 {
+        if set(c"user.note", b"kept").is_err() {
             return; // a file system without extended attributes
         }
-        set(c"user.empty", b"");
+        set(c"user.empty", b"").unwrap();
         copy_attributes(&from, &to).unwrap();
         assert_eq!(attribute(&to, c"user.note").unwrap(), b"kept");
         assert_eq!(attribute(&to, c"user.empty").unwrap(), b"");
