@@ -2,7 +2,7 @@
 //! compared with the `.stderr` file next to it; a file without one must compile. With NDARRAY_IO_UPDATE set,
 //! the `.stderr` files are rewritten, for review.
 //!
-//! The files of `tests/sound/refused` are attacks, which would be undefined behavior if they compiled. Each is
+//! The files of `tests/refused` are attacks, which would be undefined behavior if they compiled. Each is
 //! compiled twice: with `--cfg attack` it must be refused with the errors that it names, and without it, as its
 //! harmless twin, accepted.
 //!
@@ -113,10 +113,10 @@ fn unsound_programs_are_refused_and_their_twins_compile() {
     let (out, meddle) =
         (folder.path().join("out"), folder.path().join(format!("{DLL_PREFIX}meddle{DLL_SUFFIX}")));
     let mut made = compiler();
-    made.args(["--edition=2024", "--crate-name=meddle", "tests/sound/meddle.rs", "-o"]).arg(&meddle);
+    made.args(["--edition=2024", "--crate-name=meddle", "tests/refused/macros/meddle.rs", "-o"]).arg(&meddle);
     assert!(made.status().unwrap().success());
     let meddle = format!("--extern=meddle={}", meddle.display());
-    let files = sources("tests/sound/refused");
+    let files = sources("tests/refused");
     for path in &files {
         let twin = compile(path, &libraries, &out, &["--edition=2024", &meddle]);
         assert_eq!(twin, "", "{}", path.display());

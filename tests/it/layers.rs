@@ -1,5 +1,6 @@
 //! The layers of `ARCHITECTURE.md`: a file imports only from layers below its own, or from its own module.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -112,22 +113,75 @@ fn one_place_changes_files() {
     assert!(wrong.is_empty(), "files are changed outside of io::change:\n{}", wrong.join("\n"));
 }
 
-/// `docs/safety.md` lists every file with unsafe code, and no other.
+/// `docs/safety.md` lists every function and implementation with unsafe code, and no other; the tests that it names
+/// exist.
 #[test]
 fn unsafe_code_is_where_the_guide_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = fs::read_to_string(root.join("docs/safety.md")).unwrap();
-    let mut count = 0;
-    for path in files(&root.join("src")) {
-        let Ok(text) = fs::read_to_string(&path) else { continue };
-        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let is_unsafe = |line: &str| {
-            ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait"].iter().any(|what| line.contains(what))
-        };
-        let has_unsafe = code.any(is_unsafe);
-        let inner = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-        assert_eq!(guide.contains(&format!("`{inner}`")), has_unsafe, "{inner}");
-        count += usize::from(has_unsafe);
+    let quoted =
+        |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let (mut listed, mut sources, mut tests) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+    for row in guide.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        match quoted(cells[0]) {
+            files if cells[0].contains("**") => sources = files,
+            places if cells.len() == 4 && !sources.is_empty() => {
+                let places = places.into_iter();
+                listed.extend(
+                    places.flat_map(|place| sources.iter().map(move |file| format!("{file}: {place}"))),
+                );
+                tests.extend(quoted(cells[3]));
+            }
+            _ => {}
+        }
     }
-    assert!(count > 10, "only {count} files were found");
+    let mut found = BTreeSet::new();
+    let folders = ["src", "derive/src"].map(|folder| files(&root.join(folder)));
+    for path in folders.iter().flatten() {
+        let Ok(text) = fs::read_to_string(path) else { continue };
+        let inner = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+        let mut function = String::new();
+        for line in text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
+            let word_after = |what: &str| {
+                let name = line.split_once(what)?.1;
+                Some(name.split(|char: char| !char.is_alphanumeric() && char != '_').next()?.to_owned())
+            };
+            if let Some(name) =
+                word_after("fn ").filter(|_| !line.contains("dyn Fn") && !line.contains("impl Fn"))
+            {
+                function = name;
+            }
+            let item = if line.contains("unsafe impl") {
+                // The name of the trait: after the generics, and the last part of a path.
+                let line = line.replace("#implemented ", "").replace("#private::", "");
+                let rest = line.split_once("unsafe impl").unwrap().1;
+                let rest = rest.strip_prefix('<').map_or(rest, |rest| rest.split_once("> ").unwrap().1);
+                rest.trim_start().split(' ').next().map(str::to_owned)
+            } else if line.contains("unsafe trait ") {
+                word_after("unsafe trait ")
+            } else {
+                (line.contains("unsafe {") || line.contains("unsafe fn")).then(|| function.clone())
+            };
+            found.extend(item.map(|item| format!("{inner}: {item}")));
+        }
+    }
+    // Both files of maps have the same functions, apart from some that only one of them has.
+    let of_maps = |place: &String| place.starts_with("src/mmap");
+    let missing: Vec<_> = found.difference(&listed).collect();
+    let gone: Vec<_> = listed.difference(&found).filter(|place| !of_maps(place)).collect();
+    assert!(
+        missing.is_empty() && gone.is_empty(),
+        "not listed: {missing:#?}, without unsafe code: {gone:#?}"
+    );
+    assert!(found.len() > 30, "{found:?}");
+    let texts: String = ["src", "tests"]
+        .iter()
+        .flat_map(|folder| files(&root.join(folder)))
+        .map(|path| fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    for test in tests.iter().filter(|test| !test.contains('/')) {
+        let name = test.rsplit("::").next().unwrap();
+        assert!(texts.contains(&format!("fn {name}(")), "there is no test {test}");
+    }
 }

@@ -44,6 +44,9 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Changes some bytes, or removes or repeats a part.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(3) {
+        if bytes.is_empty() {
+            return;
+        }
         let at = random.below(bytes.len());
         match random.below(6) {
             0 => bytes.truncate(at),
@@ -65,9 +68,6 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
                 let end = (at + random.below(9)).min(bytes.len());
                 bytes.drain(at..end);
             }
-        }
-        if bytes.is_empty() {
-            return;
         }
     }
 }

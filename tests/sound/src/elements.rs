@@ -75,18 +75,19 @@ fn walk<A>(items: &[A])
 where
     A: ReadableElement + WritableElement + Clone + PartialEq + Debug + 'static,
 {
-    let columns = 3;
-    let array = Array2::from_shape_fn((4, columns), |(row, column)| {
+    let (rows, columns) = (if cfg!(miri) { 2 } else { 4 }, 3);
+    let array = Array2::from_shape_fn((rows, columns), |(row, column)| {
         items[(row * columns + column) % items.len()].clone()
     });
     let fortran = {
         let mut fortran =
-            Array2::from_shape_fn((4, columns).f(), |(row, column)| array[[row, column]].clone());
+            Array2::from_shape_fn((rows, columns).f(), |(row, column)| array[[row, column]].clone());
         fortran.invert_axis(Axis(0));
         fortran.invert_axis(Axis(0));
         fortran
     };
-    let wide = Array2::from_shape_fn((8, 2 * columns), |(row, column)| array[[row / 2, column / 2]].clone());
+    let wide =
+        Array2::from_shape_fn((2 * rows, 2 * columns), |(row, column)| array[[row / 2, column / 2]].clone());
     let mut reversed = array.clone();
     reversed.invert_axis(Axis(0));
     let mut back = reversed.view();
@@ -98,21 +99,21 @@ where
             let mut file = Vec::new();
             view.write_npy_with(&mut file, &options).unwrap();
             assert_eq!(Array2::<A>::read_npy(&file[..]).unwrap(), array);
-            // Miri takes a tenth of a second for each read: one file of each type is enough.
+            // Miri takes a quarter of a second for each read: one file of each type is enough.
             if cfg!(miri) && (index > 0 || order == ByteOrder::NATIVE) {
                 continue;
             }
             assert_eq!(Array2::<A>::read_npy(Cursor::new(&file)).unwrap(), array);
             assert_eq!(ArrayD::<A>::read_npy(Trickle(&file)).unwrap(), array.clone().into_dyn());
             let mut target = wide.clone();
-            target.slice_mut(s![1..5, ..columns]).read_npy_into(&file[..]).unwrap();
-            assert_eq!(target.slice(s![1..5, ..columns]), array);
+            target.slice_mut(s![1..=rows, ..columns]).read_npy_into(&file[..]).unwrap();
+            assert_eq!(target.slice(s![1..=rows, ..columns]), array);
             let mut target = fortran.clone();
             target.read_npy_into(&file[..]).unwrap();
             assert_eq!(target, array);
             let dynamic = DynArray::read_npy(&file[..]).unwrap();
             assert_eq!(dynamic.into_array::<A, ndarray::Ix2>().unwrap(), array);
-            for cut in [file.len() - 1, file.len() / 2] {
+            for cut in [file.len() - 1, file.len() / 2].into_iter().take(if cfg!(miri) { 1 } else { 2 }) {
                 assert!(Array2::<A>::read_npy(&file[..cut]).is_err());
                 assert!(Array2::<A>::read_npy(Trickle(&file[..cut])).is_err());
             }
@@ -130,28 +131,34 @@ where
 
 #[test]
 fn numbers_are_moved_in_bulk() {
-    walk(&[1u8, 2, 3]);
-    walk(&[-1i16, 300]);
     walk(&[1.5f64, -0.0, f64::MAX]);
-    walk(&[1.0f32, 2.0]);
-    walk(&[Complex::new(1.0, 2.0), Complex::new(-1.0, 0.5)]);
     walk(&[[1u32, 2], [3, 4]]);
+    if !cfg!(miri) {
+        walk(&[1u8, 2, 3]);
+        walk(&[-1i16, 300]);
+        walk(&[1.0f32, 2.0]);
+        walk(&[Complex::new(1.0, 2.0), Complex::new(-1.0, 0.5)]);
+    }
 }
 
 #[test]
 fn checked_elements_are_moved_in_bulk() {
-    walk(&[true, false]);
     walk(&[Sort::Many, Sort::One, Sort::One]);
-    walk(&[[Sort::Many], [Sort::One]]);
-    walk(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
+    if !cfg!(miri) {
+        walk(&[true, false]);
+        walk(&[[Sort::Many], [Sort::One]]);
+        walk(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
+    }
 }
 
 #[test]
 fn text_is_decoded_one_by_one() {
-    walk(&["a".to_owned(), "longer text".to_owned(), String::new()]);
     walk(&[Label("é😀".to_owned()), Label(String::new())]);
-    walk(&[vec![1u8, 2], vec![], vec![255; 5]]);
-    walk(&[["a".to_owned(), "b".to_owned()]]);
+    if !cfg!(miri) {
+        walk(&["a".to_owned(), "longer text".to_owned(), String::new()]);
+        walk(&[vec![1u8, 2], vec![], vec![255; 5]]);
+        walk(&[["a".to_owned(), "b".to_owned()]]);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Programs that try to reach undefined behavior through the library, and programs that walk its unsafe blocks.
 //!
 //! `.ci/sound` runs them under Miri, ThreadSanitizer and AddressSanitizer, which would notice; `docs/safety.md`
-//! says which test belongs to which block. What must not even compile is in `refused`.
+//! says which test belongs to which block. What must not even compile is in `tests/refused`.
 #![cfg(test)]
 
 // Miri is too slow for these, which have no unsafe code of their own to walk, and knows no maps of files.

@@ -80,14 +80,18 @@ fn lying_readers_give_no_uninitialized_memory() {
     let mut texts = Vec::new();
     arr1(&["a".to_owned(), "bc".to_owned()]).write_npy(&mut texts).unwrap();
     let mut archive = io::Cursor::new(Vec::new());
-    let mut writer = ndarray_io::NpzWriter::new_compressed(&mut archive);
+    // Miri takes minutes to compress and decompress.
+    let mut writer = match cfg!(miri) {
+        true => ndarray_io::NpzWriter::new(&mut archive),
+        false => ndarray_io::NpzWriter::new_compressed(&mut archive),
+    };
     writer.add_array("numbers", &Array1::from_iter(0..500u32)).unwrap();
     writer.finish().unwrap();
     let archive = archive.into_inner();
     for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
         for bytes in [&numbers, &texts] {
             let places = [129, bytes.len() - 1, 0, 5, 10, 127, 128, bytes.len()];
-            for honest in places.into_iter().take(if cfg!(miri) { 2 } else { 8 }) {
+            for honest in places.into_iter().take(if cfg!(miri) { 1 } else { 8 }) {
                 let liar = || Liar { bytes, at: 0, honest: honest.min(bytes.len()), lie, interruptions: 0 };
                 // Whatever is read is read: Miri says whether it is initialized.
                 survive(|| {
@@ -105,7 +109,7 @@ fn lying_readers_give_no_uninitialized_memory() {
                 survive(|| NpyReader::new(liar()).map(|reader| reader.dtype().clone()));
             }
         }
-        let step = if cfg!(miri) { 301 } else { 3 };
+        let step = if cfg!(miri) { 601 } else { 3 };
         for honest in (0..=archive.len()).step_by(step) {
             survive(|| {
                 let mut npz = NpzReader::new(Liar { bytes: &archive, at: 0, honest, lie, interruptions: 0 })?;
@@ -230,7 +234,7 @@ fn pretend<const AXES: usize>() {
         ),
         npy("[('before', '|u1'), ('imposter', '|V30'), ('after', '<u2')]", false, "(2,)", &[1; 66]),
     ];
-    for file in files {
+    for file in files.into_iter().step_by(if cfg!(miri) { 2 } else { 1 }) {
         let mut file = Aligned::new(&file);
         survive(|| ArrayD::<Imposter<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}")));
         survive(|| {
@@ -293,10 +297,12 @@ fn missing_bytes_are_no_elements() {
 #[test]
 fn elements_of_false_dtypes_are_survived() {
     std::panic::set_hook(Box::new(|_| {}));
-    pretend::<0>();
     pretend::<1>();
-    pretend::<2>();
-    pretend::<3>();
-    pretend::<4>();
+    if !cfg!(miri) {
+        pretend::<0>();
+        pretend::<2>();
+        pretend::<3>();
+        pretend::<4>();
+    }
     let _ = std::panic::take_hook();
 }
