@@ -79,7 +79,8 @@ fn located(place: Span) -> Span {
 /// - `#[record(rename_all = "camelCase")]`: the case of the field names in the file. As in serde, the choices
 ///   are `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`,
 ///   `kebab-case` and `SCREAMING-KEBAB-CASE`.
-/// - `#[record(crate = path::to::ndarray_io)]`: the path of the library, if it is not `::ndarray_io`.
+/// - `#[record(crate = path::to::ndarray_io)]`: the path of the library, if it is not `::ndarray_io`. A module
+///   there must export the library's names and no others in their place.
 ///
 /// On a field:
 /// - `#[record(rename = "…")]`: the name of the field in the file. It can be any non-empty text.
@@ -144,7 +145,8 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 ///
-/// `#[element(crate = path::to::ndarray_io)]` sets the path of the library, if it is not `::ndarray_io`.
+/// `#[element(crate = path::to::ndarray_io)]` sets the path of the library, if it is not `::ndarray_io`. A module
+/// there must export the library's names and no others in their place.
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
