@@ -29,7 +29,7 @@ impl Limits {
     /// The maximum number of elements without bytes in the file: no data backs the memory they occupy.
     pub(crate) const EMPTY_ITEMS: usize = 1 << 20;
     /// The maximum number of axes, as in NumPy.
-    pub(crate) const DIMENSIONS: usize = crate::shape::MAX_NDIM;
+    pub(crate) const DIMENSIONS: usize = 64;
 
     /// Returns the default limits.
     pub fn new() -> Self {

@@ -300,6 +300,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -308,8 +309,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Safety
     ///
-    /// While the map exists, nothing in this process or another may change the file's elements or truncate
-    /// the file. Otherwise, views would change under safe code, and accessing pages past the end of a
+    /// From this call on, while the map exists, nothing in this process or another may change the file's elements
+    /// or truncate the file. Otherwise, views would change under safe code, and accessing pages past the end of a
     /// truncated file would raise SIGBUS. Replacing the file as [`write_npy`](crate::write_npy) does is
     /// harmless: the map keeps the old file.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
@@ -324,6 +325,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -345,6 +347,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,

@@ -17,9 +17,6 @@ pub enum Order {
     Fortran,
 }
 
-/// The maximum number of axes, as in NumPy.
-pub(crate) const MAX_NDIM: usize = 64;
-
 /// The lengths of an array's axes.
 ///
 /// ```

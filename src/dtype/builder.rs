@@ -46,7 +46,7 @@ pub enum RecordError {
     },
     /// The record would have 2³¹ bytes or more.
     TooLarge,
-    /// The records of a field are nested 32 deep, which is the limit.
+    /// The records and subarrays of a field are nested 32 deep, which is the limit.
     TooDeep,
 }
 

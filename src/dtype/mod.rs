@@ -20,7 +20,7 @@ pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 /// NumPy's limit for the size of one element, in bytes.
 pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
 
-/// The maximum nesting depth of records. It bounds the recursion of all code that visits dtypes.
+/// The maximum [nesting](DType::nesting) of a dtype. It bounds the recursion of all code that visits dtypes.
 pub(crate) const MAX_NESTING: usize = 32;
 
 /// The type of an array's elements in a file.
@@ -67,6 +67,17 @@ impl DType {
             Self::Subarray(subarray) => subarray.size(),
             Self::Record(record) => record.size(),
             Self::Object => 8,
+        }
+    }
+
+    /// Returns the depth of nested records, and of subarrays whose base is a subarray.
+    ///
+    /// A subarray of another dtype is not a level of its own, so that each of 32 nested records may be repeated.
+    pub(crate) fn nesting(&self) -> usize {
+        match self {
+            Self::Scalar(_) | Self::Object => 0,
+            Self::Subarray(subarray) => subarray.nesting(),
+            Self::Record(record) => record.nesting(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{ByteOrder, DType, MAX_ITEM_SIZE, MAX_NESTING, RecordError};
-use crate::shape::{MAX_NDIM, Shape};
+use crate::shape::Shape;
 
 /// An array of fixed shape as a single element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -12,14 +12,15 @@ pub struct Subarray {
     base: DType,
     shape: Shape,
     size: usize,
+    /// The depth of records and subarrays: see [`DType::nesting`].
+    nesting: usize,
 }
 
 impl Subarray {
     /// Creates a subarray with this shape, whose elements have the dtype `base`.
     ///
-    /// As in NumPy, a subarray of subarrays is one subarray, with the axes of both.
-    ///
-    /// Returns `None` if it would exceed NumPy's limits: 2³¹ − 1 bytes for an element, and 64 axes.
+    /// Returns `None` if it would exceed NumPy's limit of 2³¹ − 1 bytes for the size of an element, or if subarrays
+    /// and records would be nested more than 32 deep. A field that is a subarray is not a level of its own.
     ///
     /// ```
     /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Subarray};
@@ -32,11 +33,20 @@ impl Subarray {
     pub fn new(base: DType, shape: Shape) -> Option<Self> {
         let size =
             usize::try_from(shape.byte_len(base.item_size())?).ok().filter(|&size| size <= MAX_ITEM_SIZE)?;
-        let (base, shape) = match base {
-            DType::Subarray(inner) => (inner.base, [shape.dims(), inner.shape.dims()].concat().into()),
-            base => (base, shape),
-        };
-        (shape.ndim() <= MAX_NDIM).then_some(Self { base, shape, size })
+        let nesting = base.nesting() + usize::from(matches!(base, DType::Subarray(_)));
+        (nesting <= MAX_NESTING).then_some(Self { base, shape, size, nesting })
+    }
+
+    /// Creates the subarray of an array of this shape: if `base` is a subarray, its axes are the innermost ones.
+    ///
+    /// That is what NumPy does with the axes of an array; subarrays in a dtype stay as they are.
+    pub(crate) fn of_axes(base: DType, shape: Shape) -> Option<Self> {
+        match base {
+            DType::Subarray(inner) => {
+                Self::new(inner.base, [shape.dims(), inner.shape.dims()].concat().into())
+            }
+            base => Self::new(base, shape),
+        }
     }
 
     /// Returns the dtype of the subarray's elements.
@@ -56,6 +66,10 @@ impl Subarray {
     /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    pub(super) fn nesting(&self) -> usize {
+        self.nesting
     }
 
     pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {
@@ -150,8 +164,8 @@ impl Hash for Record {
 pub(super) struct Within {
     /// The number of fields, including nested ones.
     fields: u64,
-    /// The depth of the records in this one; 0 if none of its fields is or contains a record.
-    records: usize,
+    /// The greatest depth of a field: see [`DType::nesting`].
+    nesting: usize,
     has_object: bool,
     is_foreign_to_numpy: bool,
     has_little: bool,
@@ -168,14 +182,13 @@ impl Within {
                 ..Self::default()
             },
             DType::Subarray(subarray) => Self::of(subarray.base()),
-            DType::Record(record) => Self { records: record.within.records + 1, ..record.within },
+            DType::Record(record) => record.within,
             DType::Object => Self { has_object: true, ..Self::default() },
         }
     }
 
     fn add(&mut self, other: Self) {
         self.fields = self.fields.saturating_add(1).saturating_add(other.fields);
-        self.records = self.records.max(other.records);
         self.has_object |= other.has_object;
         self.is_foreign_to_numpy |= other.is_foreign_to_numpy;
         self.has_little |= other.has_little;
@@ -203,15 +216,16 @@ impl Record {
     /// These leave the record unchanged:
     ///
     /// - [`RecordError::TooLarge`]: the record would exceed NumPy's limit of 2³¹ − 1 bytes.
-    /// - [`RecordError::TooDeep`]: the records of the field are nested 32 deep.
+    /// - [`RecordError::TooDeep`]: the records and subarrays of the field are nested 32 deep.
     pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Result<(), RecordError> {
-        let (offset, within) = (self.size, Within::of(&dtype));
-        if within.records >= MAX_NESTING {
+        let (offset, nesting) = (self.size, dtype.nesting());
+        if nesting >= MAX_NESTING {
             return Err(RecordError::TooDeep);
         }
         // `pad` fails before anything is changed.
         self.pad(dtype.item_size())?;
-        self.within.add(within);
+        self.within.add(Within::of(&dtype));
+        self.within.nesting = self.within.nesting.max(nesting);
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
         Ok(())
     }
@@ -243,6 +257,10 @@ impl Record {
             size: self.size,
             within: Within { has_little, has_big, ..self.within },
         }
+    }
+
+    pub(super) fn nesting(&self) -> usize {
+        self.within.nesting + 1
     }
 
     pub(super) fn has_object(&self) -> bool {

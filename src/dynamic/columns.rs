@@ -126,7 +126,7 @@ impl DynArray {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(within), self.dtype());
             Error::from(ErrorKind::Overflow { what })
         };
-        Ok(Subarray::new(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
+        Ok(Subarray::of_axes(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
     }
 
     /// Returns the array in C order, copied only if it is in another order.

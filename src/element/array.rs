@@ -65,7 +65,7 @@ fn subarray(row: DType, count: usize) -> Result<DType> {
         let reason = "Python objects cannot be elements of an inner array".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
-    match Subarray::new(row, Shape::from([count])) {
+    match Subarray::of_axes(row, Shape::from([count])) {
         Some(subarray) => Ok(subarray.into()),
         None => Err(ErrorKind::Overflow { what: format!("a subarray of {count} elements") }.into()),
     }

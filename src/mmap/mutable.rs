@@ -65,8 +65,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Safety
     ///
-    /// While the map exists, nothing else in this process or another may truncate the file or access its
-    /// elements, through another map or otherwise.
+    /// From this call on, while the map exists, nothing else in this process or another may truncate the file or
+    /// access its elements, through another map or otherwise.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
@@ -102,6 +102,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -140,6 +141,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,

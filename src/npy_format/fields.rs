@@ -89,7 +89,9 @@ pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static st
     if shape.ndim() == 0 {
         return Ok(base);
     }
-    Subarray::new(base, shape).map(DType::from).ok_or("a subarray is larger than NumPy allows")
+    Subarray::new(base, shape)
+        .map(DType::from)
+        .ok_or("a subarray is larger than NumPy allows, or nested too deeply")
 }
 
 /// Returns whether NumPy treats an unnamed field of this dtype as padding.

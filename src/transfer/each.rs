@@ -47,7 +47,7 @@ fn make_parts<T: Send>(
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
     let threads = if len < 2 * LEAST { 1 } else { threads() };
     // Four parts for each thread, so that faster threads can take over from slower ones.
-    let part = len.div_ceil(4 * threads).max(LEAST);
+    let part = len.div_ceil(threads.saturating_mul(4).max(1)).max(LEAST);
     let mut parts: Vec<Filled<'_, T>> =
         items.spare_capacity_mut()[..len].chunks_mut(part).map(|room| Filled { room, count: 0 }).collect();
     let threads = threads.min(parts.len());

@@ -110,7 +110,7 @@ impl Decoder<'_, '_> {
     fn of_call(&mut self, call: &CallParts, depth: usize) -> Result<Option<DType>> {
         let look = self.look;
         let Some(args) = look.tuple(call.args) else { return Ok(None) };
-        let Some(name) = look.name(call.callable).filter(|_| depth < MAX_NESTING) else { return Ok(None) };
+        let Some(name) = look.name(call.callable).filter(|_| depth <= MAX_NESTING) else { return Ok(None) };
         if name.1 == "_convert_to_stringdtype_kwargs" {
             return Ok(Some(DType::Object)); // `StringDType`: its elements are strings in a list
         }

@@ -29,20 +29,29 @@ fn records_nest_as_deep_as_in_headers() {
     assert!(error.to_string().contains("deeper than the limit of 32"), "{error}");
 }
 
-/// `numpy.dtype((numpy.dtype(('<f4', (2,))), (3,)))` is `('<f4', (3, 2))`.
+/// In NumPy 2.4, `numpy.dtype((numpy.dtype(('<f4', (2,))), (3,)))` is spelled so in the header of a record.
 #[test]
-fn subarrays_of_subarrays_are_one() {
+fn subarrays_of_subarrays_stay_as_they_are_and_nest_32_deep() {
     let float: DType = "<f4".parse().unwrap();
     let inner = Subarray::new(float.clone(), Shape::from([2])).unwrap();
-    let outer = Subarray::new(inner.into(), Shape::from([3])).unwrap();
-    assert_eq!((outer.base(), outer.shape(), outer.size()), (&float, &[3, 2][..], 24));
-    assert_eq!(DType::from(outer).to_string(), "('<f4', (3, 2))");
+    let outer = Subarray::new(inner.clone().into(), Shape::from([3])).unwrap();
+    assert_eq!((outer.base(), outer.shape(), outer.size()), (&inner.into(), &[3][..], 24));
+    let record = RecordBuilder::new().field("a", outer.into()).build().unwrap();
+    assert_eq!(record.to_string(), "[('a', ('<f4', (2,)), (3,))]");
+    assert_eq!(record.to_string().parse::<DType>().unwrap(), record);
     let one = || Shape::from([1]);
     let mut dtype = float;
-    for _ in 0..64 {
+    for _ in 0..33 {
         dtype = Subarray::new(dtype, one()).unwrap().into();
     }
-    assert_eq!(Subarray::new(dtype, one()), None);
+    assert_eq!(Subarray::new(dtype.clone(), one()), None);
+    assert_eq!(RecordBuilder::new().field("a", dtype).build(), Err(RecordError::TooDeep));
+    // Each of 32 nested records may be the base of a subarray.
+    let repeated = (0..32).fold("|u1".parse().unwrap(), |dtype, _| {
+        let record = RecordBuilder::new().field("a", dtype).build().unwrap();
+        DType::from(Subarray::new(record, one()).unwrap())
+    });
+    assert_eq!(repeated.item_size(), 1);
 }
 
 /// Lists in lists, and calls in calls.

@@ -202,7 +202,7 @@ fn attribute_names(file: &File) -> io::Result<Vec<CString>> {
             let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
             names.map(|name| CString::new(name).map_err(io::Error::from)).collect()
         }
-        Err(Errno::OPNOTSUPP) => Ok(Vec::new()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
     }
 }
@@ -211,14 +211,21 @@ fn attribute(file: &File, name: &CStr) -> io::Result<Vec<u8>> {
     Ok(filled(|buffer| fs::fgetxattr(file, name, buffer))?)
 }
 
-/// Calls `call` twice: once for the size of the buffer, and once to fill it.
+/// Calls `call` with a buffer that is grown if the result does not fit.
+///
+/// rustix returns the size for an empty buffer only up to 1.1.5, and the size may change between two calls.
 fn filled(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    let mut buffer = vec![0; call(&mut [])?];
-    if !buffer.is_empty() {
-        let filled = call(&mut buffer)?;
-        buffer.truncate(filled);
+    const MOST: usize = 64 << 10; // the kernel's limit for a value and for the list of names
+    let mut buffer = vec![0; 256];
+    loop {
+        match call(&mut buffer) {
+            Err(Errno::RANGE) if buffer.len() < MOST => buffer.resize(MOST, 0),
+            filled => {
+                buffer.truncate(filled?);
+                return Ok(buffer);
+            }
+        }
     }
-    Ok(buffer)
 }
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
     }
     // SAFETY: the event is a new handle without another owner.
     let event = unsafe { OwnedHandle::from_raw_handle(event) };
-    place.hEvent = event.as_raw_handle();
+    // With the lowest bit set, no packet that refers to the structure is queued to a completion port of the file.
+    place.hEvent = event.as_raw_handle().map_addr(|handle| handle | 1);
     // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call and, if the call
     // has not finished, the wait below.
     let locked = checked(unsafe {
