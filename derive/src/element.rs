@@ -79,7 +79,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     let of_markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
     let (markers, marker_types): (Vec<Member>, Vec<&Type>) =
         of_markers.map(|(member, field)| (member, &field.ty)).unzip();
-    let locals: Vec<_> = (0..markers.len()).map(|index| hidden(&format!("marker_{index}"))).collect();
+    let inner = hidden("inner");
     let wrapped = fields.members().zip(fields.iter()).find(|(_, field)| !is_marker(&field.ty));
     let wrapped = wrapped.map(|(member, _)| member).into_iter();
     let wrapped: Vec<_> = wrapped.collect();
@@ -106,18 +106,19 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     };
     let generics = with(TokenStream::new(), true);
     let (implemented, arguments, clause) = generics.split_for_impl();
-    let inner = quote_spanned!(located(type_.span()) => #type_);
+    let stored = quote_spanned!(located(type_.span()) => #type_);
+    let Locals { axes, dtype, items, options } = &Locals::new();
     let elements = implementations(
         &template!(#implemented),
         &template!(#ident #arguments),
         &template!(#clause),
         library,
         &Calls {
-            axes: template!(#private::newtype_axes::<Self>(axes)),
-            accept: template!(#private::accept_newtype(dtype, options)),
+            axes: template!(#private::newtype_axes::<Self>(#axes)),
+            accept: template!(#private::accept_newtype(#dtype, #options)),
             file_layout: template!(#private::newtype_file_layout::<Self>()),
-            dtype: template!(#private::newtype_dtype(items, options)),
-            emit: template!(#private::emit_newtype(dtype)),
+            dtype: template!(#private::newtype_dtype(#items, #options)),
+            emit: template!(#private::emit_newtype(#dtype)),
         },
     );
     let views = with(template!(ViewField), false);
@@ -125,28 +126,32 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     let changes = with(template!(ViewMutField), false);
     let (mut_implemented, mut_arguments, mut_clause) = changes.split_for_impl();
     // An attribute macro below the derive can still change the struct that the derive has read. So the generated
-    // code compares what the library casts: the pattern names all fields, and raw pointers do not coerce.
+    // code compares what the library casts: the pattern names all fields, so that each is one of the struct and not
+    // of a type to which it dereferences, and raw pointers do not coerce. The pattern binds no names: an item of
+    // such a name would be a pattern of its own.
     let marker_pointers = nested(marker_types.iter().map(|type_| template!(*const #type_)));
-    let marker_values = nested(locals.iter().map(|local| template!(&raw const *#local)));
+    let marker_values = nested(markers.iter().map(|member| template!(&raw const self.#member)));
     Ok(template! { const _: () = {
         // SAFETY: the pattern in `inner` names each field of the struct. Their types are compared with
         // `Inner` and `Markers`, through pointers, which do not coerce.
         #[automatically_derived]
         unsafe impl #implemented #private::Newtype for #ident #arguments #clause {
-            type Inner = #inner;
+            type Inner = #stored;
             type Markers = #marker_pointers;
 
             #[inline]
             fn inner(&self) -> &Self::Inner {
-                let Self { #(#wrapped: inner,)* #(#markers: #locals,)* } = self;
-                let _: *const Self::Inner = &raw const *inner;
+                let Self { #(#wrapped: _,)* #(#markers: _,)* } = self;
                 let _: Self::Markers = #marker_values;
-                inner
+                #(
+                    let _: *const Self::Inner = &raw const self.#wrapped;
+                    &self.#wrapped
+                )*
             }
 
             #[inline]
-            fn wrap(inner: Self::Inner) -> Self {
-                Self { #(#wrapped: inner,)* #(#markers: #private::core::marker::PhantomData,)* }
+            fn wrap(#inner: Self::Inner) -> Self {
+                Self { #(#wrapped: #inner,)* #(#markers: #private::core::marker::PhantomData,)* }
             }
         }
 
@@ -195,7 +200,8 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
     let (constants, numbers): (Vec<_>, Vec<_>) = (0..variants.len())
         .map(|index| (hidden(&format!("VARIANT_{index}")), hidden(&format!("NUMBER_{index}"))))
         .unzip();
-    let name = ident.to_string();
+    let (name, local) = (ident.to_string(), hidden("number"));
+    let Locals { dtype, items, options, .. } = &Locals::new();
     let elements = implementations(
         &TokenStream::new(),
         &template!(#ident),
@@ -203,10 +209,10 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         library,
         &Calls {
             axes: TokenStream::new(),
-            accept: template!(#private::accept_enum(dtype, options)),
+            accept: template!(#private::accept_enum(#dtype, #options)),
             file_layout: template!(#private::enum_file_layout::<Self>()),
-            dtype: template!({ let _ = items; #private::enum_dtype::<Self>(options) }),
-            emit: template!(#private::emit_enum(dtype)),
+            dtype: template!({ let _ = #items; #private::enum_dtype::<Self>(#options) }),
+            emit: template!(#private::emit_enum(#dtype)),
         },
     );
     Ok(template! { const _: () = {
@@ -223,8 +229,8 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
             const VARIANTS: &'static [(Self, Self::Number)] = &[#((#constants, #numbers)),*];
 
             #[inline]
-            fn from_number(number: Self::Number) -> #private::core::option::Option<Self> {
-                match number {
+            fn from_number(#local: Self::Number) -> #private::core::option::Option<Self> {
+                match #local {
                     #(#numbers => #private::core::option::Option::Some(#constants),)*
                     _ => #private::core::option::Option::None,
                 }
@@ -239,6 +245,21 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         #[automatically_derived]
         impl #library::ViewMutElement for #ident {}
     }; })
+}
+
+/// The names of the arguments of generated trait methods.
+struct Locals {
+    axes: Ident,
+    dtype: Ident,
+    items: Ident,
+    options: Ident,
+}
+
+impl Locals {
+    fn new() -> Self {
+        let [axes, dtype, items, options] = ["axes", "dtype", "items", "options"].map(hidden);
+        Self { axes, dtype, items, options }
+    }
 }
 
 /// The bodies of the generated trait methods.
@@ -258,18 +279,19 @@ fn implementations(
     calls: &Calls,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let Calls { axes, accept, file_layout, dtype, emit } = calls;
+    let Calls { axes: of_axes, accept, file_layout, dtype: of_dtype, emit } = calls;
+    let Locals { axes, dtype, items, options } = &Locals::new();
     template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #name #clause {
-            fn inner_axes(axes: &mut #private::Vec<#private::core::primitive::usize>) {
-                let _ = &axes;
-                #axes
+            fn inner_axes(#axes: &mut #private::Vec<#private::core::primitive::usize>) {
+                let _ = &#axes;
+                #of_axes
             }
 
             fn accept(
-                dtype: &#library::DType,
-                options: &#library::ReadOptions,
+                #dtype: &#library::DType,
+                #options: &#library::ReadOptions,
             ) -> #library::Result<#private::ReadPlan<Self>> {
                 #accept
             }
@@ -280,13 +302,13 @@ fn implementations(
             const FILE_LAYOUT: #private::FileLayout = #file_layout;
 
             fn dtype_for(
-                items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
-                options: &#library::WriteOptions,
+                #items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
+                #options: &#library::WriteOptions,
             ) -> #library::Result<#library::DType> {
-                #dtype
+                #of_dtype
             }
 
-            fn emit(dtype: &#library::DType) -> #private::WritePlan<Self> {
+            fn emit(#dtype: &#library::DType) -> #private::WritePlan<Self> {
                 #emit
             }
         }

@@ -71,13 +71,16 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
     let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
     let locals: Vec<_> = (0..fields.len()).map(|index| hidden(&format!("column_{index}"))).collect();
-    let (zipped, pattern) = side_by_side(&locals, &hidden("count"), &private);
+    let [record, records, count, out] = ["record", "records", "count", "out"].map(hidden);
+    let [item, items, options, into, each] = ["item", "items", "options", "into", "each"].map(hidden);
+    let [read, written, columns, slots] = ["read", "written", "columns", "slots"].map(hidden);
+    let (zipped, pattern) = side_by_side(&locals, &count, &private);
     // The address of each field, from that of a struct. The language alone decides its type and its offset: a
     // pointer does not coerce, and `offset_of!` could be another macro, since `crate` says where it is found.
     // The struct has a field of this name, and no other fields, because `decode` makes a value of it.
     let addresses: Vec<_> = idents
         .iter()
-        .map(|ident| template!(|record: *const Self| unsafe { &raw const (*record).#ident }))
+        .map(|ident| template!(|#record: *const Self| unsafe { &raw const (*#record).#ident }))
         .collect();
     let specs = fields.iter().map(|Field { type_, name, aliases, title, len, offset, is_flat, .. }| {
         let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
@@ -88,20 +91,19 @@ fn record_type(parsed: &Struct) -> TokenStream {
             }
         }
     });
-    let columns =
-        fields.iter().zip(&addresses).map(|(Field { type_, default, is_flat, .. }, address)| {
-            match (is_flat, default) {
-                (true, _) => template!(<#private::FieldsRead<'_>>::flat::<Self, #type_>(fields, #address)?),
-                (_, None) => template!(<#private::FieldsRead<'_>>::column::<Self, #type_>(fields, #address)?),
-                (_, Some(make)) => {
-                    let make = made(make, type_, &private);
-                    template!(<#private::FieldsRead<'_>>::column_or::<Self, #type_>(fields, #address, #make)?)
-                }
+    let looked_up = fields.iter().zip(&addresses).map(|(Field { type_, default, is_flat, .. }, address)| {
+        match (is_flat, default) {
+            (true, _) => template!(<#private::FieldsRead<'_>>::flat::<Self, #type_>(#read, #address)?),
+            (_, None) => template!(<#private::FieldsRead<'_>>::column::<Self, #type_>(#read, #address)?),
+            (_, Some(make)) => {
+                let make = made(make, type_, &private);
+                template!(<#private::FieldsRead<'_>>::column_or::<Self, #type_>(#read, #address, #make)?)
             }
-        });
-    let slots = fields.iter().zip(&addresses).map(|(Field { type_, is_flat, .. }, address)| {
+        }
+    });
+    let placed = fields.iter().zip(&addresses).map(|(Field { type_, is_flat, .. }, address)| {
         let slot = if *is_flat { template!(flat) } else { template!(slot) };
-        template!(<#private::FieldsWritten<'_>>::#slot::<Self, #type_>(fields, #address))
+        template!(<#private::FieldsWritten<'_>>::#slot::<Self, #type_>(#written, #address))
     });
     let (skipped_idents, skipped_values): (Vec<_>, Vec<_>) = skipped
         .iter()
@@ -114,24 +116,24 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let (skip_read, skip_written) = match skipped.is_empty() {
         true => (None, None),
         false => (
-            Some(template!(<#private::FieldsRead<'_>>::skip(fields);)),
-            Some(template!(<#private::FieldsWritten<'_>>::skip(fields);)),
+            Some(template!(<#private::FieldsRead<'_>>::skip(#read);)),
+            Some(template!(<#private::FieldsWritten<'_>>::skip(#written);)),
         ),
     };
     // A reference to a misaligned field is not allowed, so fields of packed structs are copied first.
     let values: Vec<_> = fields
         .iter()
         .map(|Field { ident, type_, .. }| match is_packed {
-            true => quote_spanned! { located(type_.span()) => &#private::copied::<#type_>(item.#ident) },
-            false => quote_spanned! { located(type_.span()) => &item.#ident },
+            true => quote_spanned! { located(type_.span()) => &#private::copied::<#type_>(#item.#ident) },
+            false => quote_spanned! { located(type_.span()) => &#item.#ident },
         })
         .collect();
     let checked =
         fields.iter().enumerate().zip(&values).map(|((index, Field { type_, is_flat, .. }), value)| {
             let index = Index::from(index);
             match is_flat {
-                true => template!(<#type_ as #private::RecordType>::check(#value, options)?;),
-                false => template!(#private::check_field::<Self, #type_>(#index, #value, options)?;),
+                true => template!(<#type_ as #private::RecordType>::check(#value, #options)?;),
+                false => template!(#private::check_field::<Self, #type_>(#index, #value, #options)?;),
             }
         });
     // Without `repr(C)`, the layout in memory is unspecified, so the fields have no padding in the file.
@@ -163,50 +165,50 @@ fn record_type(parsed: &Struct) -> TokenStream {
             type Columns = #columns_type #arguments;
             type Slots = #slots_type #arguments;
 
-            fn columns(fields: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
+            fn columns(#read: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
                 #checks
                 #skip_read
-                #private::core::result::Result::Ok(#columns_type(#(#columns,)* #marker))
+                #private::core::result::Result::Ok(#columns_type(#(#looked_up,)* #marker))
             }
 
             fn decode(
-                columns: &Self::Columns,
-                records: &[#private::core::primitive::u8],
-                record: #private::core::primitive::usize,
-                count: #private::core::primitive::usize,
-                out: &mut #private::Vec<Self>,
+                #columns: &Self::Columns,
+                #records: &[#private::core::primitive::u8],
+                #record: #private::core::primitive::usize,
+                #count: #private::core::primitive::usize,
+                #out: &mut #private::Vec<Self>,
             ) -> #library::Result<()> {
-                #(let #locals = <#private::Column<#types>>::read(&columns.#indices, records, record, count)?;)*
-                let each = #zipped;
+                #(let #locals = <#private::Column<#types>>::read(&#columns.#indices, #records, #record, #count)?;)*
+                let #each = #zipped;
                 #private::core::iter::Extend::extend(
-                    out,
-                    #private::core::iter::Iterator::map(each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
+                    #out,
+                    #private::core::iter::Iterator::map(#each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
                 );
                 #private::core::result::Result::Ok(())
             }
 
-            fn check(&self, options: &#library::WriteOptions) -> #library::Result<()> {
-                let item = self;
+            fn check(&self, #options: &#library::WriteOptions) -> #library::Result<()> {
+                let #item = self;
                 #(#checked)*
                 #private::core::result::Result::Ok(())
             }
 
-            fn slots(fields: &mut #private::FieldsWritten<'_>) -> Self::Slots {
+            fn slots(#written: &mut #private::FieldsWritten<'_>) -> Self::Slots {
                 #checks
                 #skip_written
-                #slots_type(#(#slots,)* #marker)
+                #slots_type(#(#placed,)* #marker)
             }
 
             fn encode(
-                items: &[Self],
-                slots: &Self::Slots,
-                record: #private::core::primitive::usize,
-                into: &mut [#private::core::primitive::u8],
+                #items: &[Self],
+                #slots: &Self::Slots,
+                #record: #private::core::primitive::usize,
+                #into: &mut [#private::core::primitive::u8],
             ) -> #library::Result<()> {
                 #(
-                    let records = <[#private::core::primitive::u8]>::chunks_exact_mut(into, record);
-                    for (item, record) in #private::core::iter::Iterator::zip(<[Self]>::iter(items), records) {
-                        <#private::Slot<#types>>::put(&slots.#indices, #values, record)?;
+                    let #records = <[#private::core::primitive::u8]>::chunks_exact_mut(#into, #record);
+                    for (#item, #record) in #private::core::iter::Iterator::zip(<[Self]>::iter(#items), #records) {
+                        <#private::Slot<#types>>::put(&#slots.#indices, #values, #record)?;
                     }
                 )*
                 #private::core::result::Result::Ok(())
@@ -325,16 +327,17 @@ fn checks(parsed: &Struct) -> TokenStream {
 fn elements(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, .. } = parsed;
     let private = template!(#library::__private);
+    let [dtype, items, options] = ["dtype", "items", "options"].map(hidden);
     let generics = bounded(parsed);
     let (implemented, arguments, clause) = generics.split_for_impl();
     template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #ident #arguments #clause {
             fn accept(
-                dtype: &#library::DType,
-                options: &#library::ReadOptions,
+                #dtype: &#library::DType,
+                #options: &#library::ReadOptions,
             ) -> #library::Result<#private::ReadPlan<Self>> {
-                #private::accept(dtype, options)
+                #private::accept(#dtype, #options)
             }
         }
 
@@ -344,14 +347,14 @@ fn elements(parsed: &Struct) -> TokenStream {
                 <#private::RecordSpec>::file_layout(<Self as #private::RecordType>::SPEC);
 
             fn dtype_for(
-                items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
-                options: &#library::WriteOptions,
+                #items: &mut dyn #private::core::iter::Iterator<Item = &Self>,
+                #options: &#library::WriteOptions,
             ) -> #library::Result<#library::DType> {
-                #private::dtype_for(items, options)
+                #private::dtype_for(#items, #options)
             }
 
-            fn emit(dtype: &#library::DType) -> #private::WritePlan<Self> {
-                #private::emit(dtype)
+            fn emit(#dtype: &#library::DType) -> #private::WritePlan<Self> {
+                #private::emit(#dtype)
             }
         }
     }

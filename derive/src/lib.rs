@@ -17,8 +17,11 @@ use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span};
 
 /// Returns a name for a local variable or constant of the generated code.
+///
+/// Local variables of users are other ones by their span, but an item of the same name would be found: a constant
+/// or a unit struct is a pattern, too.
 fn hidden(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
+    Ident::new(&format!("__ndarray_io_{name}"), Span::mixed_site())
 }
 
 /// Returns a span for tokens like those of [`template!`], for which the compiler reports errors at `place`.

@@ -147,6 +147,7 @@ pub mod own {
         dead_code,
         unused_macros,
         non_camel_case_types,
+        non_upper_case_globals,
         missing_docs,
         clippy::all,
         clippy::pedantic,
@@ -166,6 +167,15 @@ pub mod own {
     pub enum None {}
     pub enum Ok {}
     pub fn record() {}
+    pub struct inner;
+    pub struct column_0;
+    pub struct marker_0;
+    pub static item: ::core::primitive::u8 = 1;
+    pub const records: ::core::primitive::u8 = 1;
+    pub static options: () = ();
+    pub const items: () = ();
+    pub static dtype: () = ();
+    pub const number: i16 = 3;
     pub mod std {}
     pub mod core {}
     pub mod alloc {}
