@@ -66,8 +66,9 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         matches!(type_, Type::Path(path)
             if path.path.segments.last().is_some_and(|segment| segment.ident == "PhantomData"))
     };
-    let mut stored = fields.iter().filter(|field| !is_marker(&field.ty));
-    let (Some(field), None) = (stored.next(), stored.next()) else {
+    let all = fields.members().zip(fields.iter());
+    let (markers, stored): (Vec<_>, Vec<_>) = all.partition(|(_, field)| is_marker(&field.ty));
+    let [(wrapped, field)] = stored.as_slice() else {
         let message = "a newtype has one field, apart from `PhantomData`; derive `Record` for several fields";
         return Err(Error::new(input.ident.span(), message));
     };
@@ -76,13 +77,9 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         return Err(Error::new(input.ident.span(), message));
     }
     // `is_marker` compares only the name: `Markers` is implemented for the real `PhantomData` alone.
-    let of_markers = fields.members().zip(fields.iter()).filter(|(_, field)| is_marker(&field.ty));
     let (markers, marker_types): (Vec<Member>, Vec<&Type>) =
-        of_markers.map(|(member, field)| (member, &field.ty)).unzip();
+        markers.into_iter().map(|(member, field)| (member, &field.ty)).unzip();
     let inner = hidden("inner");
-    let wrapped = fields.members().zip(fields.iter()).find(|(_, field)| !is_marker(&field.ty));
-    let wrapped = wrapped.map(|(member, _)| member).into_iter();
-    let wrapped: Vec<_> = wrapped.collect();
     let (ident, type_) = (&input.ident, &field.ty);
     let private = template!(#library::__private);
     let is_concrete = input.generics.params.is_empty();
@@ -141,17 +138,15 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
 
             #[inline]
             fn inner(&self) -> &Self::Inner {
-                let Self { #(#wrapped: _,)* #(#markers: _,)* } = self;
+                let Self { #wrapped: _, #(#markers: _,)* } = self;
                 let _: Self::Markers = #marker_values;
-                #(
-                    let _: *const Self::Inner = &raw const self.#wrapped;
-                    &self.#wrapped
-                )*
+                let _: *const Self::Inner = &raw const self.#wrapped;
+                &self.#wrapped
             }
 
             #[inline]
             fn wrap(#inner: Self::Inner) -> Self {
-                Self { #(#wrapped: #inner,)* #(#markers: #private::core::marker::PhantomData,)* }
+                Self { #wrapped: #inner, #(#markers: #private::core::marker::PhantomData,)* }
             }
         }
 
