@@ -68,8 +68,11 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             check_rows(rows, length)?;
             let mut dims = header.shape().to_vec();
             let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
-            let reason = || "an array without axes has no rows to map".to_owned();
-            *slowest.ok_or_else(|| ErrorKind::BadOption { reason: reason() })? = rows.len();
+            let Some(slowest) = slowest else {
+                let reason = "an array without axes has no rows to map".into();
+                return Err(ErrorKind::BadOption { reason }.into());
+            };
+            *slowest = rows.len();
             mapped_at += rows.start as u64 * (payload / length.max(1) as u64);
             header = Header::new(header.dtype().clone(), header.order(), dims.into())?;
         }

@@ -48,7 +48,7 @@ fn bounded(parsed: &Struct) -> syn::Generics {
             quote_spanned!(located(parsed.ident.span()) => #library::__private::core::marker),
         );
         let (_, arguments, _) = parsed.generics.split_for_impl();
-        // What a skipped field contains, such as a marker, says nothing of these.
+        // The bounds of the fields do not imply these for a skipped field, such as a marker.
         clause.predicates.push(parse_quote!(#ident #arguments: #marker::Send + #marker::Sync + 'static));
         let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(Make::Default)));
         let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, Make::Default));

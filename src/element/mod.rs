@@ -146,8 +146,10 @@ pub trait ViewElement: ReadableElement {}
 
 /// A type that a file's bytes can be viewed as and changed in place.
 ///
-/// It is implemented for the same types as [`ViewElement`]. Viewing a struct with padding mutably is a
-/// compile error: changing it in place would write uninitialized bytes into the file.
+/// It is implemented for the same types as [`ViewElement`]. Viewing a derived struct with padding mutably is a
+/// compile error: changing it in place would write uninitialized bytes into the file. For a type that implements
+/// the trait by hand, it fails with [`ErrorKind::NotViewable`]: the trait is safe to implement, since padding is
+/// known from how the elements are read.
 ///
 /// ```
 /// use ndarray::ArrayViewMut1;
@@ -159,8 +161,6 @@ pub trait ViewElement: ReadableElement {}
 /// }
 /// # assert!(clear::<u8>(&mut []).is_err());
 /// ```
-///
-/// Implementing the trait promises nothing: whether the elements have padding is known from how they are read.
 pub trait ViewMutElement: ViewElement {
     /// Fails to compile if the type has padding.
     #[doc(hidden)]
@@ -280,8 +280,8 @@ impl DType {
 
 /// Returns the plan for reading elements of this dtype.
 ///
-/// Any crate can implement the trait, and return the plan for another dtype: then elements and items have
-/// different sizes, so that the counts of the header would not be those of the elements.
+/// Any crate can implement the trait, and return the plan for another dtype. If elements and items differ in size,
+/// the counts of the header are not those of the elements, so such a plan is refused.
 ///
 /// # Errors
 ///

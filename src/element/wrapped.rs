@@ -103,7 +103,7 @@ impl<O: Newtype> EncodeOpaque<O> for Wrapped<dyn EncodeOpaque<O::Inner>> {
     }
 }
 
-/// Wraps elements. The standard library keeps their memory.
+/// Wraps elements. The standard library usually reuses their memory.
 fn wrapped<O: Newtype>(items: Vec<O::Inner>) -> Vec<O> {
     items.into_iter().map(O::wrap).collect()
 }

@@ -127,7 +127,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nothing may change or truncate the file. Reading
+    /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nothing may change its elements or truncate the file. Reading
     /// the file, including through other maps, is allowed.
     pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller upholds the same contract.
@@ -305,7 +305,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// As for [`ArrayMmapMut::open`], for the elements that are mapped.
     unsafe fn map(path: &Path, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let map = || {
-            // Lock before reading the header, so that no other writer changes or replaces the file in between.
+            // Lock before reading the header, so that the file is neither appended to nor replaced in between.
             // Do not wait: a writer may hold its lock for hours.
             let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
             let mapped = Mapped::locate(&file, rows, options)?;

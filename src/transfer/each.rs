@@ -52,8 +52,7 @@ fn make_parts<T: Send>(
         items.spare_capacity_mut()[..len].chunks_mut(part).map(|room| Filled { room, count: 0 }).collect();
     let threads = threads.min(parts.len());
     let work = |_: &mut (), (number, filled): (usize, &mut Filled<'_, T>)| fill(filled, number * part);
-    let done = share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()));
-    done?;
+    share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()))?;
     // Until here, each part drops its elements when it is dropped, as after an error or a panic. Now they belong to
     // the vector.
     parts.iter_mut().for_each(|filled| filled.count = 0);
@@ -140,6 +139,16 @@ mod tests {
         });
         assert!(made.unwrap_err().to_string().contains("40000"));
         assert_eq!(Arc::strong_count(&counted), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "an element for each number")]
+    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
+    fn missing_elements_are_noticed() {
+        let _ = make_blocks(100, 10, || 1, &|numbers, made| {
+            made.extend(numbers.skip(1));
+            Ok(())
+        });
     }
 
     #[test]

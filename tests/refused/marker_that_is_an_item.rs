@@ -1,8 +1,7 @@
-//! A unit struct of the name of a variable in the generated code, which dereferences to a marker, in the place of the
-//! marker.
+//! A constant in the place of `PhantomData`, of a type that dereferences to a marker.
 // refused with E0308
 #![forbid(unsafe_code)]
-#![allow(non_camel_case_types, non_upper_case_globals)]
+#![allow(non_upper_case_globals)]
 
 mod own {
     pub use ndarray_io::*;
@@ -13,7 +12,7 @@ mod own {
             pub mod marker {
                 pub use core::marker::{Send, Sync};
                 #[cfg(attack)]
-                pub const PhantomData: crate::__ndarray_io_marker_0 = crate::__ndarray_io_marker_0;
+                pub const PhantomData: crate::Token = crate::Token;
                 #[cfg(not(attack))]
                 pub use core::marker::PhantomData;
             }
@@ -21,10 +20,9 @@ mod own {
     }
 }
 
-pub struct marker_0;
-pub struct __ndarray_io_marker_0;
+pub struct Token;
 
-impl std::ops::Deref for __ndarray_io_marker_0 {
+impl std::ops::Deref for Token {
     type Target = std::marker::PhantomData<()>;
 
     fn deref(&self) -> &Self::Target {
@@ -32,13 +30,13 @@ impl std::ops::Deref for __ndarray_io_marker_0 {
     }
 }
 
-impl Drop for __ndarray_io_marker_0 {
+impl Drop for Token {
     fn drop(&mut self) {}
 }
 
 #[derive(ndarray_io::Element)]
 #[element(crate = own)]
-#[cfg_attr(attack, meddle::instead(#[repr(transparent)] pub struct Wrapper(u8, __ndarray_io_marker_0);))]
+#[cfg_attr(attack, meddle::instead(#[repr(transparent)] pub struct Wrapper(u8, Token);))]
 #[repr(transparent)]
 pub struct Wrapper(u8, std::marker::PhantomData<()>);
 

@@ -141,7 +141,7 @@ const fn fields() -> u8 {
     7
 }
 
-/// Modules and types of all the names that the generated code uses.
+/// Items with the names that the generated code uses, and with those that its variables have but for a prefix.
 pub mod own {
     #![allow(
         dead_code,

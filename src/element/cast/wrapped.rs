@@ -47,8 +47,8 @@ impl<M: ?Sized, Rest: Markers> Markers for (*const PhantomData<M>, Rest) {}
 ///
 /// # Safety
 ///
-/// `from_number` returns a variant only for its number in `VARIANTS`. Casts compare the bytes of each variant
-/// with those of its number.
+/// The type is an enum without fields, and `from_number` returns a variant only for its number in `VARIANTS`. Casts
+/// compare the bytes of each variant with those of its number.
 #[doc(hidden)]
 pub unsafe trait Enumeration: Sized + Send + Sync + 'static {
     /// The integer type of the enum, in memory and in a file.

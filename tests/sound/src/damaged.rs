@@ -1,4 +1,4 @@
-//! Damaged files, read in every way. AddressSanitizer and Miri see whether an access is out of bounds.
+//! Damaged files, read in every way. AddressSanitizer detects accesses out of bounds.
 
 use std::fs;
 use std::io::Cursor;

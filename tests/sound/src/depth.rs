@@ -54,7 +54,7 @@ fn subarrays_of_subarrays_stay_as_they_are_and_nest_32_deep() {
     assert_eq!(repeated.item_size(), 1);
 }
 
-/// Lists in lists, and calls in calls.
+/// Lists in lists, and tuples in tuples.
 fn nested_objects(depth: usize) -> [Object; 2] {
     let none = Object::none;
     let lists = (0..depth).fold(none(), |object, _| Object::list([object]));

@@ -98,6 +98,8 @@ where
         for (index, view) in views.iter().enumerate() {
             let mut file = Vec::new();
             view.write_npy_with(&mut file, &options).unwrap();
+            // Miri says whether each byte is initialized.
+            assert!(file.iter().map(|byte| usize::from(*byte)).sum::<usize>() > 0);
             assert_eq!(Array2::<A>::read_npy(&file[..]).unwrap(), array);
             // Miri takes a quarter of a second for each read: one file of each type is enough.
             if cfg!(miri) && (index > 0 || order == ByteOrder::NATIVE) {
@@ -148,6 +150,56 @@ fn checked_elements_are_moved_in_bulk() {
         walk(&[true, false]);
         walk(&[[Sort::Many], [Sort::One]]);
         walk(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
+    }
+}
+
+/// Invalid bytes must not be seen in the array, not even after the error.
+#[test]
+fn invalid_bytes_never_reach_an_existing_array() {
+    let mut file = Vec::new();
+    arr1(&[1u8, 0, 1, 2, 0]).write_npy(&mut file).unwrap();
+    let at = file.windows(4).position(|part| part == b"'|u1").expect("a dtype");
+    file[at + 2] = b'b';
+    let mut target = Array1::from_elem(5, false);
+    assert_eq!(target.read_npy_into(&file[..]).unwrap_err().element(), Some(3));
+    assert!(target.iter().filter(|item| **item).count() <= 5);
+    let mut numbers = Vec::new();
+    arr1(&[1u16, 7]).write_npy(&mut numbers).unwrap();
+    let mut target = arr1(&[Sort::Many, Sort::Many]);
+    assert_eq!(target.read_npy_into(&numbers[..]).unwrap_err().element(), Some(1));
+    assert!(target.iter().all(|item| [Sort::One, Sort::Many].contains(item)));
+}
+
+#[test]
+fn streams_are_recognized_through_references() {
+    let mut file = Vec::new();
+    arr1(&[1u32, 2, 3]).write_npy(&mut file).unwrap();
+    let mut both = [&file[..], &file[..]].concat();
+    let mut slice = &both[..];
+    for _ in 0..2 {
+        assert_eq!(NpyReader::new(&mut slice).unwrap().read::<Array1<u32>>().unwrap(), arr1(&[1, 2, 3]));
+    }
+    assert!(slice.is_empty());
+    both.clear();
+    #[cfg(not(miri))] // which has no reads at an offset of the kind that the library makes
+    {
+        use std::io::{BufWriter, Seek, SeekFrom};
+        let path = std::env::temp_dir().join(format!("ndarray-io-sound-{}-streams", std::process::id()));
+        let mut file =
+            std::fs::File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        arr1(&[1u32, 2]).write_npy(&file).unwrap();
+        arr1(&[3u32, 4]).write_npy(&mut file).unwrap();
+        arr1(&[5u32, 6]).write_npy(BufWriter::new(&file)).unwrap();
+        let mut buffered = BufWriter::new(file);
+        arr1(&[7u32, 8]).write_npy(&mut buffered).unwrap();
+        let mut file = buffered.into_inner().unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        let next = |found: Array1<u32>| found.to_vec();
+        assert_eq!(next(NpyReader::new(&file).unwrap().read().unwrap()), [1, 2]);
+        assert_eq!(next(NpyReader::new(&mut file).unwrap().read().unwrap()), [3, 4]);
+        assert_eq!(next(NpyReader::new(&file).unwrap().read().unwrap()), [5, 6]);
+        assert_eq!(next(NpyReader::new(file).unwrap().read().unwrap()), [7, 8]);
+        std::fs::remove_file(path).unwrap();
     }
 }
 

@@ -4,7 +4,7 @@
 //! says which test belongs to which block. What must not even compile is in `tests/refused`.
 #![cfg(test)]
 
-// Miri is too slow for these, which have no unsafe code of their own to walk, and knows no maps of files.
+// Miri is too slow for these, and cannot map files.
 #[cfg(not(miri))]
 mod damaged;
 #[cfg(not(miri))]

@@ -109,6 +109,42 @@ fn appending_while_a_file_is_mapped_changes_no_view() {
     assert_eq!(unsafe { NpyMmap::<u32, Ix2>::open(&path).unwrap() }.view().nrows(), 202);
 }
 
+/// A record with padding, whose `ViewMutElement` is not that of the derive.
+mod padded {
+    pub(crate) mod library {
+        pub(crate) use ndarray_io::*;
+
+        #[allow(dead_code)]
+        pub(crate) trait ViewMutElement {
+            const IS_FULL: ();
+        }
+    }
+
+    #[derive(ndarray_io::Record, Clone, Copy, Debug)]
+    #[record(crate = library)]
+    #[repr(C)]
+    pub(crate) struct Padded {
+        pub(crate) small: u8,
+        pub(crate) large: u32,
+    }
+
+    impl ndarray_io::ViewMutElement for Padded {}
+}
+
+#[test]
+#[allow(unsafe_code)]
+fn padding_is_not_mapped_for_writing() {
+    let folder = Folder::new("padding");
+    let path = folder.file();
+    write_npy(&path, &arr1(&[padded::Padded { small: 1, large: 2 }])).unwrap();
+    // SAFETY: the file belongs to this test, here and below.
+    assert!(unsafe { NpyMmap::<padded::Padded, Ix1>::open(&path) }.is_ok());
+    // SAFETY: as above.
+    assert!(unsafe { NpyMmapMut::<padded::Padded, Ix1>::open(&path) }.is_err());
+    // SAFETY: as above.
+    assert!(unsafe { NpyMmapMut::<padded::Padded, Ix1>::open_cow(&path) }.is_err());
+}
+
 #[test]
 #[allow(unsafe_code)]
 fn only_regular_files_are_mapped() {

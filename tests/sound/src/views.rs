@@ -3,7 +3,10 @@
 use ndarray::{ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::{Bytes, Chars, DynArray, LongDouble, ReadNpyExt, Record, ViewMutNpyExt, ViewNpyExt, Void};
+use ndarray_io::{
+    Bytes, Chars, Datetime64, DynArray, LongDouble, ReadNpyExt, Record, Timedelta64, ViewMutNpyExt,
+    ViewNpyExt, Void, units,
+};
 use num_complex::Complex;
 
 use crate::{Aligned, npy, ordered};
@@ -51,6 +54,8 @@ fn views_of_all_kinds_change_their_bytes() {
     change("'=U1'", &u32::from('a').to_ne_bytes(), Chars::<1>::new("b").unwrap());
     change("'|V5'", &[7; 5], Void([1, 2, 3, 4, 5]));
     change("'=f16'", &[1; 16], LongDouble::default());
+    change("'=M8[s]'", &[1; 8], Datetime64::<units::Second>::new(7));
+    change("'=m8[s]'", &[1; 8], Timedelta64::<units::Second>::new(7));
     // An array as the element has inner axes.
     let mut file = Aligned::new(&npy("'|u1'", false, "(2, 3)", &[1, 2, 3, 4, 5, 6]));
     ArrayViewMut1::<[u8; 3]>::view_mut_npy(file.get_mut()).unwrap()[1][2] = 60;

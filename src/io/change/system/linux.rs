@@ -165,7 +165,7 @@ impl Folder {
 }
 
 fn mode_of_new(is_private: bool) -> Permissions {
-    if is_private { Permissions::RUSR | Permissions::WUSR } else { Permissions::from_raw_mode(0o666) }
+    Permissions::from_raw_mode(if is_private { 0o600 } else { 0o666 })
 }
 
 fn proc_path(file: &File) -> PathBuf {

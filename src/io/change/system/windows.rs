@@ -112,7 +112,8 @@ pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
 
 pub(crate) fn unlock(file: &File, region: Region) {
     let (mut place, len) = place(region);
-    // SAFETY: as for LockFileEx. An error is ignored, since closing the file releases the lock.
+    // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call: the system releases
+    // a lock before it returns. An error is ignored, since closing the file releases the lock.
     let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut place) };
 }
 
