@@ -166,10 +166,8 @@ fn unsafe_code_is_where_the_guide_says() {
             found.extend(item.map(|item| format!("{inner}: {item}")));
         }
     }
-    // Both files of maps have the same functions, apart from some that only one of them has.
-    let of_maps = |place: &String| place.starts_with("src/mmap");
     let missing: Vec<_> = found.difference(&listed).collect();
-    let gone: Vec<_> = listed.difference(&found).filter(|place| !of_maps(place)).collect();
+    let gone: Vec<_> = listed.difference(&found).collect();
     assert!(
         missing.is_empty() && gone.is_empty(),
         "not listed: {missing:#?}, without unsafe code: {gone:#?}"
