@@ -78,6 +78,8 @@ fn record_type(parsed: &Struct) -> TokenStream {
     // The address of each field, from that of a struct. The language alone decides its type and its offset: a
     // pointer does not coerce, and `offset_of!` could be another macro, since `crate` says where it is found.
     // The struct has a field of this name, and no other fields, because `decode` makes a value of it.
+    // SAFETY (of the generated block): the library calls the closure with a pointer to memory of the struct's size,
+    // so the field is within it. Nothing is read.
     let addresses: Vec<_> = idents
         .iter()
         .map(|ident| template!(|#record: *const Self| unsafe { &raw const (*#record).#ident }))

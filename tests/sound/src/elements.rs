@@ -162,7 +162,8 @@ fn invalid_bytes_never_reach_an_existing_array() {
     file[at + 2] = b'b';
     let mut target = Array1::from_elem(5, false);
     assert_eq!(target.read_npy_into(&file[..]).unwrap_err().element(), Some(3));
-    assert!(target.iter().filter(|item| **item).count() <= 5);
+    // What the file has as 0, or as no bool, is as it was.
+    assert_eq!((target[1], target[3], target[4]), (false, false, false));
     let mut numbers = Vec::new();
     arr1(&[1u16, 7]).write_npy(&mut numbers).unwrap();
     let mut target = arr1(&[Sort::Many, Sort::Many]);
