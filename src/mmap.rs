@@ -67,12 +67,11 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             let length = slowest_of(&header);
             check_rows(rows, length)?;
             let mut dims = header.shape().to_vec();
-            let slowest = if header.order() == Order::C { dims.first_mut() } else { dims.last_mut() };
-            let Some(slowest) = slowest else {
+            let Some(axis) = slowest_axis(&header) else {
                 let reason = "an array without axes has no rows to map".into();
                 return Err(ErrorKind::BadOption { reason }.into());
             };
-            *slowest = rows.len();
+            dims[axis] = rows.len();
             mapped_at += rows.start as u64 * (payload / length.max(1) as u64);
             header = Header::new(header.dtype().clone(), header.order(), dims.into())?;
         }
@@ -119,11 +118,15 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     }
 }
 
+/// Returns the slowest-varying axis; `None` for an array without axes.
+fn slowest_axis(header: &Header) -> Option<usize> {
+    let last = header.shape().len().checked_sub(1)?;
+    Some(if header.order() == Order::C { 0 } else { last })
+}
+
 /// Returns the length of the slowest-varying axis; 0 for an array without axes.
 fn slowest_of(header: &Header) -> usize {
-    let dims = header.shape();
-    let slowest = if header.order() == Order::C { dims.first() } else { dims.last() };
-    slowest.copied().unwrap_or(0)
+    slowest_axis(header).map_or(0, |axis| header.shape()[axis])
 }
 
 fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
