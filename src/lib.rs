@@ -90,6 +90,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))] // on docs.rs, each item shows the feature that it needs
 
 mod array;
+pub mod bytes;
 mod codec;
 pub mod convert;
 pub mod dtype;

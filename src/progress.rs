@@ -25,16 +25,37 @@ impl fmt::Debug for Progress {
     }
 }
 
+/// Reports the progress of one transfer, if the caller wants to know.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Option<ProgressCounter>);
+
+impl Tally {
+    /// Reports progress towards a total of `all` bytes.
+    pub(crate) fn new(progress: Option<&Progress>, all: u64) -> Self {
+        Self(progress.map(|progress| ProgressCounter::new(progress.clone(), all)))
+    }
+
+    /// Returns whether anyone is told.
+    pub(crate) fn is_told(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Adds to the bytes done.
+    pub(crate) fn add(&self, bytes: usize) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |counter| counter.add(bytes))
+    }
+}
+
 /// The progress of one transfer, shared by all its threads.
 #[derive(Debug)]
-pub(crate) struct ProgressCounter {
+struct ProgressCounter {
     progress: Progress,
     done: Mutex<u64>,
     all: u64,
 }
 
 impl ProgressCounter {
-    pub(crate) fn new(progress: Progress, all: u64) -> Self {
+    fn new(progress: Progress, all: u64) -> Self {
         Self { progress, done: Mutex::new(0), all }
     }
 
@@ -42,7 +63,7 @@ impl ProgressCounter {
     ///
     /// The lock is held during the call. So only one thread at a time invokes the callback, and the numbers
     /// never decrease.
-    pub(crate) fn add(&self, bytes: usize) -> Result<()> {
+    fn add(&self, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }

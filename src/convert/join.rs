@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::Conversion;
+use crate::bytes::{self, Region};
 use crate::dynamic::DynArray;
 use crate::element::{Change, change};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
@@ -16,7 +17,7 @@ use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
 use crate::transfer::tiles::{Axis, Move, Plan, Side, Work, Writes, move_all, move_in_order};
-use crate::transfer::{RandomAccess, Sink, os};
+use crate::transfer::{Sink, os};
 
 /// How the inputs are arranged in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(super) struct Inputs {
 }
 
 /// A callback that receives the bytes of an array.
-type Call<'a> = dyn FnMut(RandomAccess<'_>) -> Result<()> + 'a;
+type Call<'a> = dyn FnMut(Region<'_>) -> Result<()> + 'a;
 
 /// The source of the bytes of an array.
 trait Input: Sync {
@@ -55,7 +56,7 @@ trait Input: Sync {
 
 impl<F: ArrayFormat> Input for ArrayFile<F> {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
-        call(self.anywhere())
+        call(self.payload())
     }
 
     fn named(&self, error: Error) -> Error {
@@ -78,7 +79,7 @@ impl Input for Closed {
             return Err(self.named(ErrorKind::ArrayChanged { reason }.into()));
         }
         file.check_complete()?;
-        call(file.anywhere())
+        call(file.payload())
     }
 
     fn named(&self, error: Error) -> Error {
@@ -88,7 +89,7 @@ impl Input for Closed {
 
 impl Input for DynArray {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
-        call(RandomAccess::Bytes(self.bytes()))
+        call(Region::of_memory(self.bytes()))
     }
 
     fn named(&self, error: Error) -> Error {
@@ -216,7 +217,7 @@ impl Inputs {
         sink.expect((head.len() as u64).saturating_add(all), &conversion.write)?;
         sink.write(head)?;
         let mut told = 0;
-        let has_places = os::len_of_regular(file).is_some() && !os::only_appends(file);
+        let has_places = bytes::len_of_regular(file).is_some() && !os::only_appends(file);
         if has_places {
             let start = file.stream_position()?;
             self.move_to(Some(start), file, along, header, conversion, &mut told)?;
@@ -298,7 +299,7 @@ impl Inputs {
             };
             let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);
             let named = |error| source.named(error);
-            let mut run = |bytes: RandomAccess<'_>| {
+            let mut run = |bytes: Region<'_>| {
                 let work = Move { source: bytes, plan: plan.clone(), work, header, named: &named };
                 let mut tell = |bytes| {
                     *told += bytes;

@@ -83,7 +83,7 @@ pub(crate) fn read_header_of_file<F: ArrayFormat>(
     limits: &Limits,
 ) -> Result<(F::Found, usize)> {
     let first = read_header::<F>(source, limits);
-    let Some(file) = source.file() else { return first };
+    let Some(file) = source.lock_file() else { return first };
     match &first {
         // If the format allows trailing bytes, the length proves nothing; such files (RA) are never appended
         // to.
@@ -118,7 +118,7 @@ fn read_small<F: ArrayFormat, T: FromPayload>(
 ) -> Option<Result<T>> {
     /// Up to this size, an additional system call costs more than an additional copy of the bytes.
     const MOST: u64 = 16 << 10;
-    let length = source.remaining().filter(|length| source.file().is_some() && *length <= MOST)?;
+    let length = source.remaining().filter(|length| source.lock_file().is_some() && *length <= MOST)?;
     let mut bytes = vec![0; length as usize];
     let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
     let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options.get_limits()) else { return None };
@@ -141,7 +141,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     if !F::HAS_TRAILING
         && !options.get_allow_trailing()
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
-        && let Some(file) = source.file()
+        && let Some(file) = source.lock_file()
     {
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
@@ -230,13 +230,12 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
     ///
     /// Of an archive member, at most one byte is read, so that no more than necessary is decompressed.
     const MOST: u64 = 64 << 10;
-    let most = if source.has_witness() { 1 } else { MOST };
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
         None if options.get_allow_trailing() => 0,
         None => {
-            let bytes = source.skip(most)?;
-            return check_surplus(bytes, bytes == most, header.row_bytes(), options);
+            let bytes = source.skip(MOST)?;
+            return check_surplus(bytes, bytes == MOST, header.row_bytes(), options);
         }
     };
     check_surplus(surplus, false, header.row_bytes(), options)

@@ -1,89 +1,70 @@
 //! Access to an archive's bytes, and its central directory with lookup by member name.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use crate::bytes::Region;
 use crate::error::{ErrorKind, Result};
-#[cfg(feature = "object-store-0_14")]
 use crate::limits;
-use crate::parts::FileBytes;
-#[cfg(feature = "object-store-0_14")]
-use crate::transfer::ReadAt;
-use crate::transfer::{BlockStorage, Observer, Source, cut};
+use crate::transfer::{Observed, Observer, Source, cut};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
 pub(super) trait Stream: Read + Seek {}
 impl<R: Read + Seek> Stream for R {}
 
-/// The bytes of an archive, borrowed for one operation.
-pub(super) enum ArchiveBytes<'a> {
-    File(&'a File),
-    /// A slice of the archive, and its offset in the file.
-    Bytes(&'a [u8], u64),
+/// The bytes of an archive, or of a part of it, borrowed for one operation.
+pub(super) struct ArchiveBytes<'a> {
+    from: Place<'a>,
+    /// The offset of the first byte in the archive.
+    start: u64,
+}
+
+enum Place<'a> {
+    Region(Region<'a>),
     Stream(&'a mut dyn Stream),
-    /// Any other random-access source.
-    #[cfg(feature = "object-store-0_14")]
-    Other(&'a Arc<dyn ReadAt>),
 }
 
-/// The owned bytes of an archive, shareable across threads.
-#[derive(Clone, Debug)]
-pub(crate) enum SharedArchive {
-    File(Arc<File>),
-    #[cfg(feature = "object-store-0_14")]
-    Other(Arc<dyn ReadAt>),
-}
-
-impl SharedArchive {
-    pub(super) fn place(&self) -> ArchiveBytes<'_> {
-        match self {
-            Self::File(file) => ArchiveBytes::File(file),
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => ArchiveBytes::Other(bytes),
-        }
+impl<'a> ArchiveBytes<'a> {
+    pub(super) fn of(region: Region<'a>) -> Self {
+        Self { from: Place::Region(region), start: 0 }
     }
 
-    /// Returns a byte range of the archive as the storage of an array.
-    pub(super) fn part(&self, range: Range<u64>) -> FileBytes {
-        match self {
-            Self::File(file) => FileBytes::Range(Arc::clone(file), range),
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => FileBytes::Other(Arc::clone(bytes), range),
-        }
+    /// Returns a part of an archive that has been read, and begins at `start`.
+    pub(super) fn part(bytes: &'a [u8], start: u64) -> Self {
+        Self { from: Place::Region(Region::of_memory(bytes)), start }
     }
 
-    /// Returns the archive as the storage of a member's compressed blocks.
-    pub(super) fn home(&self) -> BlockStorage<'static> {
-        match self {
-            Self::File(file) => BlockStorage::Own(Arc::clone(file)),
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => BlockStorage::Other(Arc::clone(bytes)),
-        }
+    pub(super) fn of_stream(stream: &'a mut dyn Stream) -> Self {
+        Self { from: Place::Stream(stream), start: 0 }
     }
-}
 
-impl ArchiveBytes<'_> {
     pub(super) fn again(&mut self) -> ArchiveBytes<'_> {
-        match self {
-            Self::File(file) => ArchiveBytes::File(file),
-            Self::Bytes(bytes, at) => ArchiveBytes::Bytes(bytes, *at),
-            Self::Stream(stream) => ArchiveBytes::Stream(*stream),
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => ArchiveBytes::Other(bytes),
-        }
+        let from = match &mut self.from {
+            Place::Region(region) => Place::Region(*region),
+            Place::Stream(stream) => Place::Stream(*stream),
+        };
+        ArchiveBytes { from, start: self.start }
     }
 
     pub(super) fn len(&mut self) -> Result<u64> {
-        Ok(match self {
-            Self::File(file) => file.metadata()?.len(),
-            Self::Bytes(bytes, at) => *at + bytes.len() as u64,
-            Self::Stream(stream) => stream.seek(SeekFrom::End(0))?,
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => bytes.len(),
+        Ok(match &mut self.from {
+            Place::Region(region) => self.start + region.len()?,
+            Place::Stream(stream) => stream.seek(SeekFrom::End(0))?,
         })
+    }
+
+    pub(super) fn is_memory(&self) -> bool {
+        matches!(&self.from, Place::Region(region) if region.bytes().is_some())
+    }
+
+    /// Returns the bytes, and the position there of an offset of the archive; `None` for a stream.
+    pub(super) fn located(&self, at: u64) -> Option<(Region<'a>, u64)> {
+        match self.from {
+            Place::Region(region) => Some((region, at.checked_sub(self.start)?)),
+            Place::Stream(_) => None,
+        }
     }
 
     /// Invokes `call` with a source that is limited to `range`.
@@ -92,67 +73,78 @@ impl ArchiveBytes<'_> {
         range: Range<u64>,
         call: impl FnOnce(Source<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.with_seen(range, None, call)
+        match &mut self.from {
+            Place::Region(region) => call(Source::region(part(*region, self.start, range)?)),
+            Place::Stream(stream) => {
+                stream.seek(SeekFrom::Start(range.start))?;
+                call(Source::part_of_stream(*stream, range.end - range.start))
+            }
+        }
     }
 
-    /// Like `ArchiveBytes::with`, but also reports the bytes that are read to an observer.
-    pub(super) fn with_seen<T>(
+    /// Like `ArchiveBytes::with`, but also shows the bytes that are read to an observer.
+    pub(super) fn with_seen<T, O: Observer>(
         &mut self,
         range: Range<u64>,
-        witness: Option<&dyn Observer>,
+        observer: &O,
         call: impl FnOnce(Source<'_>) -> Result<T>,
     ) -> Result<T> {
         let len = range.end - range.start;
-        match self {
-            Self::File(file) => call(Source::part_of_file(file, range).seen_by(witness)),
-            Self::Bytes(bytes, at) => {
-                let place = |offset: u64| usize::try_from(offset - *at).unwrap_or(usize::MAX);
-                let mut part = bytes.get(place(range.start)..place(range.end)).ok_or_else(cut)?;
-                call(Source::of(&mut part).seen_by(witness))
+        match &mut self.from {
+            Place::Region(region) => {
+                let seen = Observed::new(part(*region, self.start, range)?, observer);
+                call(Source::region(Region::of(&seen).part(0..len)))
             }
-            Self::Stream(stream) => {
+            Place::Stream(stream) => {
                 stream.seek(SeekFrom::Start(range.start))?;
-                call(Source::part_of_stream(*stream, len).seen_by(witness))
+                call(Source::part_of_stream(&mut Observed::new(&mut **stream, observer), len))
             }
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => call(Source::part_of(&***bytes, range).seen_by(witness)),
         }
     }
 
     /// Fills a buffer from an offset. Returns fewer bytes only at the end of the archive.
     #[cfg(feature = "zip-methods")]
     pub(super) fn fill_at(&mut self, at: u64, into: &mut [u8]) -> Result<usize> {
-        let end = at.saturating_add(into.len() as u64);
-        let end =
-            if let Self::Bytes(bytes, start) = self { end.min(*start + bytes.len() as u64) } else { end };
-        self.with(at.min(end)..end, |mut source| source.fill(into))
+        match &mut self.from {
+            Place::Region(region) => region.fill_at(into, at.saturating_sub(self.start)),
+            Place::Stream(stream) => {
+                stream.seek(SeekFrom::Start(at))?;
+                crate::bytes::fill(into, |rest, _| Ok(stream.read(rest)?))
+            }
+        }
     }
 
     /// Reads exactly `range`, which may span the entire archive.
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        #[cfg(feature = "object-store-0_14")]
-        if let Self::Other(from) = self {
-            // The archive's length is only claimed by the server, so the buffer grows as bytes arrive.
+        let is_certain = !matches!(&self.from, Place::Region(region) if !region.is_certain());
+        self.with(range, |mut source| {
+            let mut bytes = Vec::new();
             while bytes.len() < len {
-                let (arrived, room) = (bytes.len(), limits::room_for(bytes.len(), len));
+                // The length may be only a server's claim: then the buffer grows as bytes arrive.
+                let arrived = bytes.len();
+                let room = if is_certain { len } else { limits::room_for(arrived, len) };
                 bytes
                     .try_reserve_exact(room - arrived)
                     .map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
                 bytes.resize(room, 0);
-                if from.fill_at(&mut bytes[arrived..], range.start + arrived as u64)? < room - arrived {
+                if source.fill(&mut bytes[arrived..])? < room - arrived {
                     return Err(cut());
                 }
             }
-            return Ok(bytes);
-        }
-        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
-        bytes.resize(len, 0);
-        match self.with(range, |mut source| source.fill(&mut bytes))? {
-            filled if filled < len => Err(cut()),
-            _ => Ok(bytes),
-        }
+            Ok(bytes)
+        })
+    }
+}
+
+/// Returns a range of an archive, of which the region has the bytes from `start` on.
+fn part(region: Region<'_>, start: u64, range: Range<u64>) -> Result<Region<'_>> {
+    let (from, to) = (range.start.checked_sub(start), range.end.checked_sub(start));
+    let (from, to) = from.zip(to).ok_or_else(cut)?;
+    // What is not in memory may be shorter than the archive's records say, which shows when it is read.
+    match region.bytes() {
+        Some(bytes) if to > bytes.len() as u64 => Err(cut()),
+        _ => Ok(region.part(from..to)),
     }
 }
 

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::archive::{Archive, NpzMember, SharedArchive};
+use super::archive::{Archive, NpzMember};
 use super::member;
+use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
 use crate::io::FromPayload;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
-use crate::parts::{FileBytes, NpyFile};
+use crate::parts::NpyFile;
 use crate::transfer;
 
 /// An NPZ archive in a file, shareable across threads.
@@ -42,7 +43,7 @@ use crate::transfer;
 /// ```
 #[derive(Debug)]
 pub struct NpzFile {
-    holder: SharedArchive,
+    holder: Arc<dyn ReadAt>,
     path: Option<PathBuf>,
     archive: Archive,
     options: ReadOptions,
@@ -89,18 +90,64 @@ impl NpzFile {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
-        Self::of(SharedArchive::File(Arc::new(file)), options)
+        Self::of(Arc::new(LocalFile(file)), options)
     }
 
-    pub(crate) fn of(holder: SharedArchive, options: &ReadOptions) -> Result<Self> {
-        let archive = Archive::load(&mut holder.place())?;
+    /// Opens an archive in a [source](ReadAt) of bytes, and reads its directory.
+    ///
+    /// # Errors
+    ///
+    /// - Those of the source.
+    /// - A [format error](crate::Error::is_format) if it is not an archive, or if its directory is malformed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpzFile, NpzWriter};
+    ///
+    /// let mut npz = NpzWriter::new(Vec::new());
+    /// npz.add_array("x", &arr1(&[1.0, 2.0]))?;
+    /// let npz = NpzFile::from_source(InMemory(npz.finish()?))?;
+    /// assert_eq!(npz.read::<Array1<f64>>("x")?, arr1(&[1.0, 2.0]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn from_source<S: ReadAt + 'static>(source: S) -> Result<Self> {
+        Self::from_source_with(source, &ReadOptions::new())
+    }
+
+    /// Opens an archive in a [source](ReadAt) of bytes, with options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_source`](NpzFile::from_source).
+    pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
+        Self::of(Arc::new(source), options)
+    }
+
+    fn of(holder: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<Self> {
+        let archive = Archive::load(&mut member::whole(&holder))?;
         Ok(Self { holder, path: None, archive, options: options.clone() })
     }
 
-    /// Sets the name of the archive's storage, for error messages.
-    #[cfg(feature = "object-store-0_14")]
-    pub(crate) fn called(self, path: &Path) -> Self {
-        Self { path: Some(path.to_owned()), ..self }
+    /// Sets the path that errors report, for an archive that was not opened by path.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{DynArray, NpzFile, NpzWriter};
+    ///
+    /// let empty = NpzWriter::new(Vec::new()).finish()?;
+    /// let archive = NpzFile::from_source(InMemory(empty))?.with_path("cache:weights");
+    /// let error = archive.read::<DynArray>("x").unwrap_err();
+    /// assert!(error.to_string().starts_with("cache:weights: "));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_path<P: Into<PathBuf>>(self, path: P) -> Self {
+        Self { path: Some(path.into()), ..self }
     }
 
     /// Returns whether the archive has no members.
@@ -142,7 +189,7 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
-        let read = || member::read(self.holder.place(), self.archive.find(name)?, &self.options);
+        let read = || member::read(member::whole(&self.holder), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -185,7 +232,7 @@ impl NpzFile {
     }
 
     fn read_index_with<T: FromPayload>(&self, index: usize, options: &ReadOptions) -> Result<T> {
-        let read = || member::read(self.holder.place(), self.archive.at(index)?, options);
+        let read = || member::read(member::whole(&self.holder), self.archive.at(index)?, options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -254,21 +301,22 @@ impl NpzFile {
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
         let bytes = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content = member::content(&mut self.holder.place(), member).map_err(named)?;
-            self.holder.part(content..content + member.packed)
+            let content = member::content(&mut member::whole(&self.holder), member).map_err(named)?;
+            SharedRegion::part(&self.holder, content..content + member.packed)
         } else if let Some(blocks) =
             member::blocks_within(&self.holder, member, &self.options).map_err(named)?
         {
-            FileBytes::Blocks(Box::new(blocks))
+            let len = blocks.len();
+            SharedRegion::part(&(Arc::new(blocks) as Arc<dyn ReadAt>), 0..len)
         } else {
             // Fail before the temporary file is created if the header declares more data than the member has.
-            let found = member::peek(self.holder.place(), member, &self.options)?.header;
+            let found = member::peek(member::whole(&self.holder), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size {
                 return Err(named(transfer::truncated(&found, member.size)));
             }
-            let (file, len) = member::unpacked(self.holder.place(), member, &self.options)?;
-            FileBytes::Range(Arc::new(file), 0..len)
+            let (file, len) = member::unpacked(member::whole(&self.holder), member, &self.options)?;
+            SharedRegion::part(&(Arc::new(LocalFile(file)) as Arc<dyn ReadAt>), 0..len)
         };
         NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
     }
@@ -288,7 +336,7 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
     ///   than the [`Limits`](crate::Limits) allow.
     pub fn verify_index(&self, index: usize) -> Result<()> {
-        let verify = || member::verify(self.holder.place(), self.archive.at(index)?, &self.options);
+        let verify = || member::verify(member::whole(&self.holder), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 
@@ -307,7 +355,7 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek(&self, name: &str) -> Result<NpyHeader> {
-        let peek = || member::peek(self.holder.place(), self.archive.find(name)?, &self.options);
+        let peek = || member::peek(member::whole(&self.holder), self.archive.find(name)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -325,7 +373,7 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
-        let peek = || member::peek(self.holder.place(), self.archive.at(index)?, &self.options);
+        let peek = || member::peek(member::whole(&self.holder), self.archive.at(index)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -345,7 +393,7 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
-        let read = || member::read_raw(self.holder.place(), self.archive.find(name)?, &self.options);
+        let read = || member::read_raw(member::whole(&self.holder), self.archive.find(name)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -378,8 +426,14 @@ impl NpzFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn copy_raw<W: Write>(&self, name: &str, mut writer: W) -> Result<u64> {
-        let mut copy =
-            || member::copy_raw(self.holder.place(), self.archive.find(name)?, &self.options, &mut writer);
+        let mut copy = || {
+            member::copy_raw(
+                member::whole(&self.holder),
+                self.archive.find(name)?,
+                &self.options,
+                &mut writer,
+            )
+        };
         copy().map_err(|error| self.at_path(error))
     }
 
@@ -396,7 +450,7 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
-        let read = || member::read_raw(self.holder.place(), self.archive.at(index)?, &self.options);
+        let read = || member::read_raw(member::whole(&self.holder), self.archive.at(index)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 

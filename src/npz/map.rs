@@ -84,7 +84,7 @@ impl NpzMmap {
             let file = File::open(path)?;
             // SAFETY: the caller guarantees that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
-            let archive = Archive::load(&mut ArchiveBytes::Bytes(&map, 0))?;
+            let archive = Archive::load(&mut whole(&map))?;
             Ok(Self { map, archive, options: options.clone() })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -155,7 +155,7 @@ impl NpzMmap {
         match self.view(name) {
             Ok(view) => Ok(view.into()),
             Err(error) if needs_copy(&error) => {
-                let place = ArchiveBytes::Bytes(&self.map, 0);
+                let place = whole(&self.map);
                 let array: Array<A, D> = member::read(place, self.archive.find(name)?, &self.options)?;
                 Ok(array.into())
             }
@@ -177,10 +177,14 @@ impl NpzMmap {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
     ///   than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<()> {
-        (0..self.members().len()).try_for_each(|index| {
-            member::verify(ArchiveBytes::Bytes(&self.map, 0), self.archive.at(index)?, &self.options)
-        })
+        (0..self.members().len())
+            .try_for_each(|index| member::verify(whole(&self.map), self.archive.at(index)?, &self.options))
     }
+}
+
+/// Returns the mapped bytes of an archive.
+fn whole(map: &[u8]) -> ArchiveBytes<'_> {
+    ArchiveBytes::part(map, 0)
 }
 
 /// Returns whether an error means that the type matches, and only the member's storage prevents a view.
@@ -194,7 +198,7 @@ fn needs_copy(error: &Error) -> bool {
 
 /// Returns the range of a stored member's content in the map.
 fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
-    let content = member::content(&mut ArchiveBytes::Bytes(map, 0), member)?;
+    let content = member::content(&mut whole(map), member)?;
     if member.method != Method::Stored {
         return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
     }
@@ -255,7 +259,7 @@ impl NpzMmapMut {
             let file = change::open_locked(path, Purpose::Change, change::AT_ONCE)?;
             // SAFETY: the caller guarantees that the file is not used elsewhere.
             let map = unsafe { MmapMut::map_mut(&*file)? };
-            let archive = Archive::load(&mut ArchiveBytes::Bytes(&map, 0))?;
+            let archive = Archive::load(&mut whole(&map))?;
             Ok(Self { map, archive, changed: BTreeSet::new(), _locked: file })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -297,7 +301,7 @@ impl NpzMmapMut {
         let at_member = |error: Error| error.at_member(&member.name);
         let range = stored(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
-            member::verify(ArchiveBytes::Bytes(&self.map, 0), &member, &ReadOptions::new())?;
+            member::verify(whole(&self.map), &member, &ReadOptions::new())?;
             // A member is marked as changed only if it can be viewed.
             ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
             self.changed.insert(member.name.clone());

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-#[cfg(feature = "object-store-0_14")]
 use std::sync::Arc;
 
-use super::archive::{ArchiveBytes, SharedArchive};
+use super::archive::ArchiveBytes;
 #[cfg(feature = "zip-methods")]
 use super::foreign;
+use crate::bytes::{ReadAt, Region};
 use crate::codec::{UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
@@ -17,7 +17,7 @@ use crate::io::{self, FromPayload, Npy};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, BlockStorage, Observer, PackedBlocks, Source, Unpack, cut};
+use crate::transfer::{self, Observed, Observer, PackedBlocks, Source, Unpack, cut};
 use crate::zip::{self, Member, Method};
 
 /// Reads a member as an array.
@@ -36,9 +36,9 @@ pub(super) fn peek(mut place: ArchiveBytes<'_>, member: &Member, options: &ReadO
     let end = member.limit.min(member.offset.saturating_add(HEAD));
     // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few.
     // So errors are ignored here, and the full read below decides.
-    if !matches!(place, ArchiveBytes::Bytes(..))
+    if !place.is_memory()
         && let Ok(bytes) = place.read(member.offset..end)
-        && let Ok(found) = peek_before(end, ArchiveBytes::Bytes(&bytes, member.offset), member, options)
+        && let Ok(found) = peek_before(end, ArchiveBytes::part(&bytes, member.offset), member, options)
     {
         return Ok(found);
     }
@@ -194,15 +194,9 @@ fn blocks<'a>(
     make: fn() -> Result<Unpacker>,
     options: &ReadOptions,
 ) -> Option<PackedBlocks<'a>> {
-    let (home, start) = match place {
-        ArchiveBytes::File(file) => (BlockStorage::Shared(file), content),
-        ArchiveBytes::Bytes(bytes, at) => (BlockStorage::Bytes(bytes), content - at),
-        ArchiveBytes::Stream(_) => return None,
-        #[cfg(feature = "object-store-0_14")]
-        ArchiveBytes::Other(bytes) => (BlockStorage::Other(Arc::clone(bytes)), content),
-    };
+    let (archive, start) = place.located(content)?;
     let index = zip::block_index(member).or_else(|| at_once(member))?;
-    Some(PackedBlocks::new(home, start, index, make, options.get_threads()))
+    Some(PackedBlocks::new(Box::new(archive), start, index, make, options.get_threads()))
 }
 
 /// Returns a one-block index for a member that is small enough for `libdeflate`.
@@ -224,21 +218,27 @@ fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
 
 /// Returns the blocks of a member for reading parts of it, or `None` if it has no block index.
 pub(super) fn blocks_within(
-    archive: &SharedArchive,
+    archive: &Arc<dyn ReadAt>,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
     let Some(index) = zip::block_index(member) else { return Ok(None) };
     let Decoder::Own(make) = way(member)? else { return Ok(None) };
-    let content = any_content(&mut archive.place(), member)?;
-    let blocks = PackedBlocks::new(archive.home(), content, index, make, options.get_threads());
+    let content = any_content(&mut whole(archive), member)?;
+    let home = Box::new(Arc::clone(archive));
+    let blocks = PackedBlocks::new(home, content, index, make, options.get_threads());
     // The payload limit applies to the parts that are read, not to the temporary file that the fallback may
     // write.
     let limits = options.get_limits().payload(u64::MAX);
     let (archive, member, options) =
-        (archive.clone(), member.clone(), options.without_progress().limits(limits));
-    let unpack = move || Ok(unpacked(archive.place(), &member, &options)?.0);
+        (Arc::clone(archive), member.clone(), options.without_progress().limits(limits));
+    let unpack = move || Ok(unpacked(whole(&archive), &member, &options)?.0);
     Ok(Some(blocks.with_fallback(Box::new(unpack))))
+}
+
+/// Returns the bytes of an entire archive.
+pub(super) fn whole(archive: &Arc<dyn ReadAt>) -> ArchiveBytes<'_> {
+    ArchiveBytes::of(Region::of(&**archive))
 }
 
 /// Decompresses a member into an unnamed temporary file. Returns the file and its length.
@@ -271,7 +271,8 @@ pub(super) fn exactly<T>(
     seen: &UnorderedCrc,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut source = Source::of(stream).seen_by(Some(seen));
+    let mut seen = Observed::new(stream, seen);
+    let mut source = Source::of(&mut seen);
     let taken = call(&mut source)?;
     // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
     if options.get_allow_trailing() {
@@ -309,12 +310,10 @@ fn open<T>(
     /// Members up to this size are read together with their local header, in one read.
     const SMALL: u64 = 64 << 10;
     let opened = match member.limit - member.offset {
-        len if len <= SMALL && !matches!(place, ArchiveBytes::Bytes(..)) => {
-            match place.read(member.offset..member.limit) {
-                Ok(bytes) => open_at(ArchiveBytes::Bytes(&bytes, member.offset), member, options, call),
-                Err(error) => Err(error),
-            }
-        }
+        len if len <= SMALL && !place.is_memory() => match place.read(member.offset..member.limit) {
+            Ok(bytes) => open_at(ArchiveBytes::part(&bytes, member.offset), member, options, call),
+            Err(error) => Err(error),
+        },
         _ => open_at(place, member, options, call),
     };
     opened.map_err(|error| error.at_member(&member.name))
@@ -334,7 +333,7 @@ fn open_at<T>(
         Decoder::Crate => return foreign::open(&mut place, (member, content), options, call),
     };
     if let Some(blocks) = make.and_then(|make| blocks(&place, member, content, make, options)) {
-        let taken = call(&mut Source::of_blocks(&blocks));
+        let taken = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
         let checked = match &taken {
             Ok(_) => blocks.check_rest(options.get_threads()),
             Err(_) => Ok(()),
@@ -361,7 +360,7 @@ fn open_at<T>(
                 }
             }
         })?,
-        None => place.again().with_seen(packed, Some(&seen), |mut source| call(&mut source))?,
+        None => place.again().with_seen(packed, &seen, |mut source| call(&mut source))?,
     };
     // Add the bytes that were skipped, or used in place, to the checksum.
     let found = seen.finish(member.size, |missing, add| {

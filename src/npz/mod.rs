@@ -21,8 +21,6 @@ mod update;
 mod writer;
 
 pub use archive::NpzMember;
-#[cfg(feature = "object-store-0_14")]
-pub(crate) use archive::SharedArchive;
 pub use file::{NpzFile, read_npz, read_npz_with};
 #[cfg(feature = "mmap")]
 pub use map::{NpzMmap, NpzMmapMut};

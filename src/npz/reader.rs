@@ -6,12 +6,13 @@ use ndarray::{ArrayBase, DataOwned, Dimension};
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
 use super::member;
+use crate::bytes::Region;
 use crate::element::ReadableElement;
 use crate::error::Result;
 use crate::io::FromPayload;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
-use crate::transfer::os;
+use crate::transfer::streams;
 
 /// Reads NPZ archives from any seekable reader.
 ///
@@ -270,11 +271,11 @@ impl<R: Read + Seek> NpzReader<R> {
 /// Returns access to the bytes of a reader. Detects a `File`, which can be read by position.
 fn place<R: Read + Seek>(reader: &mut R) -> ArchiveBytes<'_> {
     // Two calls, because the borrow checker rejects returning the first borrow from only one branch.
-    if os::as_file(reader).is_none() {
-        return ArchiveBytes::Stream(reader);
+    if streams::as_file(reader).is_none() {
+        return ArchiveBytes::of_stream(reader);
     }
-    match os::as_file(reader) {
-        Some(file) => ArchiveBytes::File(file),
+    match streams::as_file(reader) {
+        Some(file) => ArchiveBytes::of(Region::of_file(file)),
         None => unreachable!("it was recognised above"),
     }
 }

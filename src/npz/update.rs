@@ -9,6 +9,7 @@ use super::archive::{Archive, ArchiveBytes};
 use super::member;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
+use crate::bytes::Region;
 use crate::error::{ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
 use crate::zip::Member;
@@ -83,7 +84,7 @@ impl<'a> NpzUpdate<'a> {
             }
             // Lock before reading the directory, which must still be valid when the members are copied.
             let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
-            let archive = Archive::load(&mut ArchiveBytes::File(&file))?;
+            let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
             let (changes, added, names) = Default::default();
             let options = options.clone();
             Ok(Self { path: path.to_owned(), file, archive, options, changes, added, names })
@@ -183,7 +184,7 @@ impl<'a> NpzUpdate<'a> {
             }
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check this before the central directory makes the copy a valid archive.
-            match Archive::load(&mut ArchiveBytes::File(old)) {
+            match Archive::load(&mut ArchiveBytes::of(Region::of_file(old))) {
                 Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
                 _ => Err(ErrorKind::Locked.into()),
             }
@@ -193,8 +194,8 @@ impl<'a> NpzUpdate<'a> {
 }
 
 fn copy(npz: &mut NpzWriter<&File>, old: &File, member: &Member) -> Result<()> {
-    let extra = member::own_fields(&mut ArchiveBytes::File(old), member)?;
-    let content = member::content(&mut ArchiveBytes::File(old), member)?;
+    let extra = member::own_fields(&mut ArchiveBytes::of(Region::of_file(old)), member)?;
+    let content = member::content(&mut ArchiveBytes::of(Region::of_file(old)), member)?;
     npz.copy(old, member, &extra, content)
 }
 

@@ -10,7 +10,7 @@ use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
 use crate::codec::{BlockIndex, Crc, Packing};
 use crate::error::{ErrorKind, Result};
 use crate::io::change;
-use crate::transfer::{Pack, Packers, Sink, os};
+use crate::transfer::{Pack, Packers, Sink, os, streams};
 use crate::zip::{self, Member, Method};
 
 /// Arrays up to this size are encoded in memory and written together with other small members.
@@ -88,7 +88,7 @@ impl<W: Write> NpzWriter<W> {
         let mut rows = ArchiveState::default();
         // In a file, sizes and checksums can be patched into a member's local header after its content is
         // written.
-        if let Some((start, can_patch)) = os::as_file(&mut writer).and_then(os::position) {
+        if let Some((start, can_patch)) = streams::as_file(&mut writer).and_then(os::position) {
             (rows.start, rows.can_patch) = (start, can_patch);
         }
         Self { writer, options: options.clone(), rows, names: HashSet::new(), is_broken: false }
@@ -326,7 +326,7 @@ impl<W: Write> NpzWriter<W> {
                 .into());
             }
             self.write_row(&zip::descriptor(member, sizes))?;
-        } else if let Some(file) = os::as_file(&mut self.writer) {
+        } else if let Some(file) = streams::as_file(&mut self.writer) {
             for (place, bytes) in zip::patch(member) {
                 os::write_all_at(file, &bytes, self.rows.start + member.offset + place)?;
             }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Seek;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
 use super::Chunks;
 use super::select::{Axes, Selection};
 use crate::array::read_into;
+use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -20,7 +20,7 @@ use crate::io::{self, ArrayFormat, FromPayload, Npy, Payload, PayloadRef, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{self, ByteRuns, RandomAccess, Source};
+use crate::transfer::{self, Source};
 
 /// A handle to an NPY file of any size, for reading and writing parts of its array.
 ///
@@ -86,7 +86,7 @@ pub type RaFile = ArrayFile<Ra>;
 /// ```
 #[derive(Debug)]
 pub struct ArrayFile<F: ArrayFormat> {
-    pub(super) bytes: FileBytes,
+    pub(super) bytes: SharedRegion,
     path: Option<PathBuf>,
     /// The name of the member, if the file is a member of an archive.
     member: Option<String>,
@@ -94,73 +94,21 @@ pub struct ArrayFile<F: ArrayFormat> {
     pub(super) locked: Option<Locked>,
     found: F::Found,
     data_offset: usize,
+    /// Why the array cannot be refreshed, if it cannot.
+    fixed: Option<&'static str>,
     pub(super) options: ReadOptions,
 }
 
-/// Where the header and the elements of an array are stored.
-#[derive(Debug)]
-pub(crate) enum FileBytes {
-    /// An entire file.
-    File(Arc<File>),
-    /// A byte range of a file.
-    Range(Arc<File>, Range<u64>),
-    /// The blocks of a compressed archive member.
-    #[cfg(feature = "npz")]
-    Blocks(Box<transfer::PackedBlocks<'static>>),
-    /// A byte range of another source: several files, or an object in a store.
-    #[cfg(feature = "object")]
-    Other(Arc<dyn transfer::ReadAt>, Range<u64>),
-}
-
-impl FileBytes {
-    /// Returns the file if the bytes are an entire file.
-    pub(super) fn file(&self) -> Option<&Arc<File>> {
-        match self {
-            Self::File(file) => Some(file),
-            _ => None,
-        }
-    }
-
-    /// Returns the bytes starting at offset `at`.
-    fn anywhere(&self, at: u64) -> RandomAccess<'_> {
-        match self {
-            Self::File(file) => RandomAccess::File(file, at),
-            Self::Range(file, range) => RandomAccess::File(file, range.start + at),
-            #[cfg(feature = "npz")]
-            Self::Blocks(blocks) => RandomAccess::Blocks(blocks, at),
-            #[cfg(feature = "object")]
-            Self::Other(bytes, range) => RandomAccess::Other(&**bytes, range.start + at),
-        }
-    }
-
-    /// Returns the current length in bytes.
-    fn len(&self) -> Result<u64> {
-        Ok(match self {
-            Self::File(file) => file.metadata()?.len(),
-            Self::Range(file, range) => range.end.min(file.metadata()?.len()).saturating_sub(range.start),
-            #[cfg(feature = "npz")]
-            Self::Blocks(blocks) => blocks.len(),
-            #[cfg(feature = "object")]
-            Self::Other(_, range) => range.end - range.start,
-        })
-    }
-
-    /// Reads the header at the start of the bytes.
-    pub(crate) fn read_header<F: ArrayFormat>(&self, options: &ReadOptions) -> Result<(F::Found, usize)> {
-        let mut source = match self {
-            Self::File(file) => {
-                // `read_header_of_file` handles a header that another process is changing as it appends.
-                let mut file = &**file;
-                file.rewind()?;
-                return io::read_header_of_file::<F>(&mut Source::of(&mut file), options.get_limits());
-            }
-            Self::Range(file, range) => Source::part_of_file(file, range.clone()),
-            #[cfg(feature = "npz")]
-            Self::Blocks(blocks) => Source::of_blocks(blocks),
-            #[cfg(feature = "object")]
-            Self::Other(bytes, range) => Source::part_of(&**bytes, range.clone()),
-        };
-        io::read_header::<F>(&mut source, options.get_limits())
+/// Reads the header at the start of bytes.
+pub(super) fn header_of<F: ArrayFormat>(
+    bytes: &SharedRegion,
+    options: &ReadOptions,
+) -> Result<(F::Found, usize)> {
+    let mut source = Source::region(bytes.get().fixed()?);
+    match bytes.lock_file() {
+        // This handles a header that another process is changing as it appends.
+        Some(_) => io::read_header_of_file::<F>(&mut source, options.get_limits()),
+        None => io::read_header::<F>(&mut source, options.get_limits()),
     }
 }
 
@@ -236,14 +184,63 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Like [`ArrayFile::new_with`], for a shared file handle.
-    pub(super) fn shared(shared: Arc<File>, options: &ReadOptions) -> Result<Self> {
-        let bytes = FileBytes::File(shared);
-        let found = bytes.read_header::<F>(options)?;
+    pub(super) fn shared(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
+        if len_of_regular(&file).is_none() {
+            (&*file).rewind()?; // the error for a pipe, which has no positions
+        }
+        Self::open_in(SharedRegion::of(Arc::new(LocalFile(file))), options)
+    }
+
+    /// Reads the header at the start of a [source](ReadAt) of bytes.
+    ///
+    /// A truncated payload is detected only when it is read.
+    ///
+    /// # Errors
+    ///
+    /// - Those of the source.
+    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
+    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be read in parts.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2, s};
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpyFile, WriteNpyExt};
+    ///
+    /// let mut bytes = Vec::new();
+    /// arr2(&[[1, 2, 3], [4, 5, 6]]).write_npy(&mut bytes)?;
+    /// let file = NpyFile::from_source(InMemory(bytes))?;
+    /// assert_eq!(file.slice::<i32, _>(s![.., 2])?, arr1(&[3, 6]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn from_source<S: ReadAt + 'static>(source: S) -> Result<Self> {
+        Self::from_source_with(source, &ReadOptions::new())
+    }
+
+    /// Reads the header at the start of a [source](ReadAt) of bytes, with options.
+    ///
+    /// The options also apply to all later reads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_source`](ArrayFile::from_source).
+    pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
+        Self::open_in(SharedRegion::of(Arc::new(source)), options)
+    }
+
+    /// Reads the header at the start of bytes.
+    pub(crate) fn open_in(bytes: SharedRegion, options: &ReadOptions) -> Result<Self> {
+        let found = header_of::<F>(&bytes, options)?;
         Self::of(bytes, found, options)
     }
 
     pub(crate) fn of(
-        bytes: FileBytes,
+        bytes: SharedRegion,
         (found, data_offset): (F::Found, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
@@ -254,27 +251,27 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(error.with_help(Help::ReadPickle)); // the pickle of all objects cannot be read in parts
         }
         let options = F::gate(&found, options).into_owned();
-        Ok(Self { bytes, path: None, member: None, locked: None, found, data_offset, options })
+        Ok(Self { bytes, path: None, member: None, locked: None, found, data_offset, fixed: None, options })
     }
 
     pub(crate) fn header(&self) -> &Header {
         F::header(&self.found)
     }
 
-    /// Returns random access to the bytes of the array's elements.
-    pub(crate) fn anywhere(&self) -> RandomAccess<'_> {
-        self.bytes.anywhere(self.data_offset as u64)
+    /// Returns the bytes of the array's elements.
+    pub(crate) fn payload(&self) -> Region<'_> {
+        self.bytes.get().after(self.data_offset as u64)
     }
 
     /// Returns an error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
         let header = self.header();
-        let whole = ByteRuns::of_bytes(
+        let whole = Runs::of_bytes(
             0,
             vec![(header.count(), header.dtype().item_size() as u64)],
             header.dtype().item_size(),
         );
-        match whole.len() == header.payload_len().unwrap_or_default() {
+        match whole.byte_len() == header.payload_len().unwrap_or_default() {
             true => self.check_runs(&whole),
             false => self.check_length(header.payload_len().unwrap_or_default()), // larger than the address space of this machine
         }
@@ -287,18 +284,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Returns the current length in bytes, including the header.
     fn file_len(&self) -> Result<u64> {
-        self.bytes.len().map_err(|error| self.at_path(error))
+        self.bytes.get().len().map_err(|error| self.at_path(error))
     }
 
     /// Returns an error if any of these byte ranges of the array are missing.
-    fn check_runs(&self, runs: &ByteRuns) -> Result<()> {
-        // The length of a stack, or of an object in a store, assumes that all of its parts exist.
-        // `ReadAt::check` verifies that they do.
-        #[cfg(feature = "object")]
-        if let FileBytes::Other(bytes, _) = &self.bytes {
-            bytes.check(runs).map_err(|error| self.at_path(error))?;
-        }
-        self.check_length(runs.end())
+    fn check_runs(&self, runs: &Runs) -> Result<()> {
+        // The length first: a header may declare more runs than could be visited.
+        self.check_length(runs.end())?;
+        self.payload().check(runs).map_err(|error| self.at_path(error))
     }
 
     fn check_length(&self, need: u64) -> Result<()> {
@@ -340,13 +333,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn refresh(&mut self) -> Result<bool> {
-        #[cfg(feature = "object")]
-        if let FileBytes::Other(..) = &self.bytes {
-            let reason =
-                "only a file can be refreshed: refresh the stack itself, or open the object again".into();
-            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        if let Some(reason) = self.fixed {
+            return Err(self.at_path(ErrorKind::BadOption { reason: reason.into() }.into()));
         }
-        let found = self.bytes.read_header::<F>(&self.options);
+        let found = header_of::<F>(&self.bytes, &self.options);
         let (found, data_offset) = found.map_err(|error| self.at_path(error))?;
         let (old, new) = (self.header(), F::header(&found));
         // A different offset means that the file has been rewritten, even with the same dtype.
@@ -392,10 +382,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     pub(crate) fn id(&self) -> Result<Option<FileId>> {
-        match &self.bytes {
-            FileBytes::File(file) | FileBytes::Range(file, _) => Ok(id_of(file)?),
-            #[cfg(any(feature = "npz", feature = "object"))]
-            _ => Ok(None),
+        let region = self.bytes.get();
+        match region.file().map(|(file, _)| file).or(region.lock_file()) {
+            Some(file) => Ok(id_of(file)?),
+            None => Ok(None),
         }
     }
 
@@ -412,7 +402,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
-        let whole = ByteRuns::new(
+        let whole = Runs::new(
             0,
             vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
             header.dtype().item_size(),
@@ -663,20 +653,40 @@ impl<F: ArrayFormat> ArrayFile<F> {
     fn with_picked<T>(
         &self,
         header: &Header,
-        picked: &ByteRuns,
+        picked: &Runs,
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // Check before memory is allocated: the header may declare more than the file contains.
         self.check_runs(picked)?;
-        let mut source = Source::picked(self.anywhere(), picked);
+        let mut source = Source::runs(self.payload(), picked);
         let payload = Payload { source: &mut source, header, options: &self.options };
         read(PayloadRef(payload)).map_err(|error| self.at_path(error))
     }
 
-    /// Sets the path that errors report, for an array that is not a local file.
-    #[cfg(feature = "object")]
-    pub(crate) fn called(self, path: &Path) -> Self {
-        Self { path: Some(path.to_owned()), ..self }
+    /// Sets the path that errors report, for an array that was not opened by path.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpyFile, WriteNpyExt};
+    ///
+    /// # let mut bytes = Vec::new();
+    /// # ndarray::arr1(&[1, 2]).write_npy(&mut bytes)?;
+    /// let file = NpyFile::from_source(InMemory(bytes))?.with_path("cache:scan");
+    /// let error = file.slice::<i32, _>(ndarray::s![7]).unwrap_err();
+    /// assert!(error.to_string().starts_with("cache:scan: "));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_path<P: Into<PathBuf>>(self, path: P) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    /// Sets why the array cannot be refreshed.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn fixed(self, reason: &'static str) -> Self {
+        Self { fixed: Some(reason), ..self }
     }
 
     pub(crate) fn at_path(&self, error: Error) -> Error {
@@ -697,12 +707,10 @@ impl NpyFile {
     pub(crate) fn member(
         path: Option<&Path>,
         name: &str,
-        bytes: FileBytes,
+        bytes: SharedRegion,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let found = bytes.read_header::<Npy>(options);
-        let made = found.and_then(|found| Self::of(bytes, found, options));
-        let made = made.map_err(|error| error.at_member(name))?;
+        let made = Self::open_in(bytes, options).map_err(|error| error.at_member(name))?;
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 

@@ -11,7 +11,5 @@ mod select;
 mod write;
 
 pub use chunks::Chunks;
-#[cfg(any(feature = "npz", feature = "object"))]
-pub(crate) use file::FileBytes;
 pub use file::{ArrayFile, NpyFile, RaFile};
 pub(crate) use select::Selection;

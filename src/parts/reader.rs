@@ -7,12 +7,13 @@ use std::sync::Arc;
 use ndarray::{Array, ArrayD, IxDyn, SliceArg};
 
 use super::NpyFile;
-use super::file::{FileBytes, arranged};
+use super::file::arranged;
 use super::select::Axes;
+use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
 use crate::element::ReadableElement;
 use crate::error::Result;
 use crate::io::{ArrayFormat, ArrayReader, FromPayload, NpyReader, PayloadRef};
-use crate::transfer::{ByteRuns, Source};
+use crate::transfer::Source;
 
 impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// Reads the part of the current array that ndarray's `slice` would select.
@@ -57,7 +58,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         let selection = Axes::of::<A>(found_header, &options)?.selection(&slice)?;
         let (header, picked) = selection.locate(found_header)?;
         let start = reader.stream_position()?;
-        let mut runs = Runs { reader, start, picked: &picked, at: 0 };
+        let mut runs = RunsReader { reader, start, picked: &picked, at: 0 };
         let mut source = Source::of(&mut runs);
         let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
         drop(source);
@@ -68,16 +69,16 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
 }
 
 /// A reader of the selected byte runs of an array, as one stream.
-struct Runs<'a, R> {
+struct RunsReader<'a, R> {
     reader: &'a mut R,
     start: u64,
-    picked: &'a ByteRuns,
+    picked: &'a Runs,
     at: u64,
 }
 
-impl<R: Read + Seek> Read for Runs<'_, R> {
+impl<R: Read + Seek> Read for RunsReader<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if self.at >= self.picked.len() || into.is_empty() {
+        if self.at >= self.picked.byte_len() || into.is_empty() {
             return Ok(0);
         }
         let (place, left) = self.picked.find(self.at);
@@ -137,7 +138,8 @@ impl NpyReader<File> {
         // The range includes the header, because `NpyFile` adds the length of the header to its start.
         let bytes = payload.saturating_sub(header_len)..end;
         let (found, options) = (found.clone(), options.clone());
-        let bytes = FileBytes::Range(Arc::new(self.into_inner()), bytes);
+        let file: Arc<dyn ReadAt> = Arc::new(LocalFile(self.into_inner()));
+        let bytes = SharedRegion::part(&file, bytes);
         NpyFile::of(bytes, (found, header_len as usize), &options)
     }
 }

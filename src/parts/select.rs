@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
+use crate::bytes::Runs;
 use crate::element::ReadableElement;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::ByteRuns;
 
 /// The indices that are selected along an axis.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,7 @@ impl Selection {
     }
 
     /// Returns the header of the selected part, which has all axes of the array, and the part's byte runs.
-    pub(super) fn locate(&self, header: &Header) -> Result<(Header, ByteRuns)> {
+    pub(super) fn locate(&self, header: &Header) -> Result<(Header, Runs)> {
         let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
         let all = || first.iter().chain(second);
@@ -116,11 +116,11 @@ impl Selection {
             start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride));
             axes.push((taken.count, (taken.step as u64).saturating_mul(stride)));
         }
-        // `ByteRuns` expects the slowest-varying axis first.
+        // `Runs` expects the slowest-varying axis first.
         if header.order() == Order::Fortran {
             axes.reverse();
         }
-        let picked = ByteRuns::new(start, axes, header.dtype().item_size());
+        let picked = Runs::new(start, axes, header.dtype().item_size());
         Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
     }
 
@@ -144,7 +144,7 @@ impl Selection {
     }
 
     /// Returns the header and the byte runs of the part with the listed indices along an axis.
-    pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, ByteRuns)> {
+    pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
             let reason = format!("an array of shape {} has no axis {axis}", header.shape_ref());
@@ -158,7 +158,7 @@ impl Selection {
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
         let wanted = Header::new(header.dtype().clone(), header.order(), wanted.collect::<Vec<_>>().into())?;
         if wanted.len() == 0 {
-            return Ok((wanted, ByteRuns::new(0, vec![(0, 0)], 0))); // an array without elements may have other axes of any length
+            return Ok((wanted, Runs::new(0, vec![(0, 0)], 0))); // an array without elements may have other axes of any length
         }
         // For each index of the slower axes, all listed positions are read, in file order, before those for
         // the next index.
@@ -172,7 +172,7 @@ impl Selection {
         let outer: usize = outer.iter().product();
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
-        let picked = ByteRuns::listed((outer, bytes.saturating_mul(length as u64)), places, run);
+        let picked = Runs::listed((outer, bytes.saturating_mul(length as u64)), places, run);
         Ok((wanted, picked))
     }
 

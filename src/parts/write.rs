@@ -6,6 +6,7 @@ use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
 
 use super::ArrayFile;
 use super::select::Selection;
+use crate::bytes::Region;
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
@@ -14,7 +15,7 @@ use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{Axis as Way, Move, Plan, Side, Work, Writes, move_all};
-use crate::transfer::{self, Items, RandomAccess, Sink};
+use crate::transfer::{self, Items, Sink};
 
 /// The approximate number of bytes of a part that are encoded at a time.
 const BLOCK: usize = 4 << 20;
@@ -103,7 +104,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn sync(&self) -> Result<()> {
-        match self.bytes.file() {
+        match self.bytes.lock_file() {
             Some(file) => change::sync_parts(file).map_err(|error| self.at_path(error.into())),
             None => Ok(()), // cannot be written to: only an entire file can be opened for writing
         }
@@ -198,11 +199,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let (source, target) = (Side { start: 0, item }, Side { start, item });
         // The memory budget covers a tile on both sides, so it is twice the block size.
         let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
-        let (source, named) = (RandomAccess::Bytes(&bytes), |error| error);
+        let (source, named) = (Region::of_memory(&bytes), |error| error);
         let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named };
-        let RandomAccess::File(file, array) = self.anywhere() else {
-            unreachable!("`open_to_write` opens a file")
-        };
-        move_all(&work, (file, array), 1, &mut |_| Ok(()))
+        // Only a file can be locked.
+        self.payload().file().map_or(Ok(()), |place| move_all(&work, place, 1, &mut |_| Ok(())))
     }
 }

@@ -73,7 +73,6 @@ use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::stack::NpyStack;
 #[cfg(feature = "object-store-0_14")]
 use crate::store::Remote;
-use crate::transfer::RandomAccess;
 
 /// The approximate size of a chunk in bytes, if no length is requested.
 const BYTES: u64 = 32 << 20;
@@ -220,7 +219,7 @@ trait Bytes {
 
 impl<F: ArrayFormat> Bytes for ArrayFile<F> {
     fn read(&self, start: u64, into: &mut [u8]) -> Result<()> {
-        match self.anywhere().fill_at(into, start)? {
+        match self.payload().fill_at(into, start)? {
             came if came == into.len() => Ok(()),
             // The file was complete when it was opened. If this check passes, another process is writing to
             // it.
@@ -237,10 +236,7 @@ impl ReferencedPart {
     /// Creates a part from an open file.
     fn new<F: ArrayFormat + 'static>(path: &Path, file: ArrayFile<F>, location: String) -> Result<Self> {
         file.check_complete()?;
-        let offset = match file.anywhere() {
-            RandomAccess::File(_, offset) | RandomAccess::Other(_, offset) => offset,
-            _ => unreachable!("only plain files, objects and stored members are opened here"),
-        };
+        let offset = file.payload().start();
         let header = file.header().clone();
         let location = location.into();
         Ok(Self { path: path.to_owned(), location, offset, header, file: Some(Box::new(file)) })

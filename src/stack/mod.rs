@@ -59,27 +59,25 @@ mod info;
 mod parts;
 mod writer;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::{Array, Dimension, IxDyn, SliceArg};
 
 pub use convert::{convert_npy_to_stack, convert_stack_to_npy};
 use info::{Info, bad, is_alike};
-pub(crate) use parts::Folder;
 use parts::Parts;
 pub use writer::NpyStackWriter;
 
+use crate::bytes::{Folder, LocalFolder, ReadAt, Region};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{FromPayload, Npy};
-use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
-use crate::parts::{Chunks, FileBytes, NpyFile};
-use crate::transfer::ReadAt;
+use crate::parts::{Chunks, NpyFile};
+use crate::transfer::{Source, read_rest};
 
 /// A stack of NPY files, which can be read like a single file.
 ///
@@ -108,7 +106,7 @@ use crate::transfer::ReadAt;
 /// ```
 #[derive(Debug)]
 pub struct NpyStack {
-    folder: Folder,
+    folder: Arc<dyn Folder>,
     info: Info,
     /// All parts, presented as one file.
     whole: NpyFile,
@@ -139,11 +137,20 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`].
     pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
-        Self::open_at(&Folder::Here(folder.as_ref().to_owned()), options)
+        Self::open_at(&here(folder.as_ref()), options)
     }
 
-    pub(crate) fn open_at(folder: &Folder, options: &ReadOptions) -> Result<Self> {
-        match read_info(folder, options)? {
+    /// Opens a stack whose parts and `info` are in any [folder](Folder).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), and those of the folder and its sources.
+    pub fn from_folder<S: Folder + 'static>(folder: S, options: &ReadOptions) -> Result<Self> {
+        Self::open_at(&(Arc::new(folder) as Arc<dyn Folder>), options)
+    }
+
+    fn open_at(folder: &Arc<dyn Folder>, options: &ReadOptions) -> Result<Self> {
+        match read_info(&**folder, options)? {
             Some((info, _)) => Self::of(folder, info, options),
             None => Self::open_at_along(folder, 0, options),
         }
@@ -166,7 +173,7 @@ impl NpyStack {
     /// ```
     #[cfg(feature = "object-store-0_14")]
     pub fn open_remote(folder: &crate::store::Remote, options: &ReadOptions) -> Result<Self> {
-        Self::open_at(&Folder::Far(folder.clone()), options)
+        Self::from_folder(folder.clone(), options)
     }
 
     /// Opens a stack whose parts are concatenated along the given axis, usually one without `info`.
@@ -178,32 +185,27 @@ impl NpyStack {
     /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or
     /// `info` names another axis.
     pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
-        Self::open_at_along(&Folder::Here(folder.as_ref().to_owned()), axis, options)
+        Self::open_at_along(&here(folder.as_ref()), axis, options)
     }
 
-    fn open_at_along(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<Self> {
-        if let Some((info, _)) = read_info(folder, options)? {
+    fn open_at_along(folder: &Arc<dyn Folder>, axis: usize, options: &ReadOptions) -> Result<Self> {
+        if let Some((info, _)) = read_info(&**folder, options)? {
             if info.axis != axis {
                 let reason = format!("the parts are concatenated along axis {}, expected {axis}", info.axis);
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&folder.path()));
             }
             return Self::of(folder, info, options);
         }
-        let info = info_of_parts(folder, axis, options)?;
+        let info = info_of_parts(&**folder, axis, options)?;
         Self::of(folder, info, options)
     }
 
-    fn of(folder: &Folder, info: Info, options: &ReadOptions) -> Result<Self> {
-        let whole = || {
-            let parts = Parts::new(folder, info.clone(), options)?;
-            let header = parts.header().clone();
-            let found = NpyHeader { version: Version::V1, descr: header.dtype().to_string(), header };
-            let all = 0..parts.len();
-            NpyFile::of(FileBytes::Other(Arc::new(parts), all), (found, 0), options)
-        };
+    fn of(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
+        let whole = || NpyFile::from_source_with(Parts::new(folder, info.clone(), options)?, options);
         let path = folder.path();
-        let whole = whole().map_err(|error: Error| error.at_path(&path))?.called(&path);
-        Ok(Self { folder: folder.clone(), info, whole, options: options.clone() })
+        let whole = whole().map_err(|error: Error| error.at_path(&path))?.with_path(&path);
+        let whole = whole.fixed("the array of a stack cannot be refreshed: refresh the stack itself");
+        Ok(Self { folder: Arc::clone(folder), info, whole, options: options.clone() })
     }
 
     /// Returns the shape of the entire array.
@@ -241,7 +243,7 @@ impl NpyStack {
             let reason = format!("there is no part {number}: the stack has {}", self.info.lengths.len());
             return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder.path()));
         }
-        parts::open(&self.folder, &self.info, number, &self.options)
+        parts::open(&*self.folder, &self.info, number, &self.options)
     }
 
     /// Returns the entire stack as one file.
@@ -345,37 +347,38 @@ impl NpyStack {
     }
 }
 
-fn info_path(folder: &Path) -> PathBuf {
-    folder.join("info")
+/// The name of the file that describes a stack.
+const INFO: &str = "info";
+
+fn here(folder: &Path) -> Arc<dyn Folder> {
+    Arc::new(LocalFolder(folder.to_owned()))
 }
 
-/// Reads and parses `info`, if it exists, and also returns its bytes.
-fn read_info(folder: &Folder, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
-    let path = info_path(&folder.path());
+/// Reads and parses `info`; `None` if it does not exist. Also returns its bytes.
+fn read_info(folder: &dyn Folder, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
     let read = || {
-        let Some(bytes) = folder.info(options)? else { return Ok(None) };
+        let bytes = match folder.open(INFO) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            opened => info_bytes(&*opened?, options)?,
+        };
         Ok(Some((Info::parse(&bytes, options, &shapes_in(folder, options))?, bytes)))
     };
-    read().map_err(|error: Error| error.at_path(&path))
+    read().map_err(|error: Error| error.at_path(&folder.path_of(INFO)))
 }
 
-/// Returns a function that reads the shape of a part, given its number.
-fn shapes_in(folder: &Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
-    move |number| Ok(folder.part(number, options)?.shape().to_vec())
+/// Returns a function that reads the shape of a part from its header.
+fn shapes_in(folder: &dyn Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
+    move |number| Ok(parts::open_any(folder, number, options)?.shape().to_vec())
 }
 
-fn info_bytes(file: &File, options: &ReadOptions) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let len = file.metadata()?.len();
-    options.get_limits().check_payload(len)?;
-    // Reads at most the length that was checked, even if the file grows.
-    file.take(len).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// Reads an entire `info`, as far as the limits allow.
+fn info_bytes(info: &dyn ReadAt, options: &ReadOptions) -> Result<Vec<u8>> {
+    read_rest(&mut Source::region(Region::of(info).fixed()?), &options.without_progress())
 }
 
 /// Creates the `info` for the parts in a folder, from their headers.
-fn info_of_parts(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<Info> {
-    let (numbers, path) = (folder.numbers()?, folder.path());
+fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result<Info> {
+    let (numbers, path) = (parts::numbers(folder)?, folder.path());
     if numbers.is_empty() {
         let error = io::Error::new(io::ErrorKind::NotFound, "neither 'info' nor '0.npy' was found");
         return Err(Error::from(error).at_path(&path));
@@ -387,7 +390,7 @@ fn info_of_parts(folder: &Folder, axis: usize, options: &ReadOptions) -> Result<
     let mut first: Option<Info> = None;
     let mut lengths = Vec::new();
     for number in numbers {
-        let part = folder.part(number, options)?;
+        let part = parts::open_any(folder, number, options)?;
         let Some(&length) = part.shape().get(axis) else {
             let reason = format!("an array of shape {} has no axis {axis}", part.header().shape_ref());
             return Err(part.at_path(ErrorKind::BadOption { reason }.into()));

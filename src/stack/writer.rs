@@ -5,8 +5,9 @@ use std::io::{ErrorKind as IoErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::info::Info;
-use super::{Folder, info_bytes, info_of_parts, info_path, parts, read_info, shapes_in};
+use super::{INFO, here, info_bytes, info_of_parts, parts, read_info, shapes_in};
 use crate::array::{WriteNpyExt, store_npy};
+use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Header, Order};
@@ -14,7 +15,7 @@ use crate::io::change::{self, Locked, Purpose};
 use crate::io::{self, Npy};
 use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::transfer::{Source, os};
+use crate::transfer::Source;
 
 /// A writer that adds parts to a new or an existing stack.
 ///
@@ -107,7 +108,7 @@ impl NpyStackWriter {
         };
         let make = || {
             // Parts without an `info` are also a stack, which must not be overwritten.
-            if let Some(number) = parts::numbers(folder)?.first() {
+            if let Some(number) = parts::numbers(&*here(folder))?.first() {
                 let path = folder.join(parts::name(*number));
                 return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
             }
@@ -158,20 +159,20 @@ impl NpyStackWriter {
     /// As for [`NpyStackWriter::append`].
     pub fn append_with<P: AsRef<Path>>(folder: P, options: &WriteOptions) -> Result<Self> {
         let (folder, read) = (folder.as_ref(), ReadOptions::new());
-        let here = Folder::Here(folder.to_owned());
-        if read_info(&here, &read)?.is_none() {
-            match write_new_info(folder, &info_of_parts(&here, 0, &read)?, options) {
+        let place = here(folder);
+        if read_info(&*place, &read)?.is_none() {
+            match write_new_info(folder, &info_of_parts(&*place, 0, &read)?, options) {
                 // Another process has written `info` in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
                 written => written?,
             }
         }
-        let path = info_path(folder);
+        let path = folder.join(INFO);
         // Locked before it is read, so that no other writer can change it in between.
         let open = || {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
-            let on_disk = info_bytes(&locked, &read)?;
-            let info = Info::parse(&on_disk, &read, &shapes_in(&here, &read))?;
+            let on_disk = info_bytes(&LocalFile(&*locked), &read)?;
+            let info = Info::parse(&on_disk, &read, &shapes_in(&*place, &read))?;
             let committed = info.lengths.len();
             let (folder, options) = (folder.to_owned(), options.clone());
             let (locked, has_made_folder) = (Some(locked), false);
@@ -253,7 +254,7 @@ impl NpyStackWriter {
         }
         self.lock()?;
         let Some(locked) = self.locked.take() else { unreachable!("it has just been locked") };
-        let (path, bytes) = (info_path(&self.folder), self.info.to_bytes()?);
+        let (path, bytes) = (self.folder.join(INFO), self.info.to_bytes()?);
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
         let put = change::replace_locked(&path, locked, &options, |_, mut file| Ok(file.write_all(&bytes)?));
@@ -303,7 +304,7 @@ impl NpyStackWriter {
             are_gone &= !removed.is_err_and(|error| error.kind() != IoErrorKind::NotFound);
         }
         if are_gone {
-            let _ = fs::remove_file(info_path(&self.folder));
+            let _ = fs::remove_file(self.folder.join(INFO));
         }
         drop(self.locked.take()); // some systems remove a file's name only when it is closed
         if self.has_made_folder {
@@ -320,10 +321,10 @@ impl NpyStackWriter {
         if self.locked.is_some() {
             return Ok(());
         }
-        let path = info_path(&self.folder);
+        let path = self.folder.join(INFO);
         let lock = || {
             let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
-            if info_bytes(&locked, &ReadOptions::new())? != self.on_disk {
+            if info_bytes(&LocalFile(&*locked), &ReadOptions::new())? != self.on_disk {
                 let reason = "another writer has added parts since this one's last commit".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
@@ -335,7 +336,7 @@ impl NpyStackWriter {
 }
 
 fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<()> {
-    let path = info_path(folder);
+    let path = folder.join(INFO);
     let bytes = info.to_bytes()?;
     change::create_new(&path, options, |mut file| Ok(file.write_all(&bytes)?))
         .map_err(|error| error.at_path(&path))
@@ -343,12 +344,13 @@ fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<
 
 /// Returns the length along the axis of a part that has just been written, if it matches the stack.
 fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
-    let len = os::len_of_regular(file).unwrap_or(0);
+    let len = len_of_regular(file).unwrap_or(0);
     let limits = ReadOptions::new();
     // Positioned reads may move the file's position, so it is restored: a file that is overwritten in place
     // is truncated at its position.
     let end = file.stream_position()?;
-    let (found, _) = io::read_header::<Npy>(&mut Source::part_of_file(file, 0..len), limits.get_limits())?;
+    let (found, _) =
+        io::read_header::<Npy>(&mut Source::region(Region::of_file(file).part(0..len)), limits.get_limits())?;
     file.seek(SeekFrom::Start(end))?;
     let header = found.header;
     let length = header.shape().get(axis).copied().unwrap_or(0);

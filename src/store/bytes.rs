@@ -11,11 +11,11 @@ use tokio::sync::Semaphore;
 
 use super::failure::{changed, failure, io};
 use super::place::ObjectLocation;
-use super::plan::{self, Group, PART};
+use super::plan::{self, PART};
 use super::runtime::{Stop, wait};
 use super::service::IsWhole;
+use crate::bytes::{ReadAt, ReadHints, Runs, fill_at};
 use crate::error::{Error, ErrorKind, Result};
-use crate::transfer::{ByteRuns, ReadAt, ReadHint};
 
 /// The smallest amount that is fetched when headers and directories are read.
 pub(super) const WINDOW: u64 = 64 << 10;
@@ -23,8 +23,6 @@ pub(super) const WINDOW: u64 = 64 << 10;
 const AHEAD: u64 = 8 << 20;
 /// The maximum amount of cached data, in addition to the window that was fetched on opening.
 const KEPT: u64 = 32 << 20;
-/// The number of runs that are planned at a time; it bounds the memory for the requests.
-const RUNS: usize = 1 << 16;
 /// The limit for concurrent requests for one object.
 pub(super) const AT_ONCE: usize = 8;
 
@@ -141,6 +139,11 @@ impl Bytes {
         Self { shared: Arc::clone(&self.shared), stop }
     }
 
+    /// Returns the length of the object.
+    pub(super) fn len(&self) -> u64 {
+        self.shared.meta.size
+    }
+
     pub(super) fn meta(&self) -> &ObjectMeta {
         &self.shared.meta
     }
@@ -174,7 +177,7 @@ impl Bytes {
     }
 
     /// Copies a range to its destination if the range is cached, and returns whether it was.
-    fn is_known(&self, range: &Range<u64>, into: &mut Cursor<'_>) -> bool {
+    fn is_known(&self, range: &Range<u64>, into: &mut Cursor<'_, '_>) -> bool {
         let mut put = |(start, window): &(u64, Chunk)| {
             let place = |at: u64| usize::try_from(at.checked_sub(*start)?).ok();
             let part = place(range.start).zip(place(range.end)).and_then(|(from, to)| window.get(from..to));
@@ -217,7 +220,7 @@ impl Bytes {
     /// Fetches a range of the object into memory.
     ///
     /// If the connection is lost, the remaining bytes are requested again.
-    async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_>) -> Result<()> {
+    async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_, '_>) -> Result<()> {
         let shared = &*self.shared;
         let _permit = shared.permits.acquire().await; // the semaphore is never closed
         let mut at = range.start;
@@ -277,7 +280,7 @@ impl Bytes {
     }
 
     /// Fetches several ranges concurrently, each to its destination.
-    fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_>)>) -> Result<()> {
+    fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_, '_>)>) -> Result<()> {
         self.wait(async {
             stream::iter(work.into_iter().map(|(range, into)| Ok(self.fetch(range, into))))
                 .try_for_each_concurrent(AT_ONCE, |fetch| fetch)
@@ -285,14 +288,11 @@ impl Bytes {
         })
     }
 
-    /// Fetches selected bytes whose runs are in ascending order.
-    fn fill_ordered(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
+    /// Fetches parts that ascend; those that are close together are fetched by one request.
+    fn fetch_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         let mut work = Vec::new();
-        let mut rest = into;
-        for Group { range, picked } in plan::groups(place, runs, from..from + rest.len() as u64) {
-            let (own, after) = rest.split_at_mut((picked.end - picked.start) as usize);
-            rest = after;
-            let mut cursor = Cursor::Runs { place, runs, at: picked.start, filled: 0, into: own };
+        for (range, parts) in plan::groups(parts) {
+            let mut cursor = Cursor::Parts { parts, done: 0 };
             if !self.is_known(&range, &mut cursor) {
                 work.push((range, cursor));
             }
@@ -300,47 +300,12 @@ impl Bytes {
         self.fetch_all(work)
     }
 
-    /// Fetches selected bytes whose runs are in any order; nearby runs are fetched by one request.
-    fn fill_listed(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Result<()> {
-        let mut parts = Vec::new();
-        let (mut rest, mut at) = (into, from);
-        while !rest.is_empty() {
-            let (start, left) = runs.find(at);
-            let (mut part, after) = rest.split_at_mut(left.min(rest.len()));
-            at += part.len() as u64;
-            let mut start = place + start;
-            while part.len() > PART {
-                let (first, after) = part.split_at_mut(PART);
-                parts.push((start, first));
-                (start, part) = (start + PART as u64, after);
-            }
-            parts.push((start, part));
-            rest = after;
-        }
-        // Sorted by offset, so that neighboring parts can be merged.
-        parts.sort_unstable_by_key(|(start, _)| *start);
-        /// The offsets of parts, and their destinations.
-        type Parts<'a> = Vec<(u64, &'a mut [u8])>;
-        let mut groups: Vec<(Range<u64>, u64, Parts<'_>)> = Vec::new();
-        for (start, part) in parts {
-            let run = start..start + part.len() as u64;
-            match groups.last_mut() {
-                Some((range, needed, parts)) if plan::is_joined(range, *needed, run.clone()) => {
-                    *needed += run.end.saturating_sub(run.start.max(range.end));
-                    range.end = range.end.max(run.end);
-                    parts.push((start, part));
-                }
-                _ => groups.push((run, part.len() as u64, vec![(start, part)])),
-            }
-        }
-        let work = groups.into_iter().map(|(range, _, parts)| (range, Cursor::Parts { parts, done: 0 }));
-        self.fetch_all(
-            work.filter_map(|(range, mut parts)| {
-                let is_known = self.is_known(&range, &mut parts);
-                (!is_known).then_some((range, parts))
-            })
-            .collect(),
-        )
+    /// Fetches a long range in several requests.
+    fn fetch_range(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        let len = plan::even_part(into.len());
+        let starts = (0..).map(|number| at + number * len as u64);
+        let mut parts: Vec<(u64, &mut [u8])> = starts.zip(into.chunks_mut(len)).collect();
+        self.fetch_parts(&mut parts)
     }
 
     /// Continues reading the single response of a server that ignores ranges.
@@ -408,91 +373,74 @@ impl PartialResponse {
 }
 
 impl ReadAt for Bytes {
-    fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         /// Larger reads are of blocks or array parts, whose bounds are known: they need no read-ahead.
         const LARGE: u64 = 128 << 10;
-        let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
+        let have = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
         let most = into.len().min(have);
-        let mut done = 0;
-        while done < most {
-            let (at, rest) = (from + done as u64, &mut into[done..most]);
-            let left = rest.len() as u64;
-            match self.copy_known(at, rest) {
-                0 => {}
-                known => {
-                    done += known;
-                    continue;
-                }
-            }
-            if let Some(whole) = &self.shared.whole {
-                self.read_on(whole, at, rest)?;
-            } else if left <= LARGE {
-                done += self.fetch_window(at, rest)?;
-                continue;
-            } else {
-                let all = ByteRuns::of_bytes(0, Vec::new(), rest.len());
-                self.fill_ordered(at, &all, rest, 0)?;
-            }
-            done = most;
+        let into = &mut into[..most];
+        if into.is_empty() {
+            return Ok(0);
+        }
+        match self.copy_known(offset, into) {
+            0 => {}
+            known => return Ok(known),
+        }
+        if let Some(whole) = &self.shared.whole {
+            self.read_on(whole, offset, into)?;
+        } else if most as u64 <= LARGE {
+            return self.fetch_window(offset, into);
+        } else {
+            self.fetch_range(offset, into)?;
         }
         Ok(most)
     }
 
-    fn len(&self) -> u64 {
-        self.shared.meta.size
+    fn size(&self) -> Result<u64> {
+        Ok(self.len())
     }
 
-    fn reads_gaps(&self) -> bool {
-        true
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
+        let complete = parts.partition_point(|(place, part)| place + part.len() as u64 <= self.len());
+        if self.shared.whole.is_none() {
+            self.fetch_parts(&mut parts[..complete])?;
+            return Ok(complete);
+        }
+        // A single response is read sequentially.
+        for (place, part) in &mut parts[..complete] {
+            fill_at(self, part, *place)?;
+        }
+        Ok(complete)
     }
 
-    fn check(&self, runs: &ByteRuns) -> Result<()> {
+    fn check(&self, runs: &Runs) -> Result<()> {
         let all = self.len();
         let is_known = self.shared.opened.1.len() as u64 == all;
         // The runs are the entire array; only the header, whose length is not known here, precedes it.
-        let is_nearly_all = runs.len() >= all.saturating_sub(WINDOW) && runs.end() == runs.len();
-        match self.shared.whole.is_none() || is_known || is_nearly_all || runs.len() == 0 {
+        let len = runs.byte_len();
+        let is_nearly_all = len >= all.saturating_sub(WINDOW) && runs.is_one();
+        match self.shared.whole.is_none() || is_known || is_nearly_all || len == 0 {
             true => Ok(()),
             false => Err(no_ranges()),
         }
     }
 
-    fn read_hint(&self) -> Option<ReadHint> {
+    fn hints(&self) -> ReadHints {
         // Only one thread can read a single response.
         let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
-        Some(ReadHint { bytes: PART, threads })
-    }
-
-    fn fill_picked(&self, place: u64, runs: &ByteRuns, into: &mut [u8], from: u64) -> Option<Result<usize>> {
-        let len = into.len();
-        if self.shared.whole.is_some() {
-            return None; // a single response is read sequentially
-        }
-        // Each run needs memory for bookkeeping, so the number of runs in a batch is limited too.
-        let batch = runs.run().max(1).saturating_mul(RUNS).min(PART);
-        let mut batches = into.chunks_mut(batch).enumerate();
-        let filled = batches.try_for_each(|(number, into)| {
-            let from = from + (number * batch) as u64;
-            match runs.is_listed() {
-                true => self.fill_listed(place, runs, into, from),
-                false => self.fill_ordered(place, runs, into, from),
-            }
-        });
-        Some(filled.map(|()| len))
+        ReadHints::new().block(PART).concurrency(threads, threads)
     }
 }
 
 /// The destination of fetched bytes.
-enum Cursor<'a> {
+enum Cursor<'a, 'p> {
     /// One buffer, filled contiguously.
     Plain(&'a mut [u8]),
-    /// A buffer for the bytes of the runs, contiguously; bytes between runs are discarded.
-    Runs { place: u64, runs: &'a ByteRuns, at: u64, filled: usize, into: &'a mut [u8] },
     /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
-    Parts { parts: Vec<(u64, &'a mut [u8])>, done: usize },
+    Parts { parts: &'a mut [(u64, &'p mut [u8])], done: usize },
 }
 
-impl Cursor<'_> {
+impl Cursor<'_, '_> {
     /// Copies received bytes, which begin at an offset of the object. They arrive in order.
     fn put(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
@@ -501,19 +449,6 @@ impl Cursor<'_> {
                 let (own, rest) = std::mem::take(into).split_at_mut(bytes.len());
                 own.copy_from_slice(bytes);
                 *into = rest;
-            }
-            Self::Runs { place, runs, at, filled, into } => {
-                while *filled < into.len() {
-                    let (found, left) = runs.find(*at);
-                    let found = *place + found;
-                    if found >= end {
-                        break;
-                    }
-                    let from = (found - start) as usize; // bytes before it have been copied
-                    let len = left.min(bytes.len() - from).min(into.len() - *filled);
-                    into[*filled..*filled + len].copy_from_slice(&bytes[from..from + len]);
-                    (*at, *filled) = (*at + len as u64, *filled + len);
-                }
             }
             Self::Parts { parts, done } => {
                 // Parts that end before this chunk are complete.

@@ -64,7 +64,7 @@ mod service;
 mod upload;
 
 use std::io::Write;
-use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,13 +81,12 @@ use service::RequestExtras;
 pub use upload::{Upload, UploadOptions};
 
 use crate::array::{WriteArray, store_npy};
+use crate::bytes::{Folder, ReadAt, fill_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ArrayFormat, FromPayload};
-use crate::limits::Limits;
-use crate::npz::{NpzFile, SharedArchive};
+use crate::npz::NpzFile;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::parts::{ArrayFile, FileBytes, NpyFile, RaFile};
-use crate::transfer::ReadAt;
+use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::zip;
 
 /// An object in a store.
@@ -118,6 +117,25 @@ pub struct Remote {
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Remote").field(&self.place.shown).finish()
+    }
+}
+
+/// The objects whose names begin with that of this one and a slash.
+impl Folder for Remote {
+    fn names(&self) -> Result<Vec<String>> {
+        self.place.names_within().map_err(|error| self.place.named(error))
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(self.child(name)?.bytes(None)?))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.name().into()
+    }
+
+    fn path_of(&self, name: &str) -> PathBuf {
+        format!("{}/{name}", self.name().trim_end_matches('/')).into()
     }
 }
 
@@ -271,7 +289,7 @@ impl Remote {
     }
 
     /// Returns a handle to an object in the folder at this handle's path.
-    pub(crate) fn child(&self, name: &str) -> Result<Self> {
+    fn child(&self, name: &str) -> Result<Self> {
         let place = self.place.child(name);
         let url = match &self.url {
             Some((url, options)) => {
@@ -285,20 +303,6 @@ impl Remote {
             None => None,
         };
         Ok(Self { place, url })
-    }
-
-    /// Lists the names of the objects in the folder at this handle's path.
-    pub(crate) fn names_within(&self) -> Result<Vec<String>> {
-        self.place.names_within().map_err(|error| self.place.named(error))
-    }
-
-    /// Reads all bytes of the object, within the payload limit.
-    pub(crate) fn read_raw(&self, limits: &Limits) -> Result<Vec<u8>> {
-        let bytes = self.bytes(None)?;
-        limits.check_payload(bytes.len()).map_err(|error| self.place.named(error))?;
-        let mut all = Vec::new();
-        self.copy_of(&bytes, &mut all)?;
-        Ok(all)
     }
 
     /// Copies the bytes of the object to a writer, and returns how many there were.
@@ -321,7 +325,7 @@ impl Remote {
                 let left = usize::try_from(bytes.len() - done).unwrap_or(usize::MAX);
                 // The size of all concurrent requests together.
                 block.resize(left.min(AT_ONCE * PART), 0);
-                let count = bytes.fill_at(&mut block, done)?;
+                let count = fill_at(bytes, &mut block, done)?;
                 writer.write_all(&block[..count])?;
                 done += count as u64;
             }
@@ -443,18 +447,14 @@ impl Remote {
     }
 
     fn array_in<F: ArrayFormat>(&self, bytes: &Bytes, options: &ReadOptions) -> Result<ArrayFile<F>> {
-        let all: Range<u64> = 0..bytes.len();
-        let bytes = FileBytes::Other(Arc::new(bytes.clone()), all);
-        let open = || {
-            let found = bytes.read_header::<F>(options)?;
-            ArrayFile::of(bytes, found, options)
-        };
-        Ok(open().map_err(|error| self.place.named(error))?.called(&self.place.shown))
+        let opened = ArrayFile::from_source_with(bytes.clone(), options);
+        let file = opened.map_err(|error| self.place.named(error))?.with_path(&self.place.shown);
+        Ok(file.fixed("an object cannot be refreshed: open it again"))
     }
 
     fn archive_in(&self, bytes: &Bytes, options: &ReadOptions) -> Result<NpzFile> {
-        let opened = NpzFile::of(SharedArchive::Other(Arc::new(bytes.clone())), options);
-        Ok(opened.map_err(|error| self.place.named(error))?.called(&self.place.shown))
+        let opened = NpzFile::from_source_with(bytes.clone(), options);
+        Ok(opened.map_err(|error| self.place.named(error))?.with_path(&self.place.shown))
     }
 }
 

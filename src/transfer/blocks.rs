@@ -6,11 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-#[cfg(feature = "object-store-0_14")]
-use super::ReadAt;
 use super::share::share_out;
-use super::source::ReadHint;
-use super::{RandomAccess, os};
+use crate::bytes::{LocalFile, ReadAt, ReadHints, fill_at};
 use crate::codec::{BlockIndex, Crc, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// Each block is verified against its checksum when it is decompressed.
 pub(crate) struct PackedBlocks<'a> {
-    archive: BlockStorage<'a>,
+    archive: Box<dyn ReadAt + 'a>,
     /// The offset of the compressed data in the archive.
     start: u64,
     index: BlockIndex,
@@ -45,16 +42,6 @@ pub(crate) struct PackedBlocks<'a> {
 /// A function that decompresses an entire member into a file.
 type Fallback<'a> = Box<dyn Fn() -> Result<File> + Send + Sync + 'a>;
 
-/// The bytes of an archive: a file, memory, or something else with random access.
-pub(crate) enum BlockStorage<'a> {
-    Shared(&'a File),
-    Own(Arc<File>),
-    Bytes(&'a [u8]),
-    /// Any other bytes with random access.
-    #[cfg(feature = "object-store-0_14")]
-    Other(Arc<dyn ReadAt>),
-}
-
 /// A decompressor, and a buffer for the compressed bytes of a block.
 struct BlockDecoder {
     unpacker: Unpacker,
@@ -75,7 +62,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> PackedBlocks<'a> {
     /// Creates a reader for a member whose compressed data begins at `start`, for use by this many threads.
     pub(crate) fn new(
-        archive: BlockStorage<'a>,
+        archive: Box<dyn ReadAt + 'a>,
         start: u64,
         index: BlockIndex,
         make: fn() -> Result<Unpacker>,
@@ -115,15 +102,6 @@ impl<'a> PackedBlocks<'a> {
         self.index.step()
     }
 
-    /// Returns the preferred size and concurrency of reads, if the archive is not a file.
-    pub(super) fn read_hint(&self) -> Option<ReadHint> {
-        match &self.archive {
-            #[cfg(feature = "object-store-0_14")]
-            BlockStorage::Other(bytes) => bytes.read_hint(),
-            _ => None,
-        }
-    }
-
     /// Returns whether a block did not match the index.
     pub(crate) fn is_wrong(&self) -> bool {
         self.is_wrong.load(Ordering::Relaxed)
@@ -133,8 +111,7 @@ impl<'a> PackedBlocks<'a> {
     pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
         let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
         let rest: Vec<usize> = rest.collect();
-        let threads = self.read_hint().map_or(threads, |hint| hint.threads);
-        let threads = if os::READS_ANYWHERE { threads.min(rest.len()) } else { 1 };
+        let threads = self.archive.hints().threads(|| threads).min(rest.len());
         let check = |bytes: &mut Vec<u8>, index: usize| {
             self.make_room(index, bytes)?;
             self.unpack(index, bytes)
@@ -143,14 +120,14 @@ impl<'a> PackedBlocks<'a> {
     }
 
     /// Reads until `into` is full or the member ends, and returns how many bytes were read.
-    pub(super) fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
+    fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
         let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
         let wanted = into.len().min(have);
         let mut filled = 0;
         while filled < wanted {
             if let Some(Some(plain)) = self.plain.get() {
                 let rest = &mut into[filled..wanted];
-                return Ok(filled + RandomAccess::File(plain, 0).fill_at(rest, from + filled as u64)?);
+                return Ok(filled + fill_at(&LocalFile(plain), rest, from + filled as u64)?);
             }
             let at = from + filled as u64;
             let index = (at / self.step()) as usize;
@@ -242,9 +219,9 @@ impl<'a> PackedBlocks<'a> {
             None => BlockDecoder { unpacker: (self.make)()?, packed: Vec::new() },
         };
         let Range { start, end } = self.index.packed_range(index);
-        let packed = self.archive.read(self.start + start..self.start + end, &mut machine.packed)?;
+        let bytes = packed(&*self.archive, self.start + start..self.start + end, &mut machine.packed)?;
         let turn = Turn { is_first: index == 0, is_last: index + 1 == self.index.len() };
-        let mut is_right = machine.unpacker.block(packed, turn, into);
+        let mut is_right = machine.unpacker.block(bytes, turn, into);
         if is_right {
             let mut sum = Crc::default();
             sum.add(into);
@@ -282,33 +259,40 @@ impl<'a> PackedBlocks<'a> {
     }
 }
 
-impl BlockStorage<'_> {
-    /// Returns a range of the archive's bytes, using `room` as a buffer if necessary.
-    fn read<'r>(&'r self, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
-        let archive = match self {
-            Self::Bytes(bytes) => {
-                let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-                return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
-            }
-            Self::Shared(file) => RandomAccess::File(file, range.start),
-            Self::Own(file) => RandomAccess::File(file, range.start),
-            #[cfg(feature = "object-store-0_14")]
-            Self::Other(bytes) => RandomAccess::Other(&**bytes, range.start),
-        };
-        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let missing = len.saturating_sub(room.len());
-        room.try_reserve(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
-        room.resize(len, 0);
-        match archive.fill_at(room, 0)? {
-            filled if filled < len => Err(cut()),
-            _ => Ok(room),
-        }
+/// Returns a range of the archive's bytes, using `room` as a buffer if necessary.
+fn packed<'r>(archive: &'r dyn ReadAt, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
+    if let Some(bytes) = archive.bytes() {
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
+    }
+    let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let missing = len.saturating_sub(room.len());
+    room.try_reserve(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
+    room.resize(len, 0);
+    match fill_at(archive, room, range.start)? {
+        filled if filled < len => Err(cut()),
+        _ => Ok(room),
     }
 }
 
 /// Returns the error for an archive that is shorter than its records say.
 pub(crate) fn cut() -> Error {
     ErrorKind::BadZip { reason: "it has been truncated since it was opened".into() }.into()
+}
+
+impl ReadAt for PackedBlocks<'_> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        self.fill_at(into, offset)
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.len())
+    }
+
+    /// As those of the archive, but a block is decompressed as a whole.
+    fn hints(&self) -> ReadHints {
+        self.archive.hints().boundary(self.step()).batches(false)
+    }
 }
 
 impl std::fmt::Debug for PackedBlocks<'_> {

@@ -1,23 +1,24 @@
 //! Bulk transfer of elements between bytes and memory: the performance-critical layer.
 //!
 //! Reading and writing depend on a header and one of the three plans (bitwise, per item, opaque), but not on
-//! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer; `os`
-//! is the only module that makes platform-specific system calls.
+//! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer.
 
 mod block;
 #[cfg(feature = "npz")]
 mod blocks;
 mod each;
 mod gather;
+#[cfg(feature = "npz")]
+mod observed;
 pub(crate) mod os;
 #[cfg(feature = "npz")]
 mod pack;
-mod pick;
 mod pipeline;
 mod read;
 mod share;
 mod sink;
 mod source;
+pub(crate) mod streams;
 pub(crate) mod tiles;
 #[cfg(feature = "npz")]
 mod unpack;
@@ -25,22 +26,19 @@ mod write;
 
 pub(crate) use block::Block;
 #[cfg(feature = "npz")]
-pub(crate) use blocks::{BlockStorage, PackedBlocks, cut};
+pub(crate) use blocks::{PackedBlocks, cut};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use gather::turn;
 #[cfg(feature = "npz")]
+pub(crate) use observed::{Observed, Observer};
+#[cfg(feature = "npz")]
 pub(crate) use pack::{Pack, Packers};
-pub(crate) use pick::ByteRuns;
 pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
 };
 pub(crate) use sink::Sink;
-#[cfg(feature = "npz")]
-pub(crate) use source::Observer;
-pub(crate) use source::{RandomAccess, Source};
-#[cfg(feature = "object")]
-pub(crate) use source::{ReadAt, ReadHint};
+pub(crate) use source::Source;
 #[cfg(feature = "npz")]
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};

@@ -2,8 +2,9 @@
 
 use super::each::make_blocks;
 use super::share::share_out;
-use super::source::{Positioned, ReadHint, Source};
+use super::source::{Positioned, Source};
 use super::{BLOCK, aligned, os};
+use crate::bytes::ReadHints;
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
 use crate::element::{Decode, DecodeOpaque, ReadPlan};
@@ -11,6 +12,7 @@ use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
+use crate::progress::Tally;
 
 /// How much of a large payload one thread reads at a time.
 const PIECE: usize = 4 << 20;
@@ -25,11 +27,13 @@ pub(crate) fn read<T: Send + Sync>(
     if let ReadPlan::Opaque(decode) = how {
         return read_whole(source, header, &*decode, options);
     }
-    let bytes = begin(source, header, options)?;
+    let (bytes, tally) = begin(source, header, options)?;
     match how {
-        ReadPlan::Bitwise(plain) => read_plain(source, header, &plain, header.count(), bytes, options),
+        ReadPlan::Bitwise(plain) => {
+            read_plain(source, header, &plain, (header.count(), bytes), &tally, options)
+        }
         ReadPlan::PerItem(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
-            read_coded(source, header, &*decode, options)
+            read_coded(source, header, &*decode, &tally, options)
         }
         ReadPlan::PerItem(decode) => {
             let mut items = Vec::new();
@@ -39,7 +43,7 @@ pub(crate) fn read<T: Send + Sync>(
                 reserve(&mut items, header.count())?;
             }
             let item = header.dtype().item_size().max(1);
-            each_block(source, header, |block, more| {
+            each_block(source, header, &tally, |block, more| {
                 if items.capacity() - items.len() < more {
                     let arrived = (items.len() + more) * item;
                     let room = limits::room_for(arrived, bytes).div_ceil(item);
@@ -59,13 +63,14 @@ fn read_coded<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
     decode: &dyn Decode<T>,
+    tally: &Tally,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
-    let read_hint = source.read_hint();
-    let threads = || threads_for(read_hint, options);
-    let block = read_hint.map_or(BLOCK / 4, |hint| hint.bytes / 4);
+    let hints = positioned.hints();
+    let threads = || hints.threads(|| options.get_threads());
+    let block = hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4;
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // Aligned for numbers, so that decoding can be vectorized.
@@ -75,6 +80,7 @@ fn read_coded<T: Send>(
         if filled < length {
             return Err(truncated(header, (at + filled) as u64));
         }
+        tally.add(filled)?;
         decode.decode(block, numbers.len(), made).map_err(|error| error.offset_element(numbers.start))
     })?;
     source.advance(header.len() * item as u64);
@@ -94,16 +100,16 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         target.items().zip(items).for_each(|(slot, item)| *slot = item);
         return Ok(());
     }
-    let bytes = begin(source, header, options)?;
+    let (bytes, tally) = begin(source, header, options)?;
     let target = match (&how, target) {
         (ReadPlan::Bitwise(plain), Target::Contiguous(items)) => match plain.part_over(items) {
-            Some(part) => return load_all(source, header, part, bytes, plain.touches(), options),
+            Some(part) => return load_all(source, header, part, (bytes, plain.touches()), &tally, options),
             None => Target::Contiguous(items),
         },
         (_, target) => target,
     };
     let mut slots = target.items();
-    each_block(source, header, |block, count| {
+    each_block(source, header, &tally, |block, count| {
         let mut items = Vec::with_capacity(count);
         match &how {
             ReadPlan::Bitwise(plain) => items = plain.make(count, |into| into.copy_from_slice(block))?,
@@ -133,12 +139,11 @@ impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
     }
 }
 
-/// Checks the length of the payload, starts to report progress, and returns the length in memory.
-fn begin(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<usize> {
+/// Checks the length of the payload, and returns the length in memory and what reports the progress.
+fn begin(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<(usize, Tally)> {
     let (_, in_memory) = header.in_memory()?;
     let bytes = check_length(source, header, options)?;
-    source.tell(options.the_progress(), bytes);
-    Ok(in_memory)
+    Ok((in_memory, Tally::new(options.the_progress(), bytes)))
 }
 
 /// Returns the length of the payload, checked against the limit and the source.
@@ -166,8 +171,8 @@ pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &Rea
     match header.payload_len() {
         None => read_rest(source, options),
         Some(_) => {
-            let bytes = begin(source, header, options)?;
-            read_plain(source, header, &crate::element::raw_bytes(), bytes, bytes, options)
+            let (bytes, tally) = begin(source, header, options)?;
+            read_plain(source, header, &crate::element::raw_bytes(), (bytes, bytes), &tally, options)
         }
     }
 }
@@ -180,9 +185,9 @@ pub(crate) fn read_aligned(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<Vec<u128>> {
-    let bytes = begin(source, header, options)?;
+    let (bytes, tally) = begin(source, header, options)?;
     let words = bytes.div_ceil(size_of::<u128>());
-    read_plain(source, header, &crate::element::raw_words(), words, bytes, options)
+    read_plain(source, header, &crate::element::raw_words(), (words, bytes), &tally, options)
 }
 
 /// Reads `len` items from `bytes` bytes; the last item may be incomplete.
@@ -193,8 +198,8 @@ fn read_plain<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
     plain: &Bitwise<T>,
-    len: usize,
-    bytes: usize,
+    (len, bytes): (usize, usize),
+    tally: &Tally,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let is_there = source.remaining().is_some() || bytes == 0;
@@ -202,7 +207,7 @@ fn read_plain<T: Send>(
     if is_there {
         let part = room.all().limited(bytes);
         os::advise_huge_pages(part.memory());
-        load_all(source, header, part, bytes, plain.touches(), options)?;
+        load_all(source, header, part, (bytes, plain.touches()), tally, options)?;
         return Ok(room.finish());
     }
     let item = size_of::<T>().max(1);
@@ -211,39 +216,46 @@ fn read_plain<T: Send>(
         let more = limits::room_for(arrived, bytes).div_ceil(item).min(len);
         let part = room.grow(more)?.limited(bytes);
         os::advise_huge_pages(part.memory());
-        load_stream(source, header, part, plain.touches())?;
+        load_stream(source, header, part, plain.touches(), tally)?;
         arrived = more * item;
     }
     Ok(room.finish())
 }
 
-/// Loads contiguous memory from any source.
+/// Loads contiguous memory of `bytes` bytes from any source.
 fn load_all(
     source: &mut Source<'_>,
     header: &Header,
     part: MemoryPart<'_>,
-    bytes: usize,
-    touches: bool,
+    (bytes, touches): (usize, bool),
+    tally: &Tally,
     options: &ReadOptions,
 ) -> Result<()> {
-    let touches = touches || source.is_seen();
-    match source.positioned() {
-        Some(positioned) => {
+    let Some(positioned) = source.positioned() else {
+        return load_stream(source, header, part, touches, tally);
+    };
+    let hints = positioned.hints();
+    let block = hints.get_block();
+    let most = match block {
+        Some(block) => block,
+        None if touches || tally.is_told() => BLOCK,
+        None => usize::MAX,
+    };
+    // Data that is decompressed in blocks is in the cache already.
+    let (first, piece, most) = match positioned.boundaries() {
+        Some((first, step)) => (first, step, usize::MAX),
+        None => {
             // Scattered runs take longer per byte, so threads share smaller pieces.
-            let most = if source.is_scattered() { PIECE / 16 } else { PIECE };
+            let piece = if positioned.is_scattered() { PIECE / 16 } else { PIECE };
+            let piece = if hints.is_remote() { block.unwrap_or(piece) } else { piece };
             // Fewer than two pieces are not worth a second thread.
-            let piece = if bytes < 2 * most { usize::MAX } else { most };
-            // Data that is decompressed in blocks is in the cache already.
-            let (first, piece, most) = match source.seams() {
-                Some((first, step)) => (first, step, usize::MAX),
-                None => (piece, piece, if touches { BLOCK } else { usize::MAX }),
-            };
-            load_parts((positioned, source.read_hint()), header, part.split(first, piece), most, options)?;
-            source.advance(bytes as u64);
-            Ok(())
+            let piece = if bytes < 2 * piece && !hints.is_remote() { usize::MAX } else { piece };
+            (piece, piece, most)
         }
-        None => load_stream(source, header, part, touches),
-    }
+    };
+    load_parts(positioned, header, part.split(first, piece), most, tally, options)?;
+    source.advance(bytes as u64);
+    Ok(())
 }
 
 fn load_stream(
@@ -251,9 +263,10 @@ fn load_stream(
     header: &Header,
     mut part: MemoryPart<'_>,
     touches: bool,
+    tally: &Tally,
 ) -> Result<()> {
-    let most = if touches || source.is_seen() { BLOCK } else { usize::MAX };
-    load_part(&mut part, header, most, |block, _| source.fill(block))
+    let most = if touches || tally.is_told() { BLOCK } else { usize::MAX };
+    load_part(&mut part, header, most, tally, |block, _| source.fill(block))
 }
 
 /// Loads a part of memory, about `most` bytes at a time.
@@ -263,13 +276,14 @@ fn load_part(
     part: &mut MemoryPart<'_>,
     header: &Header,
     most: usize,
+    tally: &Tally,
     mut fill: impl FnMut(&mut [u8], usize) -> Result<usize>,
 ) -> Result<()> {
     while !part.is_done() {
         let at = part.at();
         part.load(most, |block| match fill(block, at)? {
             filled if filled < block.len() => Err(truncated(header, (at + filled) as u64)),
-            _ => Ok(()),
+            filled => tally.add(filled),
         })?;
     }
     Ok(())
@@ -277,28 +291,20 @@ fn load_part(
 
 /// Loads parts from a source with random access, on several threads.
 fn load_parts(
-    (source, read_hint): (Positioned<'_>, Option<ReadHint>),
+    source: Positioned<'_>,
     header: &Header,
     parts: Vec<MemoryPart<'_>>,
     most: usize,
+    tally: &Tally,
     options: &ReadOptions,
 ) -> Result<()> {
     // Querying the number of processors takes longer than reading a small array.
-    let threads = if parts.len() > 1 { threads_for(read_hint, options) } else { 1 };
+    let threads = if parts.len() > 1 { source.hints().threads(|| options.get_threads()) } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
-        load_part(&mut part, header, most, |block, at| source.fill_at(block, at))
+        load_part(&mut part, header, most, tally, |block, at| source.fill_at(block, at))
     };
     let threads = threads.min(parts.len());
     share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
-}
-
-/// Returns the number of threads that read from a source with this hint.
-fn threads_for(read_hint: Option<ReadHint>, options: &ReadOptions) -> usize {
-    match read_hint {
-        Some(hint) => hint.threads,
-        None if os::READS_ANYWHERE => options.get_threads(),
-        None => 1,
-    }
 }
 
 /// Reads a payload of items block by block, reusing one buffer.
@@ -307,6 +313,7 @@ fn threads_for(read_hint: Option<ReadHint>, options: &ReadOptions) -> usize {
 fn each_block(
     source: &mut Source<'_>,
     header: &Header,
+    tally: &Tally,
     mut take: impl FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = header.dtype().item_size();
@@ -321,12 +328,16 @@ fn each_block(
         return take(&mut [], header.count());
     }
     let (_, bytes) = header.in_memory()?;
-    let per_block = (source.block() / item).max(1);
+    // A remote source divides such a read into concurrent requests.
+    let hints = source.positioned().map(|positioned| positioned.hints()).filter(ReadHints::is_remote);
+    let at_once = hints.and_then(|hints| hints.get_block()?.checked_mul(hints.get_concurrency().0));
+    let per_block = (at_once.unwrap_or(0).max(BLOCK) / item).max(1);
     let mut block = Vec::new();
     let mut done = 0;
     while done < bytes {
         let length = (per_block * item).min(bytes - done);
         load_block(source, header, &mut block, length, done)?;
+        tally.add(length)?;
         take(&mut block, length / item).map_err(|error| error.offset_element(done / item))?;
         done += length;
     }
@@ -371,12 +382,11 @@ fn read_whole<T>(
             let remaining = source.remaining().unwrap_or_default();
             options.get_limits().check_payload(remaining)?;
             let total = usize::try_from(remaining).unwrap_or(usize::MAX);
-            let is_far = source.read_hint().is_some();
             let mut payload = Vec::new();
             while payload.len() < total {
                 let arrived = payload.len();
-                // The length of a remote source is only the server's claim, so memory grows as data arrives.
-                let room = if is_far { limits::room_for(arrived, total) } else { total };
+                // The length may be only a server's claim: then memory grows as data arrives.
+                let room = if positioned.is_certain() { total } else { limits::room_for(arrived, total) };
                 reserve(&mut payload, room - arrived)?;
                 os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
                 payload.resize(room, 0);
@@ -433,9 +443,10 @@ fn read_more(
 /// Reads all that remains of a source, within the payload limit.
 pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut payload = Vec::new();
+    let mut tally = Tally::default();
     if let Some(remaining) = source.remaining() {
         options.get_limits().check_payload(remaining)?;
-        source.tell(options.the_progress(), remaining);
+        tally = Tally::new(options.the_progress(), remaining);
     }
     loop {
         let arrived = payload.len();
@@ -446,6 +457,7 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
         payload.resize(arrived + more, 0);
         let came = source.fill(&mut payload[arrived..])?;
         payload.truncate(arrived + came);
+        tally.add(came)?;
         // Checked in each step, since a stream of unknown length may be endless.
         options.get_limits().check_payload(payload.len() as u64)?;
         if came < more || known.is_some() {

@@ -5,16 +5,16 @@ use std::io::{self, Seek, Write};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::os;
+use super::{os, streams};
 use crate::error::Result;
 use crate::options::WriteOptions;
-use crate::progress::ProgressCounter;
+use crate::progress::Tally;
 
 /// A destination to which bytes are written sequentially.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
     witness: Option<Observer<'a>>,
-    tally: Option<ProgressCounter>,
+    tally: Tally,
 }
 
 /// Observes all bytes that are written.
@@ -30,11 +30,12 @@ impl<'a> Sink<'a> {
     ///
     /// A file is detected, so that disk space can be reserved.
     pub(crate) fn of<W: Write>(writer: &'a mut W) -> Self {
-        if os::as_file(writer).is_none() {
-            return Self { target: Target::Stream(writer), witness: None, tally: None };
+        let to = |target| Self { target, witness: None, tally: Tally::default() };
+        if streams::as_file(writer).is_none() {
+            return to(Target::Stream(writer));
         }
-        match os::as_file(writer) {
-            Some(file) => Self { target: Target::File(file), witness: None, tally: None },
+        match streams::as_file(writer) {
+            Some(file) => to(Target::File(file)),
             None => unreachable!("it was recognised above"),
         }
     }
@@ -50,7 +51,7 @@ impl<'a> Sink<'a> {
     pub(crate) fn expect(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
         /// Below this size, reserving space costs more than it saves.
         const WORTHWHILE: u64 = 1 << 20;
-        self.tally = options.the_progress().map(|progress| ProgressCounter::new(progress.clone(), bytes));
+        self.tally = Tally::new(options.the_progress(), bytes);
         if let Target::File(mut file) = self.target
             && bytes >= WORTHWHILE
             && let Ok(at) = file.stream_position()
@@ -64,12 +65,12 @@ impl<'a> Sink<'a> {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         /// How many bytes are written between reports of progress.
         const STEP: usize = 1 << 20;
-        if self.tally.is_none() {
+        if !self.tally.is_told() {
             return self.pass(bytes);
         }
         bytes.chunks(STEP).try_for_each(|step| {
             self.pass(step)?;
-            self.tally.as_ref().map_or(Ok(()), |tally| tally.add(step.len()))
+            self.tally.add(step.len())
         })
     }
 

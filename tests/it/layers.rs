@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["dtype"],
     &["error"],
     &["limits", "progress"],
+    &["bytes"],
     &["header"],
     &["codec"],
     &["npy_format", "ra_format", "zip", "pickle"],

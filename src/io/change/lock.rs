@@ -20,8 +20,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::system::{self, Attempt, Mode, Region};
+use crate::bytes;
 use crate::error::{ErrorKind, Result};
-use crate::transfer::os;
 
 /// The maximum wait for a critical section, which takes microseconds unless its process is suspended.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -212,7 +212,7 @@ pub(super) fn open_locked_with(
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // opening a pipe must not block
     for _ in 0..MOST {
         let file = options.open(path)?;
-        if os::len_of_regular(&file).is_none() {
+        if bytes::len_of_regular(&file).is_none() {
             let reason = "it is not a regular file: only regular files can be changed in place".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }

@@ -30,9 +30,10 @@ use system::Folder;
 pub(crate) use system::{FileId, Mode, id_of};
 use target::Destination;
 
+use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
-use crate::transfer::{Sink, os};
+use crate::transfer::{Sink, streams};
 
 /// Replaces the file at `path` with what `write` writes to an empty file.
 ///
@@ -81,7 +82,7 @@ pub(crate) fn replace_after_look(
     if options.get_in_place() {
         // The old content is still in the file, which is locked at this point.
         return place(path, options, None, &mut |_, mut file| {
-            if os::len_of_regular(file).is_none() {
+            if bytes::len_of_regular(file).is_none() {
                 return write(file, &[]);
             }
             let found = look(Ok(file))?;
@@ -295,7 +296,7 @@ fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNe
     let file = open_in_place(target, options)?;
     if let Err(error) = write(None, &file) {
         // A file that this call created is removed if it is still empty.
-        if is_new && os::len_of_regular(&file) == Some(0) {
+        if is_new && bytes::len_of_regular(&file) == Some(0) {
             let _ = fs::remove_file(target);
         }
         return Err(error);
@@ -349,7 +350,7 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
 
 /// Syncs a regular file if the options request it; does nothing for a pipe.
 fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
-    if options.get_sync() && os::len_of_regular(file).is_some() {
+    if options.get_sync() && bytes::len_of_regular(file).is_some() {
         file.sync_all()?;
     }
     Ok(())
@@ -381,7 +382,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 ///
 /// A `File` or a `BufWriter<File>` can be synced.
 pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
-    if options.get_sync() && os::as_any_file(writer).is_none() {
+    if options.get_sync() && streams::as_any_file(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
@@ -396,8 +397,8 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
         return Ok(());
     }
     Sink::of(writer).flush()?;
-    match os::as_any_file(writer) {
-        Some(file) if os::len_of_regular(file).is_some() => Ok(file.sync_data()?),
+    match streams::as_any_file(writer) {
+        Some(file) if bytes::len_of_regular(file).is_some() => Ok(file.sync_data()?),
         Some(_) => Ok(()),
         None => check_syncs(writer, options),
     }

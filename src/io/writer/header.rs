@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Grouped, Header};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{Sink, os};
+use crate::transfer::{Sink, os, streams};
 
 /// Returns the dtype for elements that are written later.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
@@ -58,13 +58,13 @@ pub(super) fn growing_axis(order: Order, shape: &Shape) -> usize {
 
 /// Rewrites a header, with a single positioned write if the writer is a file.
 pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
-    if let Some(file) = os::as_file(writer) {
+    if let Some(file) = streams::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
         return Ok(change::with_header_lock(file, change::Mode::Exclusive, write)?);
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
     // writing.
-    let file = os::as_any_file(writer).and_then(|file| file.try_clone().ok());
+    let file = streams::as_any_file(writer).and_then(|file| file.try_clone().ok());
     let mut write = || -> Result<()> {
         let end = writer.stream_position()?;
         writer.seek(SeekFrom::Start(start))?;

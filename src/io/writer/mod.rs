@@ -16,6 +16,7 @@ use header::{dtype_for, growing_axis, grown, rewrite, width_of};
 
 use super::change::{self, Locked};
 use super::order::parts_of;
+use crate::bytes;
 use crate::dtype::DType;
 use crate::element::{WritableElement, WritePlan};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +24,7 @@ use crate::header::Header;
 use crate::npy_format::{self as npy, Version};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
-use crate::transfer::{self, Items, Sink, os};
+use crate::transfer::{self, Items, Sink, os, streams};
 
 /// Small pieces are buffered up to this many bytes, so that a small push costs no more than a copy.
 const COLLECTED: usize = 1 << 20;
@@ -475,7 +476,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     fn check_length(&mut self, payload: u64) -> Result<()> {
         let bytes = self.elements * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
-        match os::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
+        match streams::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
                 self.is_foreign = true;
                 Err(ErrorKind::ChangedByOther { found: metadata.len(), wanted }.into())
@@ -569,8 +570,8 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         let head = npy::format_growing(&header, options.get_version())?;
         let start = writer.stream_position()?;
         change::check_syncs(&mut writer, options)?;
-        if let Some(file) = os::as_any_file(&mut writer)
-            && let Some(length) = os::len_of_regular(file)
+        if let Some(file) = streams::as_any_file(&mut writer)
+            && let Some(length) = bytes::len_of_regular(file)
         {
             if os::only_appends(file) {
                 let reason = "the file was opened for appending only, so its header cannot be updated";

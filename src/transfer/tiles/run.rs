@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::plan::{Plan, Tile};
+use crate::bytes::{READS_ANYWHERE, Region, Runs};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::{pick, turn};
 use crate::transfer::share::share_out;
-use crate::transfer::{ByteRuns, RandomAccess, Sink, aligned, os, pipeline, truncated};
+use crate::transfer::{Sink, aligned, os, pipeline, truncated};
 
 /// Converts elements: reads them from the first slice, and writes the results to the second.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -28,7 +29,7 @@ pub(crate) enum Work<'a> {
 
 /// A source, the plan to move it, and the processing of its elements.
 pub(crate) struct Move<'a> {
-    pub(crate) source: RandomAccess<'a>,
+    pub(crate) source: Region<'a>,
     pub(crate) plan: Plan,
     pub(crate) work: Work<'a>,
     /// The header of the source.
@@ -55,10 +56,10 @@ impl Move<'_> {
         let (from, to) = (plan.from().item, plan.to().item);
         let mut order = plan.order_of_source();
         let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].from)).collect();
-        let picked = ByteRuns::of_bytes(tile.from, runs, from);
+        let picked = Runs::of_bytes(tile.from, runs, from);
         let bytes = aligned(&mut room.now, count * from)?;
-        match self.source {
-            RandomAccess::Bytes(source) => {
+        match self.source.bytes() {
+            Some(source) => {
                 if picked.end() > source.len() as u64 {
                     return Err(truncated(self.header, source.len() as u64));
                 }
@@ -66,9 +67,9 @@ impl Move<'_> {
                 pick(source, tile.from as usize, &axes.collect::<Vec<_>>(), from, bytes);
                 order.sort_unstable(); // `pick` writes in the target's order
             }
-            source => {
-                if source.fill_picked(&picked, bytes, 0)? < bytes.len() {
-                    return Err(truncated(self.header, source.len()?));
+            None => {
+                if self.source.fill_runs(&picked, bytes, 0)? < bytes.len() {
+                    return Err(truncated(self.header, self.source.len()?));
                 }
             }
         }
@@ -119,7 +120,7 @@ impl Move<'_> {
     /// Writes a tile to its location in the file.
     fn put(&self, tile: &Tile, bytes: &[u8], file: &File, start: u64) -> Result<()> {
         let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
-        let places = ByteRuns::of_bytes(tile.to, runs, self.plan.to().item);
+        let places = Runs::of_bytes(tile.to, runs, self.plan.to().item);
         let mut done = 0;
         while done < bytes.len() {
             let (place, left) = places.find(done as u64);
@@ -141,7 +142,7 @@ pub(crate) fn move_all(
 ) -> Result<()> {
     let count = work.plan.count();
     let written = AtomicU64::new(0);
-    let threads = if os::READS_ANYWHERE { threads.min(count) } else { 1 };
+    let threads = if READS_ANYWHERE { threads.min(count) } else { 1 };
     let run = |room: &mut TileBuffers, number: usize| {
         let tile = work.plan.tile(number);
         let bytes = work.make(&tile, room)?;

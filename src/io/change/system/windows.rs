@@ -28,7 +28,7 @@ use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
 use super::{Attempt, FileId, Mode, Region};
-use crate::transfer::os;
+use crate::bytes;
 
 /// Returns the last error if a call returned 0.
 fn checked(result: i32) -> io::Result<()> {
@@ -160,7 +160,7 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
         return Ok(None);
     }
     let file = OpenOptions::new().write(true).open(&full)?;
-    Ok(os::len_of_regular(&file).is_none().then_some(file))
+    Ok(bytes::len_of_regular(&file).is_none().then_some(file))
 }
 
 /// Creates a file with the right to set its access list, or without this right where it is denied.

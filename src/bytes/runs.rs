@@ -6,7 +6,7 @@ use std::sync::Arc;
 ///
 /// The axes are in the order of the file, the slowest first; axes within a run are omitted.
 #[derive(Clone, Debug)]
-pub(crate) struct ByteRuns {
+pub struct Runs {
     /// The offset of the first run in the array, in bytes.
     start: u64,
     axes: Vec<Along>,
@@ -46,7 +46,7 @@ impl Along {
     }
 }
 
-impl ByteRuns {
+impl Runs {
     /// Selects elements of `item` bytes along axes, given as lengths and strides in elements.
     pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
@@ -80,13 +80,13 @@ impl ByteRuns {
     }
 
     /// Returns the total length of all runs in bytes.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn byte_len(&self) -> u64 {
         self.axes.iter().fold(self.run as u64, |len, axis| len.saturating_mul(axis.count() as u64))
     }
 
     /// Returns the end of the run that is last in the array, as an offset in bytes.
     pub(crate) fn end(&self) -> u64 {
-        if self.len() == 0 {
+        if self.byte_len() == 0 {
             return 0;
         }
         let last = self.axes.iter().map(Along::farthest).fold(self.start, u64::saturating_add);
@@ -122,30 +122,40 @@ impl ByteRuns {
     pub(crate) fn run(&self) -> usize {
         self.run
     }
+
+    /// Returns whether there is at most one run.
+    pub(crate) fn is_one(&self) -> bool {
+        self.axes.is_empty()
+    }
+
+    /// Returns the same runs at offsets that are larger by this many bytes.
+    pub(crate) fn moved_by(&self, bytes: u64) -> Self {
+        Self { start: self.start.saturating_add(bytes), ..self.clone() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ByteRuns;
+    use super::Runs;
 
     #[test]
     fn runs_are_joined_and_found() {
         // Selects s![1..4;2, 1..3, ..] of an array of shape (4, 5, 6) with elements of two bytes.
-        let picked = ByteRuns::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
-        assert_eq!((picked.run(), picked.len()), (24, 48));
+        let picked = Runs::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
+        assert_eq!((picked.run(), picked.byte_len()), (24, 48));
         assert_eq!((picked.find(0), picked.end()), ((72, 24), 216));
         assert_eq!(picked.find(5), (77, 19));
         assert_eq!(picked.find(24), (72 + 120, 24));
         // s![.., .., ..;3]
-        let picked = ByteRuns::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
-        assert_eq!((picked.run(), picked.len()), (2, 80));
+        let picked = Runs::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
+        assert_eq!((picked.run(), picked.byte_len()), (2, 80));
         assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
         assert_eq!(picked.neighbours(2), (6, 1));
         // Rows 3, 0 and 3 of four columns in each of two planes.
-        let picked = ByteRuns::listed((2, 160), [96, 0, 96].into(), 32);
-        assert_eq!((picked.len(), picked.end()), (192, 288));
+        let picked = Runs::listed((2, 160), [96, 0, 96].into(), 32);
+        assert_eq!((picked.byte_len(), picked.end()), (192, 288));
         assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
         // The entire array.
-        assert_eq!(ByteRuns::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
+        assert_eq!(Runs::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
     }
 }

@@ -1,0 +1,47 @@
+//! Repeats reads until a buffer is full.
+
+use std::io;
+
+use super::ReadAt;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Calls a reader until the buffer is full or the reader ends, and returns how many bytes were read.
+///
+/// `read` is called with the rest of the buffer and its offset in the buffer. Retries after interruptions and
+/// short reads, and rejects a count that exceeds the buffer.
+pub(crate) fn fill(
+    into: &mut [u8],
+    mut read: impl FnMut(&mut [u8], usize) -> Result<usize>,
+) -> Result<usize> {
+    let mut filled = 0;
+    while filled < into.len() {
+        let rest = &mut into[filled..];
+        match read(rest, filled) {
+            Ok(0) => break,
+            Ok(count) if count > rest.len() => return Err(too_many(count, rest.len())),
+            Ok(count) => filled += count,
+            Err(error) if is_interrupted(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Fills a buffer from an offset of a source, and returns how many bytes were read.
+///
+/// There are fewer than requested only at the end of the source.
+pub(crate) fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u64) -> Result<usize> {
+    fill(into, |rest, filled| match offset.checked_add(filled as u64) {
+        Some(at) => source.read_at(rest, at),
+        None => Ok(0),
+    })
+}
+
+/// Returns the error for a reader that reports more bytes than it was asked for.
+fn too_many(count: usize, room: usize) -> Error {
+    io::Error::other(format!("the reader reported {count} bytes read into a buffer of {room}")).into()
+}
+
+fn is_interrupted(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::Interrupted)
+}

@@ -1,0 +1,333 @@
+//! [`Region`]: a range of a source, and [`SharedRegion`], which owns it.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A range of a source, whose offsets are relative to its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region<'a> {
+    source: Origin<'a>,
+    start: u64,
+    end: u64,
+}
+
+/// Memory and files can be used without a `ReadAt` that has to live somewhere.
+#[derive(Clone, Copy, Debug)]
+enum Origin<'a> {
+    Memory(&'a [u8]),
+    File(&'a File),
+    Other(&'a dyn ReadAt),
+}
+
+impl<'a> Region<'a> {
+    /// Returns a region of an entire source, which may still grow.
+    pub(crate) fn of(source: &'a dyn ReadAt) -> Self {
+        let source = source.bytes().map_or(Origin::Other(source), Origin::Memory);
+        Self { source, start: 0, end: u64::MAX }
+    }
+
+    pub(crate) fn of_memory(bytes: &'a [u8]) -> Self {
+        Self { source: Origin::Memory(bytes), start: 0, end: bytes.len() as u64 }
+    }
+
+    /// Returns a region of an entire file, which may still grow.
+    pub(crate) fn of_file(file: &'a File) -> Self {
+        Self { source: Origin::File(file), start: 0, end: u64::MAX }
+    }
+
+    /// Returns a part of the region.
+    pub(crate) fn part(self, part: Range<u64>) -> Self {
+        let place = |at: u64| self.start.saturating_add(at).min(self.end);
+        Self { start: place(part.start), end: place(part.end), ..self }
+    }
+
+    /// Returns the region without its first bytes.
+    pub(crate) fn after(self, bytes: u64) -> Self {
+        Self { start: self.start.saturating_add(bytes), ..self }
+    }
+
+    /// Returns the region with bytes before it that belonged to it.
+    pub(crate) fn before(self, bytes: u64) -> Self {
+        Self { start: self.start.saturating_sub(bytes), ..self }
+    }
+
+    /// Returns the region up to the current end of its source.
+    pub(crate) fn extended(self) -> Self {
+        Self { end: self.whole_len().unwrap_or(self.end), ..self }
+    }
+
+    /// Returns the region with its actual end, rather than one that can still change.
+    pub(crate) fn fixed(self) -> Result<Self> {
+        Ok(Self { end: self.start.saturating_add(self.len()?), ..self })
+    }
+
+    /// Returns the offset of the region in its source.
+    pub(crate) fn start(self) -> u64 {
+        self.start
+    }
+
+    /// Returns the end that was given for the region, relative to its start.
+    pub(crate) fn given_len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Returns the number of bytes that the region has now.
+    pub(crate) fn len(self) -> Result<u64> {
+        Ok(self.whole_len()?.min(self.end).saturating_sub(self.start))
+    }
+
+    fn whole_len(self) -> Result<u64> {
+        match self.source {
+            Origin::Memory(bytes) => bytes.size(),
+            Origin::File(file) => LocalFile(file).size(),
+            Origin::Other(source) => source.size(),
+        }
+    }
+
+    /// Calls `call` with the source, in which this region begins at `start`.
+    fn with<T>(self, call: impl FnOnce(&dyn ReadAt) -> T) -> T {
+        match self.source {
+            Origin::Memory(bytes) => call(&bytes),
+            Origin::File(file) => call(&LocalFile(file)),
+            Origin::Other(source) => call(source),
+        }
+    }
+
+    /// Returns the bytes, if they are in memory.
+    pub(crate) fn bytes(self) -> Option<&'a [u8]> {
+        let Origin::Memory(bytes) = self.source else { return None };
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+        let end = place(self.end);
+        Some(&bytes[place(self.start).min(end)..end])
+    }
+
+    /// Returns the file and the offset of these bytes in it, if they are those of a file.
+    pub(crate) fn file(self) -> Option<(&'a File, u64)> {
+        let (file, offset) = match self.source {
+            Origin::Memory(_) => None,
+            Origin::File(file) => Some((file, 0)),
+            Origin::Other(source) => source.file(),
+        }?;
+        Some((file, self.start.saturating_add(offset)))
+    }
+
+    /// Returns the file whose locks coordinate access to these bytes.
+    pub(crate) fn lock_file(self) -> Option<&'a File> {
+        match self.source {
+            Origin::Memory(_) => None,
+            Origin::File(file) => Some(file),
+            Origin::Other(source) => source.lock_file(),
+        }
+    }
+
+    /// Returns whether the number of bytes is certain, rather than what a server or another source says.
+    pub(crate) fn is_certain(self) -> bool {
+        !matches!(self.source, Origin::Other(_)) || self.file().is_some()
+    }
+
+    pub(crate) fn hints(self) -> ReadHints {
+        self.with(|source| source.hints())
+    }
+
+    /// Returns an error if some of these bytes are known to be missing.
+    pub(crate) fn check(self, runs: &Runs) -> Result<()> {
+        match self.source {
+            Origin::Other(source) => source.check(&runs.moved_by(self.start)),
+            Origin::Memory(_) | Origin::File(_) => Ok(()),
+        }
+    }
+
+    /// Fills a buffer from an offset, and returns how many bytes were read: fewer only at the end.
+    pub(crate) fn fill_at(self, into: &mut [u8], offset: u64) -> Result<usize> {
+        let left = self.end.saturating_sub(self.start.saturating_add(offset));
+        let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let (into, at) = (&mut into[..most], self.start.saturating_add(offset));
+        match self.source {
+            Origin::Memory(bytes) => bytes.read_at(into, at),
+            Origin::File(file) => fill_at(&LocalFile(file), into, at),
+            Origin::Other(source) => fill_at(source, into, at),
+        }
+    }
+
+    /// Fills `into` with selected bytes, beginning with selected byte `from`, and returns how many were read.
+    ///
+    /// If the runs are listed, the result is 0 if any of them is truncated.
+    pub(crate) fn fill_runs(self, runs: &Runs, into: &mut [u8], from: u64) -> Result<usize> {
+        let is_memory = matches!(self.source, Origin::Memory(_)); // in memory, single runs cost no extra calls
+        let fits = self.start.saturating_add(runs.end()) <= self.end;
+        if !is_memory && fits {
+            let hints = self.hints();
+            if runs.is_listed() || hints.get_batches() && !runs.is_one() {
+                return self.fill_batches(runs, hints, into, from);
+            }
+            return self.fill_spans(runs, hints, into, from);
+        }
+        self.fill_spans(runs, ReadHints::new().span(0), into, from)
+    }
+
+    /// Reads runs at regular distances, those that are close together by one call.
+    ///
+    /// They are read including their gaps, because a call costs as much as reading a few pages.
+    fn fill_spans(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
+        let mut scratch = Vec::new();
+        let mut filled = 0;
+        while filled < into.len() {
+            let at = from + filled as u64;
+            let (place, left) = runs.find(at);
+            let (stride, neighbours) = runs.neighbours(at);
+            let rest = &mut into[filled..];
+            // A run is read by itself if the read begins within the run, or the run does not fit completely.
+            let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
+            let together = match is_whole && stride.saturating_sub(left as u64) <= hints.get_gap() {
+                true => neighbours.min(rest.len() / left).min((hints.get_span() / stride.max(1)) as usize),
+                false => 1,
+            };
+            if together > 1 {
+                let stride = stride as usize;
+                let span = (together - 1) * stride + left;
+                scratch.resize(span, 0);
+                let came = self.fill_at(&mut scratch, place)?;
+                for (run, into) in scratch[..came].chunks(stride).zip(rest.chunks_exact_mut(left)) {
+                    let length = left.min(run.len());
+                    into[..length].copy_from_slice(&run[..length]);
+                    filled += length;
+                }
+                if came < span {
+                    return Ok(filled);
+                }
+            } else {
+                let wanted = left.min(rest.len());
+                let came = self.fill_at(&mut rest[..wanted], place)?;
+                filled += came;
+                if came < wanted {
+                    return Ok(filled);
+                }
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Reads runs in batches, each in the order of the source.
+    fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
+        /// The largest number of parts in a batch, which bounds the memory for them.
+        const MOST: usize = 1 << 16;
+        let most_bytes = hints.get_block().unwrap_or(16 << 20);
+        let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
+        let (mut rest, mut at, mut filled) = (into, from, 0);
+        while !rest.is_empty() {
+            parts.clear();
+            let mut bytes = 0;
+            while !rest.is_empty() && bytes < most_bytes && parts.len() < MOST {
+                let (place, left) = runs.find(at);
+                let len = left.min(most_bytes - bytes).min(rest.len());
+                let (part, after) = rest.split_at_mut(len);
+                (rest, bytes) = (after, bytes + part.len());
+                at += part.len() as u64;
+                parts.push((self.start.saturating_add(place), part));
+            }
+            if runs.is_listed() {
+                // Sorted by offset, so that neighbors can be read by one call.
+                parts.sort_unstable_by_key(|(place, _)| *place);
+            }
+            let complete = self.with(|source| read_all(source, &mut parts))?;
+            match complete {
+                None => filled += bytes,
+                Some(_) if runs.is_listed() => return Ok(0),
+                Some(before) => return Ok(filled + before),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Fills parts in ascending order, and returns whether all of them were there.
+    ///
+    /// The offsets are changed to those in the source.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn fill_parts(self, parts: &mut [(u64, &mut [u8])]) -> Result<bool> {
+        for (place, part) in &mut *parts {
+            *place = self.start.saturating_add(*place);
+            if place.saturating_add(part.len() as u64) > self.end {
+                return Ok(false);
+            }
+        }
+        Ok(self.with(|source| read_all(source, parts))?.is_none())
+    }
+}
+
+/// Reads parts in ascending order; if the source ends before, returns how many bytes of them were read.
+fn read_all(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Option<usize>> {
+    let mut done = 0;
+    while done < parts.len() {
+        let count = source.read_parts(&mut parts[done..])?;
+        if count > parts.len() - done {
+            let text = format!("the source reported {count} parts read of {}", parts.len() - done);
+            return Err(Error::from(ErrorKind::Io(std::io::Error::other(text))));
+        }
+        done += count;
+        let Some((place, part)) = parts.get_mut(done) else { break };
+        let (came, wanted) = (fill_at(source, part, *place)?, part.len());
+        if came < wanted {
+            let before = parts[..done].iter().map(|(_, part)| part.len()).sum::<usize>();
+            return Ok(Some(before + came));
+        }
+        done += 1;
+    }
+    Ok(None)
+}
+
+impl ReadAt for Region<'_> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        self.fill_at(into, offset)
+    }
+
+    fn size(&self) -> Result<u64> {
+        self.len()
+    }
+
+    fn check(&self, runs: &Runs) -> Result<()> {
+        Region::check(*self, runs)
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Region::bytes(*self)
+    }
+
+    fn file(&self) -> Option<(&File, u64)> {
+        Region::file(*self)
+    }
+
+    fn hints(&self) -> ReadHints {
+        Region::hints(*self)
+    }
+}
+
+/// A range of a shared source.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedRegion {
+    source: Arc<dyn ReadAt>,
+    range: Range<u64>,
+}
+
+impl SharedRegion {
+    /// Returns an entire source, which may still grow.
+    pub(crate) fn of(source: Arc<dyn ReadAt>) -> Self {
+        Self { source, range: 0..u64::MAX }
+    }
+
+    pub(crate) fn part(source: &Arc<dyn ReadAt>, range: Range<u64>) -> Self {
+        Self { source: Arc::clone(source), range }
+    }
+
+    pub(crate) fn get(&self) -> Region<'_> {
+        Region::of(&*self.source).part(self.range.clone())
+    }
+
+    /// Returns the file for locks, if these bytes are derived from all of it.
+    pub(crate) fn lock_file(&self) -> Option<&File> {
+        if self.range.start == 0 && self.range.end == u64::MAX { self.source.lock_file() } else { None }
+    }
+}
