@@ -90,6 +90,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))] // on docs.rs, each item shows the feature that it needs
 
 mod array;
+pub mod blocks;
 pub mod bytes;
 mod codec;
 pub mod convert;
@@ -155,12 +156,13 @@ pub mod file {
     //! `NpyMmap`; those for RA are in [`ra`](crate::ra).
 
     pub use crate::array::WriteArray;
+    pub use crate::blocks::Chunks;
     pub use crate::io::{
         ArrayFormat, ArrayReader, FromPayload, Npy, Ra, UncommittedRows, grow_header, grow_header_with,
     };
     #[cfg(feature = "mmap")]
     pub use crate::mmap::{ArrayMmap, ArrayMmapMut, MapAdvice};
-    pub use crate::parts::{ArrayFile, Chunks};
+    pub use crate::parts::ArrayFile;
     pub use crate::path::replace_file_with;
 }
 

@@ -22,7 +22,7 @@ use crate::header::Header;
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
-use crate::shape::Order;
+use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
 /// The array of a map: its type, and its location in the file.
@@ -40,6 +40,8 @@ struct Mapped<A, D, F: ArrayFormat> {
     start: u64,
     /// The length of the map in bytes.
     len: usize,
+    /// The shape of the array in the file, and the number of the first mapped element in it.
+    whole: (Shape, usize),
     /// The number of bytes after the array when the file was opened; 0 for a map of a part.
     trailing: usize,
     /// Makes a map `Send` and `Sync` only if its elements are.
@@ -63,6 +65,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let payload = transfer::check_length(&source, whole, options)?;
         let after = source.remaining().unwrap_or_default().saturating_sub(payload);
         let mut mapped_at = start as u64;
+        let whole_shape = header.shape_ref().clone();
+        let mut first = 0;
         if let Some(rows) = &rows {
             let length = slowest_of(&header);
             check_rows(rows, length)?;
@@ -72,6 +76,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
                 return Err(ErrorKind::BadOption { reason }.into());
             };
             dims[axis] = rows.len();
+            first = rows.start * (header.count() / length.max(1));
             mapped_at += rows.start as u64 * (payload / length.max(1) as u64);
             header = Header::new(header.dtype().clone(), header.order(), dims.into())?;
         }
@@ -80,6 +85,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             len: header.in_memory()?.1,
             trailing: if rows.is_some() { 0 } else { usize::try_from(after).unwrap_or(usize::MAX) },
             start: mapped_at,
+            whole: (whole_shape, first),
             found,
             header,
             plain,
@@ -96,7 +102,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
 
     /// Checks the alignment of the mapped elements and their values, once, so that views need no checks.
     fn check(&self, bytes: &[u8]) -> Result<()> {
-        cast::view(&self.plain, bytes, self.header.count()).map(drop)
+        let checked = cast::view(&self.plain, bytes, self.header.count());
+        let (shape, first) = &self.whole;
+        checked.map(drop).map_err(|error| error.offset_element(*first).in_array(shape, self.header.order()))
     }
 
     /// Returns where a range of the slowest-varying axis is in the map: its offset and length in bytes.

@@ -101,6 +101,28 @@ impl Shape {
         self.bound(item_size).is_some_and(|bound| isize::try_from(bound).is_ok())
     }
 
+    /// Returns the index along each axis of an element, given by its number in this order.
+    pub(crate) fn index_of(&self, number: u64, order: Order) -> Vec<usize> {
+        let mut index = vec![0; self.ndim()];
+        let mut rest = number;
+        let mut place = |axis: usize| {
+            let length = self.0[axis].max(1) as u64;
+            index[axis] = (rest % length) as usize;
+            rest /= length;
+        };
+        match order {
+            Order::C => (0..self.ndim()).rev().for_each(&mut place),
+            Order::Fortran => (0..self.ndim()).for_each(&mut place),
+        }
+        index
+    }
+
+    /// Returns the number in this order of an element, given by its index along each axis.
+    pub(crate) fn number_of(&self, index: &[usize], order: Order) -> u64 {
+        let strides = self.strides(order);
+        index.iter().zip(strides).map(|(index, stride)| *index as u64 * stride).sum()
+    }
+
     /// Returns the stride of each axis in elements, for a shape whose number of elements does not overflow.
     pub(crate) fn strides(&self, order: Order) -> Vec<u64> {
         let mut strides = vec![1u64; self.ndim()];

@@ -2,7 +2,7 @@
 
 use ndarray::Dimension;
 
-use crate::element::ReadableElement;
+use crate::element::{ReadableElement, inner_of};
 use crate::error::{ErrorKind, Result};
 use crate::header::{Grouped, Header};
 use crate::io::Payload;
@@ -16,9 +16,7 @@ pub(crate) fn grouped<'h, A: ReadableElement, D: Dimension>(
     header: &'h Header,
     options: &ReadOptions,
 ) -> Result<Grouped<'h>> {
-    let mut inner = Vec::new();
-    A::inner_axes(&mut inner);
-    header.grouped(&inner, D::NDIM, options.is_innermost_first())
+    header.grouped(&inner_of::<A>(), D::NDIM, options.is_innermost_first())
 }
 
 /// Invokes `read` with the payload, whose header has the inner axes moved into the dtype.
@@ -47,5 +45,12 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     // Freed before decoding, so that at most two copies exist at a time.
     drop(bytes);
     let options = options.without_progress(); // already reported by `read_bytes`
-    read(Payload { source: &mut Source::of(&mut &turned[..]), header: &elements, options: &options })
+    let mut turned = &turned[..];
+    let payload = Payload { source: &mut Source::of(&mut turned), header: &elements, options: &options };
+    // The elements were read in C order, but errors count them in the order of the file.
+    let in_file = |element: usize| {
+        let shape = elements.shape_ref();
+        shape.number_of(&shape.index_of(element as u64, elements.order()), header.order()) as usize
+    };
+    read(payload).map_err(|error| error.map_element(in_file))
 }

@@ -84,7 +84,9 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     array: &mut ArrayRef<A, D>,
     payload: Payload<'_, '_>,
 ) -> Result<()> {
+    let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
     with_grouped::<A, D, _>(payload, |payload| read_items(array, payload))
+        .map_err(|error| header.name_element(error, element::inner_of::<A>().len(), innermost_first))
 }
 
 fn read_items<A: ReadableElement, D: Dimension>(

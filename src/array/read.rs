@@ -88,9 +88,7 @@ where
     D: Dimension,
 {
     fn inner_ndim() -> usize {
-        let mut inner = Vec::new();
-        A::inner_axes(&mut inner);
-        inner.len()
+        element::inner_of::<A>().len()
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {

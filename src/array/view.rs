@@ -136,7 +136,8 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<ArrayView<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
-    let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.header.count())?;
+    let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.header.count());
+    let items = items.map_err(|error| place.header.name_element(error, 0, false))?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
     Ok(ArrayView::from_shape(place.shape(), items).expect("a checked shape with exactly its number of items"))
 }
@@ -148,7 +149,8 @@ pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<ArrayViewMut<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
     place.plain.check_full(place.header.dtype())?;
-    let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.header.count())?;
+    let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.header.count());
+    let items = items.map_err(|error| place.header.name_element(error, 0, false))?;
     // As in `view`.
     Ok(ArrayViewMut::from_shape(place.shape(), items)
         .expect("a checked shape with exactly its number of items"))

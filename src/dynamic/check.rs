@@ -25,22 +25,14 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn check(&self) -> Result<()> {
-        self.check_from(0)
-    }
-
-    /// Checks the elements of a part of an array, numbering them from `first` in errors.
-    ///
-    /// # Errors
-    ///
-    /// As for [`check`](Self::check).
-    pub fn check_from(&self, first: usize) -> Result<()> {
         let size = self.dtype().item_size();
         // Elements without bytes are skipped, since `chunks_exact` panics for a length of 0.
         if self.dtype().has_object() || size == 0 || !self.dtype().has_invalid_bytes() {
             return Ok(());
         }
         for (index, item) in self.bytes().chunks_exact(size).enumerate() {
-            check_item(self.dtype(), item).map_err(|error| error.at_element(first.saturating_add(index)))?;
+            check_item(self.dtype(), item)
+                .map_err(|error| self.header.name_element(error.at_element(index), 0, false))?;
         }
         Ok(())
     }

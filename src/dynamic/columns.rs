@@ -44,7 +44,7 @@ impl DynArray {
             let name = name.into();
             let part = column.as_field(&mut length).map_err(|error| error.at_field(&name))?;
             builder = builder.field(name, part);
-            parts.push(column.in_c_order()?);
+            parts.push(column.in_order(Order::C)?);
         }
         let Some(length) = length else {
             return Err(ErrorKind::BadOption { reason: "at least one column is required".into() }.into());
@@ -89,14 +89,7 @@ impl DynArray {
         if wanted.len() != Some(self.len() as u64) {
             return Err(ErrorKind::ShapeMismatch { found: self.shape().into(), wanted }.into());
         }
-        #[cfg(feature = "object")]
-        if let Some(objects) = self.objects() {
-            let in_order =
-                if self.order() == Order::C { objects.to_vec() } else { self.objects_in_c_order() };
-            let header = Header::new(self.dtype().clone(), Order::C, wanted)?;
-            return Ok(Self::of_objects(header, std::sync::Arc::new(in_order)));
-        }
-        let mut array = match self.in_c_order()? {
+        let mut array = match self.in_order(Order::C)? {
             Cow::Owned(turned) => turned,
             Cow::Borrowed(_) => self,
         };
@@ -129,24 +122,36 @@ impl DynArray {
         Ok(Subarray::of_axes(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
     }
 
-    /// Returns the array in C order, copied only if it is in another order.
-    fn in_c_order(&self) -> Result<Cow<'_, Self>> {
-        if self.order() == Order::C || self.ndim() < 2 {
+    /// Returns the array with its elements in this order, as a copy unless they are in it already.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`](ErrorKind::OutOfMemory) if there is not enough memory for the copy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::DynArray;
+    /// use ndarray_io::header::Order;
+    ///
+    /// let array = DynArray::new(&arr2(&[[1u8, 2], [3, 4]]))?;
+    /// assert_eq!(array.in_order(Order::Fortran)?.bytes(), [1, 3, 2, 4]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn in_order(&self, order: Order) -> Result<Cow<'_, Self>> {
+        // With at most one axis longer than 1, both orders are the same.
+        if self.order() == order || self.header.shape_ref().is_any_order() {
             return Ok(Cow::Borrowed(self));
         }
-        let header = Header::new(self.dtype().clone(), Order::C, self.shape().into())?;
-        let mut bytes = Vec::with_capacity(self.bytes().len());
-        self.put(&mut Sink::of(&mut bytes), Order::C, &WriteOptions::new())?;
-        Ok(Cow::Owned(Self::of_bytes(header, &bytes)?))
-    }
-
-    #[cfg(feature = "object")]
-    fn objects_in_c_order(&self) -> Vec<super::object::Object> {
-        use ndarray::ShapeBuilder;
-
-        let objects = self.objects().unwrap_or_default();
-        let shape = self.shape().set_f(true);
-        let view = ndarray::ArrayViewD::from_shape(shape, objects).expect("an object for each element");
-        view.iter().cloned().collect()
+        let header = Header::new(self.dtype().clone(), order, self.shape().into())?;
+        #[cfg(feature = "object")]
+        if let Some(objects) = &self.objects {
+            let items = super::object::rearranged(objects, &self.header, order);
+            return Ok(Cow::Owned(Self::of_objects(header, items)));
+        }
+        let mut data = Data::new(self.bytes().len())?;
+        self.put(&mut Sink::of(&mut data.bytes_mut()), order, &WriteOptions::new())?;
+        Ok(Cow::Owned(Self::of_data(header, data)))
     }
 }

@@ -94,7 +94,8 @@ impl DynArray {
         let mut data = Data::new(header.in_memory()?.1)?;
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
         let threads = || ReadOptions::new().get_threads();
-        recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)?;
+        recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)
+            .map_err(|error| self.header.name_element(error, 0, false))?;
         Ok(Self::of_data(header, data))
     }
 }

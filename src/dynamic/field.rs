@@ -102,7 +102,11 @@ impl DynArray {
         let spread = column.spread(self)?;
         let plain =
             viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
-        cast::view_spread(&plain, self.bytes(), spread).map_err(|error| error.at_field(&path.to_string()))
+        cast::view_spread(&plain, self.bytes(), spread).map_err(named(
+            &self.header,
+            column.header(self)?,
+            &path,
+        ))
     }
 
     /// Returns one field of an array of records as a mutable strided view.
@@ -140,8 +144,8 @@ impl DynArray {
         let plain =
             viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
         plain.check_full(column.dtype).map_err(|error| error.at_field(&path.to_string()))?;
-        cast::view_spread_mut(&plain, self.data.bytes_mut(), spread)
-            .map_err(|error| error.at_field(&path.to_string()))
+        let named = named(&self.header, column.header(self)?, &path);
+        cast::view_spread_mut(&plain, self.data.bytes_mut(), spread).map_err(named)
     }
 
     /// Returns one field of an array of records as a view if possible, and otherwise as a copy.
@@ -184,6 +188,18 @@ impl DynArray {
     }
 }
 
+/// Returns a function that adds a field to an error, and the element that has it.
+///
+/// The error counts the items of the field, whose header is `column`, in C order.
+fn named(array: &Header, column: Header, path: &FieldPath<'_>) -> impl Fn(Error) -> Error {
+    let (array, path) = (array.clone(), path.to_string());
+    let in_array = move |item: usize| {
+        let index = column.shape_ref().index_of(item as u64, Order::C);
+        array.shape_ref().number_of(&index, array.order()) as usize
+    };
+    move |error| error.map_element(&in_array).at_field(&path)
+}
+
 /// Returns whether a copy would succeed where the view failed because of byte order, layout or alignment.
 fn needs_copy(error: &Error) -> bool {
     matches!(
@@ -217,7 +233,8 @@ impl<'a> FieldLayout<'a> {
             }
             FieldPath::Names(names) if names.is_empty() => {}
             FieldPath::Names(names) => {
-                let within = |column: Self, name: &&str| Some(column.within(named(column.dtype, name)?));
+                let within =
+                    |column: Self, name: &&str| Some(column.within(field_named(column.dtype, name)?));
                 found.extend(names.iter().try_fold(start, within));
             }
             FieldPath::Text(text) => start.find(text, &mut found, &mut HashSet::new()),
@@ -239,7 +256,7 @@ impl<'a> FieldLayout<'a> {
     fn find(&self, text: &str, found: &mut Vec<Self>, in_vain: &mut HashSet<(usize, usize)>) {
         let Some(record) = self.dtype.as_record() else { return };
         // A field with exactly this name has priority over a path.
-        if let Some(field) = named(self.dtype, text) {
+        if let Some(field) = field_named(self.dtype, text) {
             found.push(self.within(field));
             return;
         }
@@ -249,7 +266,7 @@ impl<'a> FieldLayout<'a> {
             return;
         }
         for (dot, _) in text.match_indices('.') {
-            if let Some(field) = named(self.dtype, &text[..dot]) {
+            if let Some(field) = field_named(self.dtype, &text[..dot]) {
                 self.within(field).find(&text[dot + 1..], found, in_vain);
             }
             if found.len() > 1 {
@@ -302,7 +319,7 @@ impl<'a> FieldLayout<'a> {
 }
 
 /// Returns the field with a name or, if there is none, with a title.
-fn named<'d>(dtype: &'d DType, name: &str) -> Option<&'d Field> {
+fn field_named<'d>(dtype: &'d DType, name: &str) -> Option<&'d Field> {
     let fields = dtype.as_record()?.fields();
     let is_titled = |field: &&Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
     fields.iter().find(|field| field.name() == name).or_else(|| fields.iter().find(is_titled))

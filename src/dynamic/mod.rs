@@ -27,7 +27,9 @@ use crate::dtype::{Casting, DType};
 #[cfg(feature = "object")]
 use crate::element::ReadPlan;
 use crate::element::cast::{self, Bitwise};
-use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement, mismatch, raw_words};
+use crate::element::{
+    ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_of, mismatch, raw_words,
+};
 use crate::error::{ErrorKind, Result, Returned};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
@@ -270,7 +272,8 @@ impl DynArray {
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
-        let items = cast::view(&plain, self.data.bytes(), shape.size())?;
+        let items = cast::view(&plain, self.data.bytes(), shape.size());
+        let items = items.map_err(|error| self.header.name_element(error, inner_of::<A>().len(), false))?;
         // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
         Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
@@ -299,7 +302,8 @@ impl DynArray {
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
         let (shape, plain) = self.viewable::<A, D>()?;
         plain.check_full(self.header.dtype())?;
-        let items = cast::view_mut(&plain, self.data.bytes_mut(), shape.size())?;
+        let (header, items) = (&self.header, cast::view_mut(&plain, self.data.bytes_mut(), shape.size()));
+        let items = items.map_err(|error| header.name_element(error, inner_of::<A>().len(), false))?;
         // As in `view`.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
@@ -376,7 +380,9 @@ impl DynArray {
             return Err(mismatch(self.dtype(), DType::Object, false));
         }
         let mut bytes = self.data.bytes();
-        Array::from_payload(PayloadRef::new(&mut transfer::Source::of(&mut bytes), &self.header, options))
+        let mut source = transfer::Source::of(&mut bytes);
+        Array::from_payload(PayloadRef::new(&mut source, &self.header, options))
+            .map_err(|error| self.header.name_element(error, inner_of::<A>().len(), false))
     }
 }
 

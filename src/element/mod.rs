@@ -84,6 +84,13 @@ pub trait ReadableElement: Sized + Send + Sync {
     fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 }
 
+/// Returns the axes of an element, which are the innermost axes of an array in a file.
+pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
+    let mut inner = Vec::new();
+    A::inner_axes(&mut inner);
+    inner
+}
+
 /// A type whose elements can be written.
 ///
 /// It is implemented for the same types as [`ReadableElement`].

@@ -18,6 +18,8 @@ pub use kind::{ErrorKind, FileSection, LimitKind};
 #[doc(hidden)]
 pub use samples::one_of_each;
 
+use crate::shape::{Order, Shape};
+
 /// A `Result` whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -105,6 +107,7 @@ struct Inner {
     path: Option<PathBuf>,
     member: Option<String>,
     element: Option<usize>,
+    index: Vec<usize>,
     field: Option<String>,
     help: Option<Help>,
 }
@@ -165,6 +168,22 @@ impl Error {
     /// ```
     pub fn element(&self) -> Option<usize> {
         self.0.element
+    }
+
+    /// Returns the index of the element along each axis, if the array has several axes.
+    ///
+    /// ```
+    /// # use ndarray::Array2;
+    /// # use ndarray_io::{ReadNpyExt, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// Array2::from_shape_fn((2, 3), |(i, j)| (i * j) as u8).write_npy(&mut file)?;
+    /// let file = String::from_utf8_lossy(&file[6..]).replace("|u1", "|b1");
+    /// let error = Array2::<bool>::read_npy(&[b"\x93NUMPY", file.as_bytes()].concat()[..]).unwrap_err();
+    /// assert_eq!((error.element(), error.index()), (Some(5), Some(&[1, 2][..])));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn index(&self) -> Option<&[usize]> {
+        if self.0.index.is_empty() { None } else { Some(&self.0.index) }
     }
 
     /// Returns the name of the record field that caused the error.
@@ -337,9 +356,19 @@ impl Error {
         self
     }
 
-    pub(crate) fn at_path(mut self, path: &Path) -> Self {
+    /// Adds the path of the file that caused the error, unless it has one.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// use ndarray_io::Error;
+    ///
+    /// let error = Error::from(std::io::Error::from(std::io::ErrorKind::NotFound)).at_path("cache:scan");
+    /// assert_eq!(error.path(), Some(Path::new("cache:scan")));
+    /// ```
+    #[must_use]
+    pub fn at_path<P: AsRef<Path> + ?Sized>(mut self, path: &P) -> Self {
         // Keep the path that was set first, closest to the fault. `at_member` does the same with names.
-        self.0.path.get_or_insert_with(|| path.to_owned());
+        self.0.path.get_or_insert_with(|| path.as_ref().to_owned());
         self
     }
 
@@ -351,19 +380,36 @@ impl Error {
     pub(crate) fn at_element(mut self, index: usize) -> Self {
         // Keep the outermost index: callers count elements of the array, not of one field or tile.
         self.0.element = Some(index);
+        self.0.index.clear();
+        self
+    }
+
+    /// Replaces the index of the element, which was that in a part of the array.
+    pub(crate) fn map_element(self, whole: impl FnOnce(usize) -> usize) -> Self {
+        match self.0.element {
+            Some(element) => self.at_element(whole(element)),
+            None => self,
+        }
+    }
+
+    /// Adds the index of the element along each axis of an array.
+    pub(crate) fn in_array(mut self, shape: &Shape, order: Order) -> Self {
+        if let Some(element) = self.0.element
+            && shape.ndim() > 1
+        {
+            self.0.index = shape.index_of(element as u64, order);
+        }
         self
     }
 
     /// Adds `first` to the element's index, which is relative to a block.
-    pub(crate) fn offset_element(mut self, first: usize) -> Self {
-        self.0.element = self.0.element.map(|index| first.saturating_add(index));
-        self
+    pub(crate) fn offset_element(self, first: usize) -> Self {
+        self.map_element(|index| first.saturating_add(index))
     }
 
     /// Converts the index of a part to the index of its element, if each element has `parts` parts.
-    pub(crate) fn within(mut self, parts: usize) -> Self {
-        self.0.element = self.0.element.map(|index| index / parts.max(1));
-        self
+    pub(crate) fn within(self, parts: usize) -> Self {
+        self.map_element(|index| index / parts.max(1))
     }
 
     /// Prepends a field name to the path. An empty name, which denotes an array's element, is ignored.
@@ -381,7 +427,15 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, path: None, member: None, element: None, field: None, help: None }))
+        Self(Box::new(Inner {
+            kind,
+            path: None,
+            member: None,
+            element: None,
+            index: Vec::new(),
+            field: None,
+            help: None,
+        }))
     }
 }
 
@@ -466,7 +520,7 @@ impl std::error::Error for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, path, member, element, field, help: _ } = &*self.0;
+        let Inner { kind, path, member, element, index: _, field, help: _ } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {
@@ -494,7 +548,11 @@ impl fmt::Display for Error {
             write!(f, "member '{}': ", member.escape_debug())?;
         }
         if let Some(element) = self.element() {
-            write!(f, "element {element}: ")?;
+            write!(f, "element {element}")?;
+            match self.index() {
+                Some(index) => write!(f, " ({index:?}): ")?,
+                None => f.write_str(": ")?,
+            }
         }
         if let Some(field) = self.field() {
             write!(f, "field '{}': ", field.escape_debug())?;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{Header, Order, Shape};
 use crate::dtype::{DType, Subarray};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A header with the innermost axes moved into the dtype, which becomes a subarray.
 pub(crate) struct Grouped<'h> {
@@ -19,6 +19,20 @@ pub(crate) struct Grouped<'h> {
 }
 
 impl Header {
+    /// Returns the shape of the array without the axes of its elements, of which there are `inner`.
+    pub(crate) fn outer_shape(&self, inner: usize, innermost_first: bool) -> Shape {
+        let (dims, inner) = (self.shape(), inner.min(self.shape().len()));
+        if innermost_first { dims[inner..].into() } else { dims[..dims.len() - inner].into() }
+    }
+
+    /// Adds the index along each axis of the element that an error names by its number in the file.
+    pub(crate) fn name_element(&self, error: Error, inner: usize, innermost_first: bool) -> Error {
+        match error.element() {
+            Some(_) => error.in_array(&self.outer_shape(inner, innermost_first), self.order),
+            None => error,
+        }
+    }
+
     /// Returns the header with the axes `inner` of an array element moved into the dtype.
     ///
     /// `inner` is empty for most types. `innermost_first` is set for formats that list axes from the fastest

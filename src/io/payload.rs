@@ -221,7 +221,11 @@ fn read_payload<F: ArrayFormat, T: FromPayload>(
     found: &F::Found,
     options: &ReadOptions,
 ) -> Result<T> {
-    F::with_payload(found, PayloadRef::new(source, F::header(found), options), T::from_payload)
+    let header = F::header(found);
+    let read = F::with_payload(found, PayloadRef::new(source, header, options), T::from_payload);
+    read.map_err(|error| {
+        header.name_element(error, T::inner_ndim(), F::gate(found, options).is_innermost_first())
+    })
 }
 
 /// Returns an error if bytes follow the array, unless the options allow trailing bytes.

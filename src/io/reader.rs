@@ -220,7 +220,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
-        self.take(|payload| T::from_payload(PayloadRef(payload)))
+        self.take(|payload| {
+            let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
+            let name = |error| header.name_element(error, T::inner_ndim(), innermost_first);
+            T::from_payload(PayloadRef(payload)).map_err(name)
+        })
     }
 
     /// Reads the bytes of the elements without decoding them, for dtypes that no Rust type represents.

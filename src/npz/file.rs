@@ -5,8 +5,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use super::archive::{Archive, NpzMember};
 use super::member;
@@ -489,31 +487,13 @@ impl NpzFile {
         // Use threads either across members or within one, but not both: `threads` is the total.
         let threads = self.options.get_threads().min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut read = Vec::new();
-            // Members differ in size, so each thread takes the next one instead of a fixed share.
-            while let Some(&index) = arrays.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let array = self.read_index_with::<T>(index, &options);
-                if array.is_err() {
-                    next.store(arrays.len(), Ordering::Relaxed); // stop the other threads
-                }
-                read.push((index, array));
-            }
-            read
-        };
-        let mut all = thread::scope(|scope| {
-            // Failure to start a helper thread is not an error: the current thread then does its work.
-            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-            let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
-            let mut all = work();
-            for helper in helpers {
-                all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            all
-        });
-        all.sort_by_key(|(index, _)| *index);
-        all.into_iter().map(|(index, array)| Ok((members[index].name().to_owned(), array?))).collect()
+        let mut all = Vec::new();
+        let read = |index: usize| (index, self.read_index_with::<T>(index, &options));
+        transfer::map(arrays.into_iter(), threads, read, |(index, array)| {
+            all.push((members[index].name().to_owned(), array?));
+            Ok::<(), Error>(())
+        })?;
+        Ok(all)
     }
 
     /// Reads every member and verifies its size and checksum.

@@ -2,17 +2,17 @@
 
 use std::fs::File;
 use std::io::Seek;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
 
-use super::Chunks;
 use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular};
 use crate::dtype::DType;
-use crate::element::ReadableElement;
+use crate::element::{ReadableElement, inner_of};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::change::{FileId, Locked, id_of};
@@ -349,6 +349,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(is_other)
     }
 
+    /// Returns the path of the file, or that of [`with_path`](ArrayFile::with_path).
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
         self.header().dtype()
@@ -407,7 +412,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
             header.dtype().item_size(),
         );
-        self.with_picked(header, &whole, T::from_payload)
+        self.with_picked(header, &whole, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
     /// Reads the part of the array that ndarray's `slice` would select.
@@ -480,7 +485,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let mut read = || {
             let mut target = selection.target(array.view_mut().into_dyn())?;
             let (header, picked) = selection.locate(self.header())?;
-            self.with_picked(&header, &picked, |PayloadRef(payload)| read_into(&mut target, payload))
+            let inner = (inner_of::<A>().len(), &self.options);
+            self.with_picked(&header, &picked, inner, |PayloadRef(payload)| read_into(&mut target, payload))
         };
         read().map_err(|error| self.at_path(error))
     }
@@ -517,7 +523,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<T> {
         let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
         let (header, picked) = locate().map_err(|error| self.at_path(error))?;
-        self.with_picked(&header, &picked, T::from_payload)
+        self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
     /// Reads the indices along an axis where the mask is `true`, as NumPy's boolean indexing does.
@@ -560,72 +566,40 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.take(axis, &indices)
     }
 
-    /// Returns an iterator over pieces of `length` indices along an axis.
-    ///
-    /// Each piece is read when the iterator advances, so memory use does not depend on the size of the file.
-    /// The last piece may be shorter. Reading is fastest along the slowest-varying axis, which is the first,
-    /// or the last in Fortran order.
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or `length` is 0.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
-    ///
-    /// A mismatch of the element type is reported with the first piece.
-    pub fn chunks<A: ReadableElement, D: Dimension>(
+    /// Reads a box, given by a range of indices along each axis of the array, which must be within bounds.
+    pub(crate) fn read_ranges<T: FromPayload>(
         &self,
-        axis: usize,
-        length: usize,
-    ) -> Result<Chunks<'_, A, D, F>> {
-        Chunks::new(self, axis, length).map_err(|error| self.at_path(error))
+        ranges: &[Range<usize>],
+        options: &ReadOptions,
+    ) -> Result<T> {
+        let locate =
+            || Axes::of(self.header(), T::inner_ndim(), options)?.within(ranges).locate(self.header());
+        let (header, picked) = locate().map_err(|error| self.at_path(error))?;
+        self.with_picked(&header, &picked, (T::inner_ndim(), options), T::from_payload)
     }
 
-    /// Returns an iterator over the rows of the array, along the slowest-varying axis.
-    ///
-    /// The rows do not include that axis. About 1 MiB is read at a time, and each row is copied from it.
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
-    ///
-    /// A mismatch of the element type is reported with the first row.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{Array1, Array2, Ix2};
-    /// use ndarray_io::NpyFile;
-    ///
-    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-    /// ndarray_io::write_npy(&path, &Array2::<f32>::ones((100, 3)))?;
-    /// let file = NpyFile::open(&path)?;
-    /// let rows: Vec<Array1<f32>> = file.rows::<f32, Ix2>()?.collect::<Result<_, _>>()?;
-    /// assert_eq!(rows.len(), 100);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn rows<A, D>(&self) -> Result<impl Iterator<Item = Result<Array<A, D::Smaller>>>>
-    where
-        A: ReadableElement + Clone,
-        D: ndarray::RemoveAxis,
-    {
-        /// The number of bytes of rows to read at a time.
-        const AT_A_TIME: u64 = 1 << 20;
-        let shape = Axes::of::<A>(self.header(), &self.options).map_err(|error| self.at_path(error))?.shape;
-        let axis = slowest(self.order(), &shape);
-        let rows = shape.dims().get(axis).copied().unwrap_or(0);
-        let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1) as u64;
-        let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1) as usize)?;
-        Ok(chunks.flat_map(move |chunk| {
-            let (rows, error) = match chunk {
-                Ok(chunk) => {
-                    let rows = chunk.axis_iter(ndarray::Axis(axis)).map(|row| Ok(row.to_owned()));
-                    (rows.collect::<Vec<_>>(), None)
-                }
-                Err(error) => (Vec::new(), Some(Err(error))),
-            };
-            rows.into_iter().chain(error)
-        }))
+    /// Like `read_ranges`, into an existing array.
+    pub(crate) fn read_ranges_into<A: ReadableElement, D: Dimension>(
+        &self,
+        ranges: &[Range<usize>],
+        array: &mut ArrayRef<A, D>,
+    ) -> Result<()> {
+        let axes = self.axes::<A>().map_err(|error| self.at_path(error))?;
+        self.select_into(&axes.within(ranges), array)
+    }
+
+    /// Returns the axes of the array, if its elements have the type `A`.
+    pub(crate) fn axes<A: ReadableElement>(&self) -> Result<Axes> {
+        Axes::of(self.header(), inner_of::<A>().len(), &self.options)
+    }
+
+    /// Returns the path and the member that errors report.
+    pub(crate) fn place(&self) -> (Option<PathBuf>, Option<String>) {
+        (self.path.clone(), self.member.clone())
+    }
+
+    pub(crate) fn the_options(&self) -> &ReadOptions {
+        &self.options
     }
 
     /// Returns the axis of the file that corresponds to an axis of the array.
@@ -641,26 +615,32 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     fn selection<A: ReadableElement>(&self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
-        Axes::of::<A>(self.header(), &self.options)?.selection(slice)
+        self.axes::<A>()?.selection(slice)
     }
 
     pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
         let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
-        self.with_picked(&header, &picked, T::from_payload)
+        self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
     /// Passes the selected bytes to `read`, as a payload with the given header.
+    ///
+    /// `inner` is the number of axes of each element. Errors name elements by their place in the file.
     fn with_picked<T>(
         &self,
         header: &Header,
         picked: &Runs,
+        (inner, options): (usize, &ReadOptions),
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // Check before memory is allocated: the header may declare more than the file contains.
         self.check_runs(picked)?;
         let mut source = Source::runs(self.payload(), picked);
-        let payload = Payload { source: &mut source, header, options: &self.options };
-        read(PayloadRef(payload)).map_err(|error| self.at_path(error))
+        let payload = Payload { source: &mut source, header, options };
+        read(PayloadRef(payload)).map_err(|error| {
+            let is_first = options.is_innermost_first();
+            self.at_path(self.header().name_selected(error, header, picked, (inner, is_first)))
+        })
     }
 
     /// Sets the path that errors report, for an array that was not opened by path.
@@ -717,14 +697,6 @@ impl NpyFile {
     /// Returns the version of the format.
     pub fn version(&self) -> Version {
         self.found.version
-    }
-}
-
-/// Returns the axis that varies slowest.
-fn slowest(order: Order, shape: &Shape) -> usize {
-    match order {
-        Order::C => 0,
-        Order::Fortran => shape.ndim().saturating_sub(1),
     }
 }
 

@@ -4,12 +4,10 @@
 //! are read through a source of their own, so that threading, byte order, records and limits work as they do
 //! for an entire array.
 
-mod chunks;
 mod file;
 mod reader;
 mod select;
 mod write;
 
-pub use chunks::Chunks;
 pub use file::{ArrayFile, NpyFile, RaFile};
-pub(crate) use select::Selection;
+pub(crate) use select::{Axes, Selection};

@@ -10,7 +10,7 @@ use super::NpyFile;
 use super::file::arranged;
 use super::select::Axes;
 use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
-use crate::element::ReadableElement;
+use crate::element::{ReadableElement, inner_of};
 use crate::error::Result;
 use crate::io::{ArrayFormat, ArrayReader, FromPayload, NpyReader, PayloadRef};
 use crate::transfer::Source;
@@ -55,7 +55,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         let (reader, found, options) = self.parts()?;
         let found_header = F::header(found);
         let options = F::gate(found, options);
-        let selection = Axes::of::<A>(found_header, &options)?.selection(&slice)?;
+        let selection = Axes::of(found_header, inner_of::<A>().len(), &options)?.selection(&slice)?;
         let (header, picked) = selection.locate(found_header)?;
         let start = reader.stream_position()?;
         let mut runs = RunsReader { reader, start, picked: &picked, at: 0 };
@@ -64,6 +64,10 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         drop(source);
         // Seek back before the result is checked, so that other parts can be read after an error.
         reader.seek(SeekFrom::Start(start))?;
+        let array = array.map_err(|error| {
+            let inner = (inner_of::<A>().len(), options.is_innermost_first());
+            found_header.name_selected(error, &header, &picked, inner)
+        });
         arranged(&selection, array?)
     }
 }

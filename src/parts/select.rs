@@ -5,8 +5,7 @@ use std::ops::Range;
 use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
 use crate::bytes::Runs;
-use crate::element::ReadableElement;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
@@ -36,30 +35,23 @@ struct Inner {
 }
 
 /// The axes of a file, split into those of the array and those of its elements.
-pub(super) struct Axes {
-    pub(super) shape: Shape,
+pub(crate) struct Axes {
+    pub(crate) shape: Shape,
     inner: Inner,
 }
 
 impl Axes {
-    /// Splits the axes of a file for elements of type `A`.
+    /// Splits the axes of a file for elements that have `inner` axes.
     ///
     /// Returns an error if the file has fewer axes than the elements.
-    pub(super) fn of<A: ReadableElement>(header: &Header, options: &ReadOptions) -> Result<Self> {
-        let mut inner = Vec::new();
-        A::inner_axes(&mut inner);
+    pub(crate) fn of(header: &Header, inner: usize, options: &ReadOptions) -> Result<Self> {
         let dims = header.shape();
-        let Some(ndim) = dims.len().checked_sub(inner.len()) else {
-            return Err(
-                ErrorKind::RankMismatch { found: header.shape_ref().clone(), wanted: inner.len() }.into()
-            );
+        let Some(ndim) = dims.len().checked_sub(inner) else {
+            return Err(ErrorKind::RankMismatch { found: header.shape_ref().clone(), wanted: inner }.into());
         };
         let come_first = options.is_innermost_first();
-        let (shape, lengths) = if come_first {
-            (&dims[inner.len()..], &dims[..inner.len()])
-        } else {
-            (&dims[..ndim], &dims[ndim..])
-        };
+        let (shape, lengths) =
+            if come_first { (&dims[inner..], &dims[..inner]) } else { (&dims[..ndim], &dims[ndim..]) };
         Ok(Self { shape: shape.into(), inner: Inner { lengths: lengths.to_vec(), come_first } })
     }
 
@@ -68,10 +60,15 @@ impl Axes {
         Ok(Selection { inner: self.inner, ..Selection::of(&self.shape, slice)? })
     }
 
-    /// Selects `count` consecutive indices along an axis, and all indices along the others.
-    pub(super) fn along(self, axis: usize, start: usize, count: usize) -> Selection {
-        let mut axes: Vec<Taken> = self.shape.dims().iter().map(Taken::all).collect();
-        axes[axis] = Taken { start, count, step: 1, is_reversed: false };
+    /// Selects a range of indices along each axis; they must be within bounds.
+    pub(super) fn within(self, ranges: &[Range<usize>]) -> Selection {
+        let taken = |range: &Range<usize>| Taken {
+            start: range.start,
+            count: range.len(),
+            step: 1,
+            is_reversed: false,
+        };
+        let axes: Vec<Taken> = ranges.iter().map(taken).collect();
         let elements = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; axes.len()];
         Selection { axes, elements, inner: self.inner }
     }
@@ -338,5 +335,31 @@ fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
             Ok(Taken { start, count, step, is_reversed })
         }
         SliceInfoElem::NewAxis => unreachable!("the callers handle new axes"),
+    }
+}
+
+impl Header {
+    /// Replaces the element that an error names, which is that of a selection, by that of the array.
+    ///
+    /// `part` is the header of the selection. `inner` is the number of axes of each element, and whether they
+    /// come first.
+    pub(super) fn name_selected(
+        &self,
+        error: Error,
+        part: &Header,
+        picked: &Runs,
+        (inner, is_first): (usize, bool),
+    ) -> Error {
+        let item = part.dtype().item_size().max(1) as u64;
+        // The parts of an element follow one another, unless its axes vary slowest.
+        let is_together = is_first == (self.order() == Order::Fortran);
+        let outer = part.outer_shape(inner, is_first).len().unwrap_or(1);
+        let parts = if is_together { part.len() / outer.max(1) } else { 1 };
+        let bytes = item.saturating_mul(parts.max(1));
+        let in_file = |element: usize| match (element as u64).saturating_mul(bytes) {
+            at if at < picked.byte_len() => (picked.find(at).0 / bytes) as usize,
+            _ => element, // elements without bytes
+        };
+        self.name_element(error.map_element(in_file), inner, is_first)
     }
 }

@@ -70,13 +70,14 @@ use info::{Info, bad, is_alike};
 use parts::Parts;
 pub use writer::NpyStackWriter;
 
+use crate::blocks::Chunks;
 use crate::bytes::{Folder, LocalFolder, ReadAt, Region};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{FromPayload, Npy};
 use crate::options::ReadOptions;
-use crate::parts::{Chunks, NpyFile};
+use crate::parts::NpyFile;
 use crate::transfer::{Source, read_rest};
 
 /// A stack of NPY files, which can be read like a single file.

@@ -80,7 +80,7 @@ impl<'a, 's> Pack<'a, 's> {
             packers.block(content(index), turn, out)
         };
         let mut done = 0;
-        pipeline::ordered(blocks, self.threads, &make, &mut |made| {
+        pipeline::blocks(blocks, self.threads, &make, &mut |made| {
             let (packed, crc) = made.split_last_chunk().expect("a checksum follows each block");
             let sum = Crc::of(u32::from_le_bytes(*crc), content(done).len() as u64);
             self.index.push(packed.len() as u64, sum);

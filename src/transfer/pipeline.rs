@@ -1,95 +1,201 @@
-//! Makes blocks on several threads and consumes them in order.
+//! Works on pieces on several threads, and takes the results in order.
 //!
-//! While one block is being written, others are gathered or encoded.
+//! While one block is being written, others are read, gathered or encoded.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::thread;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
-/// Makes the blocks `0..count` with `make`, on up to `threads` threads, and passes them to `take` in order.
+/// Puts the next piece of work into a slot, and returns its number; `None` if there are no more pieces.
 ///
-/// `take` runs on the calling thread, which also makes blocks when it would otherwise wait. At most two
-/// blocks per thread are in memory. If the system refuses to start threads, the calling thread does all the
-/// work. The function is not generic: blocks are large enough that two dynamic calls cost almost nothing, and
-/// code with threads is slow to compile.
-pub(super) fn ordered(
-    count: usize,
-    threads: usize,
-    make: &(dyn Fn(usize, &mut Vec<u8>) -> Result<()> + Sync),
-    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+/// Numbers are consecutive, and begin with 0.
+type Claim<'a> = dyn Fn(usize) -> Option<usize> + Sync + 'a;
+/// Works on the piece in a slot, and leaves the result there.
+type Make<'a> = dyn Fn(usize) -> Result<()> + Sync + 'a;
+/// Uses the result in a slot.
+type Take<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+
+/// The usual number of slots: each thread works on one, and one result for each waits for its turn.
+fn slots(threads: usize) -> usize {
+    2 * threads.max(1)
+}
+
+/// Claims and makes pieces on up to `threads` threads, and takes the results in order.
+///
+/// `take` runs on the calling thread, which also makes pieces when it would otherwise wait. The number of
+/// slots, which is larger than that of threads, bounds memory. If the system refuses to start threads, the calling thread does
+/// all the work. After an error, no more pieces are taken. The function is not generic: pieces are large
+/// enough that dynamic calls cost almost nothing, and code with threads is slow to compile.
+fn ordered(
+    (threads, slots): (usize, usize),
+    claim: &Claim<'_>,
+    make: &Make<'_>,
+    take: &mut Take<'_>,
 ) -> Result<()> {
-    let makers = threads.min(count).saturating_sub(1);
-    if makers == 0 {
-        let mut block = Vec::new();
-        return (0..count).try_for_each(|index| make(index, &mut block).and_then(|()| take(&block)));
+    if threads < 2 {
+        while claim(0).is_some() {
+            make(0)?;
+            take(0)?;
+        }
+        return Ok(());
     }
-    // A thread claims a block only once it has a buffer: the lowest missing block is then always in progress,
+    // A thread claims a piece only once it has a slot: the lowest missing piece is then always in progress,
     // and threads cannot wait for one another forever.
-    let (give_back, free) = mpsc::channel::<Vec<u8>>();
-    let (done, made) = mpsc::channel::<(usize, Result<Vec<u8>>)>();
-    let (free, claimed) = (Mutex::new(free), AtomicUsize::new(0));
-    let claim = || Some(claimed.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count);
-    (0..2 * threads).for_each(|_| drop(give_back.send(Vec::new())));
+    let (give_back, free) = mpsc::channel::<usize>();
+    let (done, made) = mpsc::channel::<(Option<usize>, Result<usize>)>();
+    let free = Mutex::new(free);
+    for slot in 0..slots {
+        let _ = give_back.send(slot); // the receiver exists
+    }
 
     let work = |done: mpsc::Sender<_>| {
-        let next_free = || free.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
-        while let Some((mut block, index)) = next_free().and_then(|block| Some((block, claim()?))) {
-            let result = catch_unwind(AssertUnwindSafe(|| make(index, &mut block))).unwrap_or_else(|panic| {
-                // The consumer must not wait for a block that never arrives.
-                let _ = done.send((index, Err(panicked())));
+        let next_free = || lock(&free).recv().ok();
+        while let Some(slot) = next_free() {
+            let number = claim(slot);
+            let result = catch_unwind(AssertUnwindSafe(|| number.map_or(Ok(()), |_| make(slot))));
+            let result = result.unwrap_or_else(|panic| {
+                // The consumer must not wait for a piece that never arrives.
+                let _ = done.send((number, Err(panicked())));
                 resume_unwind(panic)
             });
-            let has_failed = result.is_err();
-            if done.send((index, result.map(|()| block))).is_err() || has_failed {
+            let has_ended = result.is_err() || number.is_none();
+            if done.send((number, result.map(|()| slot))).is_err() || has_ended {
                 return; // the consumer has failed, or will on receiving this error
             }
         }
     };
     thread::scope(|scope| {
-        let give_back = give_back; // dropped at the end, which wakes threads that wait for a buffer
-        for _ in 0..makers {
+        let give_back = give_back; // dropped at the end, which wakes threads that wait for a slot
+        for _ in 1..threads {
             let done = done.clone();
             if thread::Builder::new().spawn_scoped(scope, || work(done)).is_err() {
                 break;
             }
         }
         drop(done);
-        let mut ready = BTreeMap::new();
-        for index in 0..count {
-            let block = loop {
-                if let Some(block) = ready.remove(&index) {
-                    break block;
+        let (mut ready, mut has_more) = (BTreeMap::new(), true);
+        for number in 0.. {
+            let slot = loop {
+                if let Some(slot) = ready.remove(&number) {
+                    break slot;
                 }
-                if let Ok((index, block)) = made.try_recv() {
-                    ready.insert(index, block?);
-                    continue;
-                }
-                // Instead of waiting, this thread makes a block if a buffer is free.
-                let free = match free.try_lock() {
-                    Ok(free) => free.try_recv().ok(),
-                    Err(TryLockError::Poisoned(free)) => free.into_inner().try_recv().ok(),
-                    Err(TryLockError::WouldBlock) => None,
+                let arrived = match made.try_recv() {
+                    Ok(arrived) => arrived,
+                    Err(_) => {
+                        // Instead of waiting, this thread makes a piece if a slot is free.
+                        let slot = if has_more { try_next(&free) } else { None };
+                        match slot.map(|slot| (claim(slot), slot)) {
+                            Some((Some(number), slot)) => (Some(number), make(slot).map(|()| slot)),
+                            Some((None, slot)) => (None, Ok(slot)),
+                            None => match made.recv() {
+                                Ok(arrived) => arrived,
+                                // All threads have ended, and none has made this piece: there are no more.
+                                Err(_) if !has_more => return Ok(()),
+                                Err(_) => continue, // this thread is the only one
+                            },
+                        }
+                    }
                 };
-                if let Some((mut block, index)) = free.and_then(|block| Some((block, claim()?))) {
-                    make(index, &mut block)?;
-                    ready.insert(index, block);
-                    continue;
+                match arrived {
+                    (Some(number), slot) => {
+                        ready.insert(number, slot?);
+                    }
+                    (None, slot) => {
+                        has_more = false;
+                        let _ = give_back.send(slot?); // another thread may wait for a slot
+                    }
                 }
-                let (index, block) = made.recv().map_err(|_| panicked())?;
-                ready.insert(index, block?);
             };
-            take(&block)?;
-            let _ = give_back.send(block); // all other threads may have finished
+            take(slot)?;
+            let _ = give_back.send(slot); // all other threads may have finished
         }
         Ok(())
     })
 }
 
-/// Returns the error for a block that never arrived.
+/// Returns a free slot, unless there is none or another thread waits for it.
+fn try_next(free: &Mutex<mpsc::Receiver<usize>>) -> Option<usize> {
+    match free.try_lock() {
+        Ok(free) => free.try_recv().ok(),
+        Err(TryLockError::Poisoned(free)) => free.into_inner().try_recv().ok(),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// Makes the blocks `0..count` with `make`, on up to `threads` threads, and passes them to `take` in order.
+pub(super) fn blocks(
+    count: usize,
+    threads: usize,
+    make: &(dyn Fn(usize, &mut Vec<u8>) -> Result<()> + Sync),
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let threads = threads.min(count);
+    let buffers: Vec<Mutex<(usize, Vec<u8>)>> = (0..slots(threads)).map(|_| Mutex::default()).collect();
+    let claimed = AtomicUsize::new(0);
+    let claim = |slot: usize| {
+        let number = Some(claimed.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < count)?;
+        lock(&buffers[slot]).0 = number;
+        Some(number)
+    };
+    let make = |slot: usize| {
+        let (number, block) = &mut *lock(&buffers[slot]);
+        make(*number, block)
+    };
+    ordered((threads, buffers.len()), &claim, &make, &mut |slot| take(&lock(&buffers[slot]).1))
+}
+
+/// Works on items on up to `threads` threads, and passes the results to `take` in order.
+///
+/// `take` runs on the calling thread. At most two items for each thread are in progress at a time.
+pub(crate) fn map<I: Send, O: Send, E: From<Error>>(
+    items: impl Iterator<Item = I> + Send,
+    threads: usize,
+    work: impl Fn(I) -> O + Sync,
+    take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
+    map_in(items, (threads, slots(threads)), work, take)
+}
+
+/// Like [`map`], with at most `slots` items in progress, which must be more than there are threads.
+pub(crate) fn map_in<I: Send, O: Send, E: From<Error>>(
+    items: impl Iterator<Item = I> + Send,
+    (threads, slots): (usize, usize),
+    work: impl Fn(I) -> O + Sync,
+    mut take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
+    let places: Vec<Mutex<(Option<I>, Option<O>)>> = (0..slots).map(|_| Mutex::new((None, None))).collect();
+    // Several threads may see the end.
+    let items = Mutex::new(items.fuse().enumerate());
+    let claim = |slot: usize| {
+        let (number, item) = lock(&items).next()?;
+        lock(&places[slot]).0 = Some(item);
+        Some(number)
+    };
+    let make = |slot: usize| {
+        let mut place = lock(&places[slot]);
+        place.1 = place.0.take().map(&work);
+        Ok(())
+    };
+    let mut failure = None;
+    let done = ordered((threads, slots), &claim, &make, &mut |slot| {
+        let made = lock(&places[slot]).1.take();
+        made.map_or(Ok(()), &mut take).map_err(|error| {
+            failure = Some(error);
+            ErrorKind::Cancelled.into() // any error ends the work
+        })
+    });
+    failure.map_or_else(|| done.map_err(E::from), Err)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the error for a piece that never arrived.
 ///
 /// The panic itself continues when the threads are joined.
 fn panicked() -> Error {
@@ -98,7 +204,8 @@ fn panicked() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::ordered;
+    use super::{blocks, map};
+    use crate::error::Error;
 
     #[test]
     fn blocks_come_in_order_whatever_the_threads() {
@@ -110,12 +217,24 @@ mod tests {
                     block.push(index as u8);
                     Ok(())
                 };
-                ordered(count, threads, &make, &mut |block| {
+                blocks(count, threads, &make, &mut |block| {
                     taken.extend_from_slice(block);
                     Ok(())
                 })
                 .unwrap();
                 assert_eq!(taken, (0..count).map(|index| index as u8).collect::<Vec<_>>());
+                let mut taken = Vec::new();
+                map(
+                    0..count,
+                    threads,
+                    |item| item * item,
+                    |square| {
+                        taken.push(square);
+                        Ok::<(), Error>(())
+                    },
+                )
+                .unwrap();
+                assert_eq!(taken, (0..count).map(|item| item * item).collect::<Vec<_>>());
             }
         }
     }
@@ -124,11 +243,22 @@ mod tests {
     fn an_error_of_either_side_ends_it() {
         let fail = || std::io::Error::other("full").into();
         for threads in 1..4 {
-            let taken = ordered(100, threads, &|_, _| Ok(()), &mut |_| Err(fail()));
+            let taken = blocks(100, threads, &|_, _| Ok(()), &mut |_| Err(fail()));
             assert_eq!(taken.unwrap_err().to_string(), "full");
             let make = |index, _: &mut Vec<u8>| if index == 50 { Err(fail()) } else { Ok(()) };
-            let made = ordered(100, threads, &make, &mut |_| Ok(()));
+            let made = blocks(100, threads, &make, &mut |_| Ok(()));
             assert_eq!(made.unwrap_err().to_string(), "full");
+            let mut taken = Vec::new();
+            let made = map(
+                0..,
+                threads,
+                |item| if item == 50 { Err(fail()) } else { Ok(item) },
+                |item| {
+                    taken.push(item?);
+                    Ok::<(), Error>(())
+                },
+            );
+            assert_eq!((made.unwrap_err().to_string(), taken.len()), ("full".into(), 50));
         }
     }
 
@@ -137,7 +267,15 @@ mod tests {
     fn a_panic_is_passed_on_and_nobody_waits_for_ever() {
         for threads in 1..4 {
             let make = |index, _: &mut Vec<u8>| if index == 50 { panic!("broken") } else { Ok(()) };
-            assert!(std::panic::catch_unwind(|| ordered(100, threads, &make, &mut |_| Ok(()))).is_err());
+            assert!(std::panic::catch_unwind(|| blocks(100, threads, &make, &mut |_| Ok(()))).is_err());
+            let mapped = || map(0..100, threads, |item| assert_ne!(item, 50), |()| Ok::<(), Error>(()));
+            assert!(std::panic::catch_unwind(mapped).is_err());
+            let take = |item| {
+                assert_ne!(item, 50);
+                Ok::<(), Error>(())
+            };
+            let taken = || map(0..100, threads, |item| item, take);
+            assert!(std::panic::catch_unwind(taken).is_err());
         }
     }
 }

@@ -133,5 +133,5 @@ fn write_blocks<T: Send + Sync>(
         fill(&block, bytes)
     };
     let threads = if plan.count() > 1 { options.get_threads() } else { 1 };
-    pipeline::ordered(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
+    pipeline::blocks(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
 }

@@ -14,6 +14,10 @@ fn header(descr: &str, shape: &str) -> String {
     format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}")
 }
 
+fn header_in(descr: &str, shape: &str, fortran_order: &str) -> String {
+    header(descr, shape).replace("False", fortran_order)
+}
+
 fn message(bytes: &[u8]) -> String {
     let error = Array1::<f32>::read_npy(bytes).unwrap_err();
     let help = error.help().map_or_else(String::new, |help| help.to_string());
@@ -72,6 +76,118 @@ fn a_bad_bool_is_named_by_its_element_on_every_way() {
         assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }), "{error}");
         assert_eq!(error.element(), Some(412_345));
     }
+}
+
+/// The elements of a part are named by their place in the file, and by their index along each axis.
+#[test]
+fn a_bad_bool_is_named_by_its_element_in_every_part() {
+    use ndarray::{Array3, Ix2};
+    use ndarray_io::{DynArray, NpyFile};
+
+    for order in ["False", "True"] {
+        let (rows, columns) = (3000, 400);
+        let number = |row: usize, column: usize| match order {
+            "False" => row * columns + column,
+            _ => column * rows + row,
+        };
+        // Two faults, so that the first one in the order of the file must be found.
+        let mut payload = vec![1; rows * columns];
+        payload[number(2345, 67)] = 2;
+        payload[number(2346, 68)] = 2;
+        let header = header_in("'|b1'", "(3000, 400)", order);
+        let bytes = file(&header, &payload);
+        let temporary = crate::support::routes::temporary(&bytes, 0);
+        let mut errors = Vec::new();
+        for threads in [1, 3] {
+            let options = ReadOptions::new().threads(threads);
+            let open = || NpyFile::open_with(temporary.path(), &options).unwrap();
+            let opened = open();
+            let mut target = Array2::from_elem((1000, 10), false);
+            let chunks = |axis: usize, length: usize| {
+                open().chunks::<bool, Ix2>(axis, length).unwrap().find_map(Result::err).unwrap()
+            };
+            let go_on = |_: ndarray::ArrayView2<'_, bool>| std::ops::ControlFlow::Continue(());
+            let mut mask = vec![false; rows];
+            mask[7] = true;
+            mask[2345] = true;
+            let mut reader = NpyReader::new_with(temporary.reopen().unwrap(), &options).unwrap();
+            errors.extend([
+                opened.read::<Array2<bool>>().unwrap_err(),
+                opened.slice::<bool, _>(ndarray::s![2000.., ..]).unwrap_err(),
+                opened.slice::<bool, _>(ndarray::s![..;-1, 60..70]).unwrap_err(),
+                opened.slice::<bool, _>(ndarray::s![5..;5, 7..;3]).unwrap_err(),
+                opened.slice::<bool, _>(ndarray::s![2345, 67..]).unwrap_err(),
+                opened.slice_into(ndarray::s![2000.., 60..70], &mut target).unwrap_err(),
+                opened
+                    .slice_into(ndarray::s![2000.., 60..70], &mut *target.slice_mut(ndarray::s![..;-1, ..]))
+                    .unwrap_err(),
+                opened.take::<Array2<bool>>(0, &[2999, 2345, 0]).unwrap_err(),
+                opened.take::<ArrayD<bool>>(1, &[399, 67, 0, 67]).unwrap_err(),
+                opened.take_where::<Array2<bool>>(0, &mask).unwrap_err(),
+                chunks(0, 7),
+                chunks(1, 7),
+                opened.chunks::<bool, Ix2>(0, 7).unwrap().for_each_view(go_on).unwrap_err(),
+                opened.chunks::<bool, Ix2>(0, 7).unwrap().for_each_ahead(go_on).unwrap_err(),
+                opened.rows::<bool, Ix2>().unwrap().find_map(Result::err).unwrap(),
+                reader.slice::<bool, _>(ndarray::s![2001.., 3..]).unwrap_err(),
+                opened.read::<DynArray>().unwrap().check().unwrap_err(),
+                opened.read::<DynArray>().unwrap().view::<bool, Ix2>().unwrap_err(),
+                opened.read::<DynArray>().unwrap().cast::<u8, Ix2>(ndarray_io::Casting::Safe).unwrap_err(),
+            ]);
+        }
+        for (number_of_way, error) in errors.into_iter().enumerate() {
+            assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }), "{error}");
+            assert_eq!(error.element(), Some(number(2345, 67)), "{number_of_way}: {error}");
+            assert_eq!(error.index(), Some(&[2345, 67][..]), "{number_of_way}: {error}");
+        }
+        // Elements that are arrays are counted as elements.
+        let header = header_in("'|b1'", "(3000, 100, 4)", order);
+        let mut payload = Array3::from_elem((3000, 100, 4), 1u8);
+        payload[[2345, 67, 3]] = 2;
+        let payload = if order == "True" { payload.reversed_axes() } else { payload };
+        let bytes = file(&header, &payload.iter().copied().collect::<Vec<_>>());
+        let temporary = crate::support::routes::temporary(&bytes, 0);
+        let opened = NpyFile::open(temporary.path()).unwrap();
+        let wanted = if order == "True" { 67 * 3000 + 2345 } else { 2345 * 100 + 67 };
+        for error in [
+            opened.read::<Array2<[bool; 4]>>().unwrap_err(),
+            opened.slice::<[bool; 4], _>(ndarray::s![3.., 60..]).unwrap_err(),
+            opened.take::<Array2<[bool; 4]>>(0, &[1, 2345]).unwrap_err(),
+        ] {
+            assert_eq!((error.element(), error.index()), (Some(wanted), Some(&[2345, 67][..])), "{error}");
+        }
+    }
+}
+
+/// A column that is read later may have an earlier fault.
+#[cfg(feature = "derive")]
+#[test]
+fn the_first_bad_record_is_named() {
+    #[derive(ndarray_io::Record)]
+    struct Flags {
+        #[allow(dead_code)]
+        one: bool,
+        #[allow(dead_code)]
+        two: bool,
+        #[allow(dead_code)]
+        number: u16,
+    }
+
+    let mut payload = vec![0; 400];
+    payload[4 * 60] = 7; // `one` of record 60
+    payload[4 * 59 + 1] = 8; // `two` of record 59
+    for descr in [
+        "[('one', '|b1'), ('two', '|b1'), ('number', '<u2')]",
+        "[('one', '|b1'), ('two', '|b1'), ('number', '>u2')]",
+    ] {
+        let bytes = file(&header(descr, "(100,)"), &payload);
+        let error = Array1::<Flags>::read_npy(&bytes[..]).err().unwrap();
+        assert_eq!((error.element(), error.field()), (Some(59), Some("two")), "{error}");
+    }
+    // In another order, the fields are read column by column.
+    let bytes = file(&header("[('two', '|b1'), ('one', '|b1'), ('number', '<u2')]", "(100,)"), &payload);
+    let error = Array1::<Flags>::read_npy(&bytes[..]).err().unwrap();
+    assert_eq!((error.element(), error.field()), (Some(59), Some("one")), "{error}");
 }
 
 /// If several threads find errors in a large file, the first one in the file is reported.

@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["array"],
     &["path", "mmap", "parts"],
     &["dynamic"],
+    &["blocks"],
     &["npz", "convert"],
     &["store"],
     &["stack"],

@@ -9,7 +9,6 @@ use ndarray_io::{DType, DynArray};
 use serde_json::json;
 
 use super::Failure;
-use super::blocks::in_order;
 
 /// A scalar within each element: one cell of CSV.
 pub(crate) struct Leaf {
@@ -169,7 +168,7 @@ pub(crate) fn json(array: &DynArray) -> Result<String, Failure> {
     let dtype = dtype_text(array.dtype());
     let mut out =
         format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype), json!(array.shape())).into_bytes();
-    let array = in_order(array, Order::C)?;
+    let array = array.in_order(Order::C)?;
     // The other axes of an empty array may be of any length: print one empty list instead of millions.
     let lists = array.shape().iter().take_while(|length| **length > 0);
     let many = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::Args;
-use ndarray::{IxDyn, SliceInfoElem};
+use ndarray::{ArrayD, IxDyn, SliceInfoElem};
+use ndarray_io::blocks::Block;
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions};
+use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions, ReadableElement};
 
 use super::Failure;
-use super::blocks::in_order;
-use super::failure::{escaped, told};
-use super::in_turn::in_turn;
+use super::failure::{escaped, in_block};
 use super::input::shown;
 use super::open::{Format, format_of};
 use super::progress::Progress;
@@ -176,16 +176,22 @@ fn arrays(
     let mut progress = Progress::new();
     // Read in the storage order if it is the same for both files, and in C order otherwise.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
-    let mut blocks = wide.blocks(order, BLOCK);
-    in_turn(
-        &mut found,
-        |_| Ok(blocks.next()),
-        |(slice, first)| read_both(one, two, &slice, first, arguments).map_err(|failure| told(&failure)),
-        |found, read| {
+    wide.blocks().order(order).bytes(BLOCK).map(
+        |block| {
+            let is_first = std::ptr::eq(wide, one);
+            let other = if is_first { two } else { one };
+            let other = other.slice(&slice_of(block.ranges()))?;
+            Ok(unequal(block.take_array(), other, is_first, arguments))
+        },
+        |read: Result<_, Failure>| {
             let (bytes, differing) = read?;
             progress.add(bytes, all_bytes);
             match differing {
-                Some(Both { one, two, first }) => compare(&one, &two, &first, arguments, found),
+                Some(Both { one: first_block, two: second_block, block }) => {
+                    let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
+                    let both = [(&first_block, one), (&second_block, two)];
+                    compare(both, &first, arguments, &mut found).map_err(|failure| in_block(&block, failure))
+                }
                 None => Ok(()),
             }
         },
@@ -238,22 +244,30 @@ fn are_comparable(a: &DType, b: &DType) -> bool {
     }
 }
 
-/// A block of each array, and the index of its first element.
+/// A block of each array, and its place.
 struct Both {
     one: DynArray,
     two: DynArray,
-    first: Vec<usize>,
+    block: Block<()>,
 }
 
-/// Reads a block of each array. Returns the size of a block in bytes, and the blocks unless they are equal.
-fn read_both(
-    one: &Source,
-    two: &Source,
-    slice: &[SliceInfoElem],
-    first: Vec<usize>,
+/// Returns the slice of these ranges.
+fn slice_of(ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
+    let of = |range: &Range<usize>| {
+        let (start, end) = (range.start as isize, Some(range.end as isize));
+        SliceInfoElem::Slice { start, end, step: 1 }
+    };
+    ranges.iter().map(of).collect()
+}
+
+/// Returns the size of a block in bytes, and the blocks unless they are equal.
+fn unequal(
+    (block, own): (Block<()>, DynArray),
+    other: DynArray,
+    is_first: bool,
     arguments: &Arguments,
-) -> Result<(u64, Option<Both>), Failure> {
-    let (one, two) = (one.slice(slice)?, two.slice(slice)?);
+) -> (u64, Option<Both>) {
+    let (one, two) = if is_first { (own, other) } else { (other, own) };
     let bytes = one.bytes().len().max(two.bytes().len()) as u64;
     // Equal bytes are equal values, except for NaN with --strict-nan.
     let has_same_bytes = one.objects().is_none()
@@ -261,20 +275,20 @@ fn read_both(
         && one.order() == two.order()
         && one.bytes() == two.bytes();
     let is_equal = has_same_bytes && !arguments.strict_nan;
-    Ok((bytes, (!is_equal).then_some(Both { one, two, first })))
+    (bytes, (!is_equal).then_some(Both { one, two, block }))
 }
 
 /// Compares two blocks; `first` is the index of their first element.
 fn compare(
-    one: &DynArray,
-    two: &DynArray,
+    [(one, one_file), (two, two_file)]: [(&DynArray, &Source); 2],
     first: &[usize],
     arguments: &Arguments,
     found: &mut Found,
 ) -> Result<(), Failure> {
-    let mut block = Block { first, shape: one.shape(), differs: vec![false; one.len()], arguments, found };
+    let (differs, sources) = (vec![false; one.len()], [one_file, two_file]);
+    let mut block = Compared { first, shape: one.shape(), differs, arguments, found, sources };
     block.compare(one, two)?;
-    let Block { differs, .. } = block;
+    let Compared { differs, .. } = block;
     let first_differing = differs.iter().position(|differs| *differs);
     found.differing += differs.iter().filter(|differs| **differs).count() as u64;
     if let (None, Some(number)) = (&found.first, first_differing) {
@@ -289,16 +303,18 @@ fn compare(
 }
 
 /// The state of comparing two blocks.
-struct Block<'a> {
+struct Compared<'a> {
     first: &'a [usize],
     shape: &'a [usize],
     /// In C order.
     differs: Vec<bool>,
     arguments: &'a Arguments,
     found: &'a mut Found,
+    /// The two files, for errors.
+    sources: [&'a Source; 2],
 }
 
-impl Block<'_> {
+impl Compared<'_> {
     /// Compares two arrays that have one or more items for each element of the block.
     ///
     /// There is more than one item per element if a field is a subarray.
@@ -315,7 +331,7 @@ impl Block<'_> {
         if is_number(one.dtype()) && is_number(two.dtype()) {
             if is_complex(one.dtype()) || is_complex(two.dtype()) {
                 type C = num_complex::Complex<f64>;
-                let (a, b) = (one.cast::<C, IxDyn>(Casting::Unsafe)?, two.cast::<C, IxDyn>(Casting::Unsafe)?);
+                let (a, b) = (self.cast::<C>(one, 0)?, self.cast::<C>(two, 1)?);
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                     let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
@@ -331,7 +347,7 @@ impl Block<'_> {
                 }
                 return Ok(());
             }
-            let (a, b) = (one.cast::<f64, IxDyn>(Casting::Unsafe)?, two.cast::<f64, IxDyn>(Casting::Unsafe)?);
+            let (a, b) = (self.cast::<f64>(one, 0)?, self.cast::<f64>(two, 1)?);
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                 let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
@@ -354,6 +370,11 @@ impl Block<'_> {
             self.note((index, count), a == b);
         }
         Ok(())
+    }
+
+    /// Converts the elements of one of the two files, which an error names.
+    fn cast<T: ReadableElement>(&self, array: &DynArray, which: usize) -> Result<ArrayD<T>, Failure> {
+        Ok(array.cast(Casting::Unsafe).map_err(|error| self.sources[which].named(error))?)
     }
 
     /// Records whether an item is equal. The item is given by its number and the number of items.
@@ -388,7 +409,7 @@ impl Block<'_> {
 
 fn with_dtype(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
     let array = if array.dtype() == dtype { array.clone() } else { array.cast_to(dtype, Casting::Safe)? };
-    Ok(in_order(&array, Order::C)?.into_owned())
+    Ok(array.in_order(Order::C)?.into_owned())
 }
 
 /// Returns integers and bools as `i128`, so that `i64` and `u64` compare exactly.

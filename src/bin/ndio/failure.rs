@@ -4,17 +4,26 @@ use std::io;
 use std::path::Path;
 
 use ndarray_io::Casting;
+use ndarray_io::blocks::Block;
 use ndarray_io::error::Help;
 
 use super::input::{named, shown};
 
 /// Any error of the program.
-pub(crate) type Failure = Box<dyn std::error::Error>;
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Adds the file name to an error, unless its message begins with it.
 pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
     let (text, name) = (told(&failure), shown(path));
     if text.starts_with(&*name) { text.into() } else { format!("{name}: {text}").into() }
+}
+
+/// Adds the place of a block to an error of the library.
+pub(crate) fn in_block<T>(block: &Block<T>, failure: Failure) -> Failure {
+    match failure.downcast::<ndarray_io::Error>() {
+        Ok(error) => block.located(*error).into(),
+        Err(other) => other,
+    }
 }
 
 /// Formats an error as one line.

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use clap::Args;
+use ndarray_io::blocks::map_in_order;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{Method, NpzMember};
-use ndarray_io::{DType, NpyReader, NpzFile};
+use ndarray_io::{DType, NpyReader, NpzFile, ReadOptions};
 use serde_json::{Value, json};
 
 use super::cells::dtype_text;
@@ -221,28 +221,21 @@ struct Known<'a> {
     stats: Value,
 }
 
-fn known(archive: &NpzFile, stats: bool) -> Vec<Known<'_>> {
-    /// With fewer members, starting a thread would take longer than reading their headers.
-    const LEAST: usize = 500;
-    let members = archive.members();
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
-    let part = members.len().div_ceil(cores).max(LEAST);
-    thread::scope(|scope| {
-        let parts = members.chunks(part).enumerate().map(|(number, members)| {
-            let look = move || {
-                let members = members.iter().enumerate();
-                members
-                    .map(|(index, member)| known_at(archive, number * part + index, member, stats))
-                    .collect()
-            };
-            scope.spawn(look)
-        });
-        let join = |part: thread::ScopedJoinHandle<'_, Vec<_>>| match part.join() {
-            Ok(known) => known,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        parts.collect::<Vec<_>>().into_iter().flat_map(join).collect()
-    })
+fn known<'a>(archive: &'a NpzFile, stats: bool) -> ndarray_io::Result<Vec<Known<'a>>> {
+    /// How many headers a thread reads at a time: for fewer, it would wait longer than it works.
+    const EACH: usize = 500;
+    let mut all = Vec::new();
+    let threads = ReadOptions::new().get_threads().min(4).min(archive.len().div_ceil(EACH));
+    let parts = archive.members().chunks(EACH).enumerate();
+    let look = |(number, members): (usize, &'a [NpzMember])| -> Vec<_> {
+        let known = |(index, member)| known_at(archive, number * EACH + index, member, stats);
+        members.iter().enumerate().map(known).collect()
+    };
+    let added = map_in_order(parts, threads, look, |known| {
+        all.extend(known);
+        Ok::<(), ndarray_io::Error>(())
+    });
+    added.map(|()| all)
 }
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
@@ -270,7 +263,7 @@ fn short(error: ndarray_io::Error) -> String {
 
 fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
     let archive = open::npz(path, &crate::password::options())?;
-    let members = known(&archive, stats).into_iter().map(|known| {
+    let members = known(&archive, stats)?.into_iter().map(|known| {
         let mut facts = match &known.found {
             Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
             Some(Err(error)) => json!({"error": error}),
@@ -296,7 +289,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
     let archive = open::npz(path, &crate::password::options())?;
     writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
     let mut all_stats = Vec::new();
-    let rows = known(&archive, stats).into_iter().map(|known| {
+    let rows = known(&archive, stats)?.into_iter().map(|known| {
         let what = match known.found {
             Some(Ok(found)) => {
                 format!("{} {}", dtype_text(found.header.dtype()), Shape::from(found.header.shape()))

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray::SliceInfoElem;
 use ndarray_io::NpyReader;
 use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
 use ndarray_io::header::Shape;
@@ -155,20 +154,16 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     let mut from = 0;
     for (number, end) in ends.into_iter().enumerate() {
         let path = path_of(number, digits);
-        let mut dims = source.shape().to_vec();
-        dims[axis] = end - from;
+        let mut part: Vec<_> = source.shape().iter().map(|length| 0..*length).collect();
+        part[axis] = from..end;
+        let dims: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
         replace(&path, |file| {
             write_header(source.dtype().clone(), source.order(), dims.clone(), file)?;
-            for (mut slice, _) in source.blocks_of(&dims, source.order(), BLOCK) {
-                if let SliceInfoElem::Slice { start, end: Some(end), .. } = &mut slice[axis] {
-                    *start += from as isize;
-                    *end += from as isize;
-                }
-                let part = source.slice(&slice)?;
-                super::raw::put(&part, source.order(), file)?;
-                progress.add(part.bytes().len() as u64, all);
-            }
-            Ok(())
+            source.blocks().bytes(BLOCK).within(&part)?.for_each(|block| {
+                super::raw::put(block.array(), source.order(), file)?;
+                progress.add(block.array().bytes().len() as u64, all);
+                Ok(())
+            })
         })?;
         writeln!(out, "{}: shape {}", path.display(), Shape::from(dims))?;
         from = end;

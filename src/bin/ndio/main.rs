@@ -2,14 +2,12 @@
 //!
 //! It uses only the library's public API. Each subcommand has its own module.
 
-mod blocks;
 mod cells;
 mod convert;
 mod csv;
 mod diff;
 mod exact;
 mod failure;
-mod in_turn;
 mod info;
 mod input;
 mod interrupt;

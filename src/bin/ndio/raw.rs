@@ -7,7 +7,6 @@ use ndarray_io::header::{Order, Shape};
 use ndarray_io::{DType, DynArray};
 
 use super::Failure;
-use super::blocks::in_order;
 use super::convert::write_header;
 use super::progress::Progress;
 use super::source::Source;
@@ -22,17 +21,16 @@ pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> R
     let order = order.unwrap_or(source.order());
     let all = source.byte_len();
     let mut progress = Progress::new();
-    for (slice, _) in source.blocks(order, BLOCK) {
-        let array = source.slice(&slice)?;
-        put(&array, order, out)?;
-        progress.add(array.bytes().len() as u64, all);
-    }
-    Ok(())
+    source.blocks().order(order).bytes(BLOCK).for_each(|block| {
+        put(block.array(), order, out)?;
+        progress.add(block.array().bytes().len() as u64, all);
+        Ok(())
+    })
 }
 
 /// Writes the elements in this order, and rearranges them if necessary.
 pub(crate) fn put(array: &DynArray, order: Order, out: &mut dyn Write) -> Result<(), Failure> {
-    Ok(out.write_all(in_order(array, order)?.bytes())?)
+    Ok(out.write_all(array.in_order(order)?.bytes())?)
 }
 
 /// Converts raw elements to an NPY file.

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use clap::Args;
 use ndarray::SliceInfoElem;
+use ndarray_io::blocks::Blocks;
 use ndarray_io::header::Order;
 use ndarray_io::npz::Method;
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DType, DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 
 use super::Failure;
-use super::blocks::Blocks;
 use super::failure::{at, told};
 use super::input::shown;
 use super::open::{Format, format_of, member_index, npy, npz, ra_file, read, remote, stack};
@@ -223,14 +223,26 @@ impl Source {
         })
     }
 
-    /// Splits the array into blocks of about `bytes` bytes, in the given order of the elements.
-    pub(crate) fn blocks(&self, order: Order, bytes: usize) -> Blocks {
-        self.blocks_of(self.shape(), order, bytes)
+    /// Adds the path of the file to an error.
+    pub(crate) fn named(&self, error: ndarray_io::Error) -> ndarray_io::Error {
+        let path = match self {
+            Self::Npy(file) => file.path(),
+            Self::Ra(file) => file.path(),
+            Self::Memory(_) => None,
+        };
+        match path {
+            Some(path) => error.at_path(path),
+            None => error,
+        }
     }
 
-    /// Like `blocks`, for a part of this shape.
-    pub(crate) fn blocks_of(&self, shape: &[usize], order: Order, bytes: usize) -> Blocks {
-        Blocks::new(shape, order, (bytes / self.dtype().item_size().max(1)).max(1))
+    /// Visits the array in blocks.
+    pub(crate) fn blocks(&self) -> Blocks<'_, DynArray> {
+        match self {
+            Self::Npy(file) => file.blocks(),
+            Self::Ra(file) => file.blocks(),
+            Self::Memory(array) => array.blocks(),
+        }
     }
 }
 
@@ -321,7 +333,7 @@ impl<'a> Arrays<'a> {
         match reader.payload_len() {
             Some(len) => {
                 let end = begin.saturating_add(reader.data_offset()).saturating_add(len);
-                Ok((Source::Npy(reader.into_file()?), end))
+                Ok((Source::Npy(reader.into_file()?.with_path(self.path)), end))
             }
             None => {
                 let array = reader.read()?;

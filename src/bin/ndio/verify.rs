@@ -131,14 +131,16 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     }
     let all = source.byte_len();
     let mut progress = Progress::new();
-    let mut done = 0;
-    for (slice, _) in source.blocks(source.order(), BLOCK) {
-        let array = source.slice(&slice)?;
-        array.check_from(done)?;
-        done += array.len();
-        progress.add(array.bytes().len() as u64, all);
-    }
-    Ok(())
+    source.blocks().bytes(BLOCK).map(
+        |block| {
+            let bytes = block.array().bytes().len() as u64;
+            block.array().check().map(|()| bytes).map_err(|error| block.located(error))
+        },
+        |checked| {
+            progress.add(checked?, all);
+            Ok(())
+        },
+    )
 }
 
 /// Returns an error if loading the objects in Python would call more than the constructors of plain data.

@@ -259,6 +259,15 @@ struct Columns<R: RecordType> {
 
 impl<R: RecordType> Decode<R> for Columns<R> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<R>) -> Result<()> {
-        R::decode(&self.columns, items, self.record, count, out)
+        let Err(mut first) = R::decode(&self.columns, items, self.record, count, out) else { return Ok(()) };
+        // Columns are read one by one: a later column may have an earlier fault.
+        while let Some(before @ 1..) = first.element().filter(|element| *element < count) {
+            let items = &items[..before * self.record];
+            match R::decode(&self.columns, items, self.record, before, &mut Vec::new()) {
+                Err(error) if error.element().is_some_and(|element| element < before) => first = error,
+                _ => break,
+            }
+        }
+        Err(first)
     }
 }

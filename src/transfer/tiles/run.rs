@@ -114,7 +114,8 @@ impl Move<'_> {
     fn located(&self, error: Error, tile: &Tile, order: &[usize]) -> Error {
         let Some(number) = error.element() else { return error };
         let place = self.plan.place(tile, order, number);
-        error.at_element((place / self.plan.from().item.max(1) as u64) as usize)
+        let place = (place / self.plan.from().item.max(1) as u64) as usize;
+        self.header.name_element(error.at_element(place), 0, false)
     }
 
     /// Writes a tile to its location in the file.
@@ -175,7 +176,7 @@ pub(crate) fn move_in_order(
         lock().push(room);
         Ok(())
     };
-    pipeline::ordered(work.plan.count(), threads.min(work.plan.count()).max(1), &make, &mut |block| {
+    pipeline::blocks(work.plan.count(), threads.min(work.plan.count()).max(1), &make, &mut |block| {
         sink.write(block)?;
         tell(block.len() as u64)
     })

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use ndarray::{ArrayView, IxDyn};
+use ndarray_io::blocks::map_in_order;
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::{ByteOrder, Kind};
-use ndarray_io::{Casting, DType, NpyWriter, WritableElement, WriteOptions};
+use ndarray_io::{Casting, DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 use num_complex::Complex;
 
 use super::super::Failure;
 use super::super::convert::{folder_of, replace, temporary};
-use super::super::in_turn::in_turn;
 use super::super::progress::Progress;
 use super::Form;
 
@@ -71,7 +71,7 @@ fn complex(text: &str) -> Result<Complex<f64>, String> {
 
 /// Converts CSV to an NPY file of the given dtype, or of `f64` if there is none.
 pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) -> Result<(), Failure> {
-    let mut table = Table { all: input.metadata()?.len(), form, ..Table::new(input) };
+    let mut table = Table { form, ..Table::new(input)? };
     let Some(dtype) = dtype else {
         return table.numbers(out, float_or_integer);
     };
@@ -134,16 +134,26 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
 
 /// A CSV file that is being read.
 struct Table {
-    input: File,
-    all: u64,
+    input: Input,
     form: Form,
+    counts: Counts,
+}
+
+/// The text of a CSV file, in pieces.
+struct Input {
+    file: File,
+    all: u64,
     /// Bytes that have been read but not parsed.
     rest: Vec<u8>,
     is_end: bool,
-    /// The number of lines so far, and the number of columns in each.
+    progress: Progress,
+}
+
+/// The number of lines so far, and the number of columns in each.
+#[derive(Default)]
+struct Counts {
     lines: u64,
     columns: Option<usize>,
-    progress: Progress,
 }
 
 /// The values of a piece.
@@ -169,13 +179,7 @@ struct Wrong {
     text: String,
 }
 
-impl Table {
-    fn new(input: File) -> Self {
-        let form = Form { has_header: false, delimiter: b',' };
-        let (rest, progress) = (Vec::new(), Progress::new());
-        Self { input, all: 0, form, rest, is_end: false, lines: 0, columns: None, progress }
-    }
-
+impl Input {
     /// Returns the next piece, which ends at the end of a line.
     ///
     /// Returns `None` at the end of the file, or if the data has quotes, since quoted cells may contain line
@@ -185,7 +189,7 @@ impl Table {
         loop {
             // Data from the previous round has neither a quote nor a line break: search only the new bytes.
             let before = self.rest.len();
-            let read = (&self.input).take(PIECE).read_to_end(&mut self.rest)?;
+            let read = (&self.file).take(PIECE).read_to_end(&mut self.rest)?;
             self.is_end |= read == 0;
             self.progress.add(read as u64, self.all);
             if self.rest[before..].contains(&b'"') {
@@ -201,85 +205,10 @@ impl Table {
             return Ok(Some(piece).filter(|piece| !piece.is_empty()));
         }
     }
+}
 
-    /// Writes the rows to a new file as they are parsed.
-    fn numbers<T: WritableElement + Clone + Send>(
-        &mut self,
-        out: &Path,
-        parse: impl Fn(&str) -> Result<T, String> + Sync,
-    ) -> Result<(), Failure> {
-        replace(out, |out| self.numbers_to(out, parse))
-    }
-
-    fn numbers_to<T: WritableElement + Clone + Send>(
-        &mut self,
-        out: &File,
-        parse: impl Fn(&str) -> Result<T, String> + Sync,
-    ) -> Result<(), Failure> {
-        let mut rows = Rows { out, writer: None, options: WriteOptions::new() };
-        let mut has_header = self.form.has_header;
-        let delimiter = self.form.delimiter;
-        in_turn(
-            &mut (&mut *self, &mut rows),
-            |(table, _)| {
-                let form = Form { has_header: std::mem::take(&mut has_header), delimiter };
-                Ok(table.piece()?.map(|piece| (piece, form)))
-            },
-            |(piece, form)| values(&piece, form, |text| parse(text.trim_ascii())),
-            |(table, rows), parsed| table.put(parsed, rows),
-        )?;
-        self.put_rest(Trim::All, &parse, &mut rows)?;
-        rows.finish()
-    }
-
-    /// Parses the rest, which may have quotes, in one thread.
-    fn put_rest<T: WritableElement + Clone>(
-        &mut self,
-        trim: Trim,
-        parse: &dyn Fn(&str) -> Result<T, String>,
-        rows: &mut Rows<'_, T>,
-    ) -> Result<(), Failure> {
-        const ROWS: usize = 1000;
-        if self.form.delimiter == b' ' && (trim == Trim::None || self.rest.contains(&b'"')) {
-            return Err("a space as delimiter is supported only for numbers without quotes".into());
-        }
-        let rest = std::mem::take(&mut self.rest);
-        let has_header = self.form.has_header && self.lines == 0;
-        let input = self.input.try_clone()?;
-        let mut reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(self.form.delimiter)
-            .trim(trim)
-            .from_reader(std::io::Cursor::new(rest).chain(input));
-        let before = self.lines;
-        let mut record = StringRecord::new();
-        let mut is_header = has_header;
-        loop {
-            let mut parsed = Parsed::new(0, self.columns);
-            for _ in 0..ROWS {
-                if !reader.read_record(&mut record).map_err(|error| wrong_text(&error, before))? {
-                    break;
-                }
-                parsed.lines = record.position().map_or(0, csv::Position::line);
-                if std::mem::take(&mut is_header) {
-                    continue;
-                }
-                let line = parsed.lines;
-                if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
-                    parsed.wrong = Some(found);
-                    break;
-                }
-            }
-            let is_end = parsed.lines == 0;
-            self.lines = before; // the parser counts lines from here
-            self.put(Parsed { lines: 0, ..parsed }, rows)?;
-            if is_end {
-                return Ok(());
-            }
-        }
-    }
-
+impl Counts {
+    /// Checks and writes the values of a piece.
     fn put<T: WritableElement + Clone>(
         &mut self,
         parsed: Parsed<T>,
@@ -305,6 +234,96 @@ impl Table {
         match self.columns {
             Some(columns) => rows.put(parsed.values, columns),
             None => Ok(()),
+        }
+    }
+}
+
+impl Table {
+    fn new(file: File) -> Result<Self, Failure> {
+        let form = Form { has_header: false, delimiter: b',' };
+        let (rest, progress) = (Vec::new(), Progress::new());
+        let all = file.metadata()?.len();
+        let input = Input { file, all, rest, is_end: false, progress };
+        Ok(Self { input, form, counts: Counts::default() })
+    }
+
+    /// Writes the rows to a new file as they are parsed.
+    fn numbers<T: WritableElement + Clone + Send>(
+        &mut self,
+        out: &Path,
+        parse: impl Fn(&str) -> Result<T, String> + Sync,
+    ) -> Result<(), Failure> {
+        replace(out, |out| self.numbers_to(out, parse))
+    }
+
+    fn numbers_to<T: WritableElement + Clone + Send>(
+        &mut self,
+        out: &File,
+        parse: impl Fn(&str) -> Result<T, String> + Sync,
+    ) -> Result<(), Failure> {
+        let mut rows = Rows { out, writer: None, options: WriteOptions::new() };
+        let mut has_header = self.form.has_header;
+        let delimiter = self.form.delimiter;
+        let Self { input, counts, .. } = self;
+        let pieces = std::iter::from_fn(|| {
+            let form = Form { has_header: std::mem::take(&mut has_header), delimiter };
+            input.piece().map(|piece| piece.map(|piece| (piece, form))).transpose()
+        });
+        map_in_order(
+            pieces,
+            ReadOptions::new().get_threads(),
+            |piece| piece.map(|(piece, form)| values(&piece, form, |text| parse(text.trim_ascii()))),
+            |parsed| counts.put(parsed?, &mut rows),
+        )?;
+        self.put_rest(Trim::All, &parse, &mut rows)?;
+        rows.finish()
+    }
+
+    /// Parses the rest, which may have quotes, in one thread.
+    fn put_rest<T: WritableElement + Clone>(
+        &mut self,
+        trim: Trim,
+        parse: &dyn Fn(&str) -> Result<T, String>,
+        rows: &mut Rows<'_, T>,
+    ) -> Result<(), Failure> {
+        const ROWS: usize = 1000;
+        if self.form.delimiter == b' ' && (trim == Trim::None || self.input.rest.contains(&b'"')) {
+            return Err("a space as delimiter is supported only for numbers without quotes".into());
+        }
+        let rest = std::mem::take(&mut self.input.rest);
+        let has_header = self.form.has_header && self.counts.lines == 0;
+        let input = self.input.file.try_clone()?;
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.form.delimiter)
+            .trim(trim)
+            .from_reader(std::io::Cursor::new(rest).chain(input));
+        let before = self.counts.lines;
+        let mut record = StringRecord::new();
+        let mut is_header = has_header;
+        loop {
+            let mut parsed = Parsed::new(0, self.counts.columns);
+            for _ in 0..ROWS {
+                if !reader.read_record(&mut record).map_err(|error| wrong_text(&error, before))? {
+                    break;
+                }
+                parsed.lines = record.position().map_or(0, csv::Position::line);
+                if std::mem::take(&mut is_header) {
+                    continue;
+                }
+                let line = parsed.lines;
+                if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
+                    parsed.wrong = Some(found);
+                    break;
+                }
+            }
+            let is_end = parsed.lines == 0;
+            self.counts.lines = before; // the parser counts lines from here
+            self.counts.put(Parsed { lines: 0, ..parsed }, rows)?;
+            if is_end {
+                return Ok(());
+            }
         }
     }
 
@@ -336,13 +355,13 @@ impl Table {
             .has_headers(self.form.has_header)
             .flexible(true)
             .delimiter(self.form.delimiter)
-            .from_reader(&self.input);
+            .from_reader(&self.input.file);
         let mut record = StringRecord::new();
         let mut width = 1;
         while reader.read_record(&mut record)? {
             width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
         }
-        self.input.rewind()?;
+        self.input.file.rewind()?;
         Ok(width)
     }
 }

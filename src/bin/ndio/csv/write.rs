@@ -3,16 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
-use ndarray::SliceInfoElem;
+use ndarray_io::blocks::Block;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{DType, DynArray};
 
 use super::super::Failure;
-use super::super::blocks::in_order;
 use super::super::cells::{Leaf, leaves, put_object, put_scalar};
-use super::super::failure::told;
-use super::super::in_turn::in_turn;
+use super::super::failure::in_block;
 use super::super::input::shown;
 use super::super::progress::Progress;
 use super::super::source::Source;
@@ -39,22 +37,18 @@ pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(
     if width == 0 && count > 1 << 20 {
         return Err(format!("{}: {count} rows without columns cannot be written as CSV", shown(path)).into());
     }
-    let step = (BLOCK / (width * source.dtype().item_size()).max(1)).max(1);
     let all = source.byte_len();
     let mut progress = Progress::new();
-    let (mut from, mut done) = (0, 0);
-    in_turn(
-        &mut (),
-        |()| {
-            let rows = from..(from + step).min(count);
-            from = rows.end;
-            Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    // A row that is longer than a block is divided among several.
+    source.blocks().order(Order::C).bytes(BLOCK).map(
+        |block| {
+            let text = table.rows(&block, width);
+            Ok((text.map_err(|failure| in_block(&block, failure))?, block.array().bytes().len() as u64))
         },
-        |rows| table.rows(&source, rows).map_err(|failure| told(&failure)),
-        |(), text| {
-            out.write_all(&text?)?;
-            done = (done + step).min(count);
-            progress.set((done as u64).saturating_mul((width * source.dtype().item_size()) as u64), all);
+        |made: Result<_, Failure>| {
+            let (text, bytes) = made?;
+            out.write_all(&text)?;
+            progress.add(bytes, all);
             Ok(())
         },
     )
@@ -79,22 +73,16 @@ impl Table {
         out
     }
 
-    /// Formats a range of rows.
-    fn rows(&self, source: &Source, rows: std::ops::Range<usize>) -> Result<Vec<u8>, Failure> {
-        let mut slice = source.all();
-        if let Some(first) = slice.first_mut() {
-            let (start, end) = (rows.start as isize, rows.end as isize);
-            *first = SliceInfoElem::Slice { start, end: Some(end), step: 1 };
-        }
-        let array = source.slice(&slice)?;
-        let array: &DynArray = &*in_order(&array, Order::C)?;
-        let width = array.shape().get(1).copied().unwrap_or(1);
+    /// Formats the rows of a block, which may begin or end within a row of the table.
+    fn rows(&self, block: &Block<DynArray>, width: usize) -> Result<Vec<u8>, Failure> {
+        let columns = block.ranges().get(1).cloned().unwrap_or(0..1);
+        let array: &DynArray = &*block.array().in_order(Order::C)?;
         let size = array.dtype().item_size();
         let (bytes, objects) = (array.bytes(), array.objects());
         let mut out = Vec::with_capacity(2 * bytes.len());
-        for row in 0..rows.len() {
-            let mut column = 0;
-            for item in row * width..(row + 1) * width {
+        for row in 0..array.shape().first().copied().unwrap_or(1) {
+            let mut column = columns.start * self.leaves.len();
+            for item in row * columns.len()..(row + 1) * columns.len() {
                 for (number, leaf) in self.leaves.iter().enumerate() {
                     self.begin(column, &mut out);
                     column += 1;
@@ -110,6 +98,9 @@ impl Table {
                         self.quote(at, &mut out);
                     }
                 }
+            }
+            if columns.end < width {
+                continue; // the next block has the rest of the row
             }
             // Readers skip empty lines, so an empty cell is quoted if it is the only one of its line.
             if column == 1 && matches!(out.last(), None | Some(b'\n')) {

@@ -9,7 +9,6 @@ use ndarray_io::{DType, DynArray};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::super::blocks::in_order;
 use super::Fault;
 
 /// Describes an array and its contents.
@@ -19,7 +18,7 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
         "shape": array.shape(),
         "n": array.len(),
     });
-    let ordered = in_order(array, Order::C)?;
+    let ordered = array.in_order(Order::C)?;
     if let Some(objects) = ordered.objects() {
         let left = &Left { count: Cell::new(64 << 20), depth: Cell::new(0) };
         let values: Result<Vec<Value>, Fault> =
@@ -243,7 +242,7 @@ fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
                     .iter()
                     .map(|object| object_value(array.dtype(), object, left))
                     .collect::<Result<Vec<_>, _>>()?,
-                None => values(&*in_order(&array.to_dyn()?, Order::C)?)?,
+                None => values(&*array.to_dyn()?.in_order(Order::C)?)?,
             };
             json!({"t": "ndarray", "descr": neutral_descr(array.dtype()), "shape": array.shape(), "v": values})
         }

@@ -1,11 +1,14 @@
 //! The part of an array that is drawn. It is downsampled while it is read, so the array can be of any size.
 
-use ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
+use std::ops::Range;
+
+use ndarray::{ArrayD, Axis, IxDyn};
 use ndarray_io::dtype::Kind;
 use ndarray_io::{Casting, DynArray};
 use num_complex::Complex;
 
 use super::super::Failure;
+use super::super::failure::in_block;
 use super::super::progress::Progress;
 use super::super::source::Source;
 
@@ -48,18 +51,35 @@ impl<'a> Plane<'a> {
     /// Invokes the callback with each block as numbers, and the index of its first element.
     pub(super) fn each(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
         const BLOCK: usize = 1 << 20;
-        let elements = self.dims().iter().fold(1, |all: u64, length| all.saturating_mul(*length as u64));
-        let all = elements.saturating_mul(self.source.dtype().item_size() as u64);
+        let one = |index: &usize| *index..*index + 1;
+        let drawn = self.dims().iter().map(|length| 0..*length);
+        let part: Vec<Range<usize>> =
+            self.lead.iter().map(one).chain(drawn).chain(self.last.iter().map(one)).collect();
+        let blocks = self.source.blocks().bytes(BLOCK).within(&part)?;
+        let all = blocks.byte_len();
         let mut progress = Progress::new();
-        for (within, first) in self.source.blocks_of(self.dims(), self.source.order(), BLOCK) {
-            let lead = self.lead.iter().map(|index| SliceInfoElem::Index(*index as isize));
-            let last = self.last.map(|index| SliceInfoElem::Index(index as isize));
-            let slice: Vec<SliceInfoElem> = lead.chain(within).chain(last).collect();
-            let block = self.source.slice(&slice)?;
-            call(&numbers(&block)?, &first);
-            progress.add(block.bytes().len() as u64, all);
-        }
-        Ok(())
+        blocks.map(
+            |block| {
+                let bytes = block.array().bytes().len() as u64;
+                let mut numbers = numbers(block.array()).map_err(|failure| in_block(&block, failure))?;
+                let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
+                // The axes that are not drawn have length 1.
+                for _ in &self.lead {
+                    numbers = numbers.index_axis_move(Axis(0), 0);
+                }
+                if self.last.is_some() {
+                    let last = Axis(numbers.ndim() - 1);
+                    numbers = numbers.index_axis_move(last, 0);
+                }
+                Ok((numbers, first, bytes))
+            },
+            |made: Result<_, Failure>| {
+                let (numbers, first, bytes) = made?;
+                call(&numbers, &first[self.lead.len()..]);
+                progress.add(bytes, all);
+                Ok(())
+            },
+        )
     }
 
     /// Downsamples to at most this many cells, for each color channel.

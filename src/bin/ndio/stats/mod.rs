@@ -2,19 +2,16 @@
 
 mod numbers;
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray};
 use num_complex::Complex;
 use serde_json::{Value, json};
 
+use super::Failure;
+use super::failure::in_block;
 use super::progress::Progress;
 use super::source::Source;
-use super::{Failure, told};
 use numbers::{Bound, Stats, of_block, of_numbers};
 
 /// Statistics of elements of any kind.
@@ -40,12 +37,12 @@ fn no_statistics(dtype: &DType) -> String {
 }
 
 impl Found {
-    fn of(array: DynArray) -> Result<Self, Failure> {
+    fn of(array: &DynArray) -> Result<Self, Failure> {
         let kind = match array.dtype() {
             DType::Record(record) => {
                 let field = |field: &ndarray_io::dtype::Field| {
                     let name = field.name().to_owned();
-                    Ok((name.clone(), Self::of(array.field(&*name)?)?))
+                    Ok((name.clone(), Self::of(&array.field(&*name)?)?))
                 };
                 return Ok(Self::Fields(record.fields().iter().map(field).collect::<Result<_, Failure>>()?));
             }
@@ -55,7 +52,7 @@ impl Found {
             Some((Kind::Bool | Kind::Int | Kind::Uint, _) | (Kind::Float, 2 | 4 | 8)) => {
                 Ok(Self::Numbers(of_numbers(array)?))
             }
-            Some((Kind::Complex, 8 | 16)) => Self::of_complex(&array),
+            Some((Kind::Complex, 8 | 16)) => Self::of_complex(array),
             Some((Kind::Datetime(_) | Kind::Timedelta(_), _)) => {
                 let dtype = array.dtype().clone();
                 // Casting to `i64` converts the ticks to native byte order.
@@ -167,64 +164,36 @@ fn time_text(ticks: i64, dtype: &DType) -> Option<String> {
     one.texts().next()
 }
 
-/// The merged statistics of the blocks so far.
-///
-/// Blocks are merged in order, because rounding depends on the order, and each run must print the same
-/// result.
-#[derive(Default)]
-struct Merged {
-    found: Option<Found>,
-    next: usize,
-    /// Blocks that finished before their turn, at most one for each thread.
-    early: BTreeMap<usize, Found>,
-}
-
-impl Merged {
-    fn add(&mut self, number: usize, found: Found) {
-        self.early.insert(number, found);
-        while let Some(found) = self.early.remove(&self.next) {
-            self.next += 1;
-            self.found = Some(match self.found.take() {
-                Some(before) => before.and(found),
-                None => found,
-            });
-        }
-    }
-}
-
 /// Computes the statistics of an array, with one thread for each core.
 pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
     /// The block size in bytes: a block fits in a core's private cache.
     const BLOCK: usize = 512 << 10;
     // The statistics of an empty array show which kind of statistics the dtype has.
     let empty = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[]);
-    let nothing = empty.map_or_else(|_| Ok(Found::Nothing(no_statistics(source.dtype()))), Found::of)?;
+    let nothing = empty
+        .map_or_else(|_| Ok(Found::Nothing(no_statistics(source.dtype()))), |empty| Found::of(&empty))?;
     if matches!(nothing, Found::Nothing(_)) {
         return Ok(nothing);
     }
     let all = source.byte_len();
-    let queue = Mutex::new((source.blocks(source.order(), BLOCK).enumerate(), Progress::new()));
-    let merged = Mutex::new(Merged::default());
-    let work = || -> Result<(), String> {
-        loop {
-            let block = queue.lock().unwrap_or_else(PoisonError::into_inner).0.next();
-            let Some((number, (slice, _))) = block else { return Ok(()) };
-            let array = source.slice(&slice).map_err(|failure| told(&failure))?;
-            let bytes = array.bytes().len() as u64;
-            let found = Found::of(array).map_err(|failure| told(&failure))?;
-            merged.lock().unwrap_or_else(PoisonError::into_inner).add(number, found);
-            queue.lock().unwrap_or_else(PoisonError::into_inner).1.add(bytes, all);
-        }
-    };
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    thread::scope(|scope| {
-        let helpers: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        let join = |helper: thread::ScopedJoinHandle<'_, _>| match helper.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        helpers.into_iter().map(join).chain([own]).collect::<Result<(), String>>()
-    })?;
-    Ok(merged.into_inner().unwrap_or_else(PoisonError::into_inner).found.unwrap_or(nothing))
+    let mut progress = Progress::new();
+    let mut merged = None;
+    source.blocks().bytes(BLOCK).map(
+        |block| {
+            let bytes = block.array().bytes().len() as u64;
+            let found = Found::of(block.array()).map_err(|failure| in_block(&block, failure))?;
+            Ok((found, bytes))
+        },
+        // Merged in order, because rounding depends on the order, and each run must print the same result.
+        |found: Result<(Found, u64), Failure>| {
+            let (found, bytes) = found?;
+            progress.add(bytes, all);
+            merged = Some(match merged.take() {
+                Some(before) => Found::and(before, found),
+                None => found,
+            });
+            Ok::<(), Failure>(())
+        },
+    )?;
+    Ok(merged.unwrap_or(nothing))
 }

@@ -1,5 +1,7 @@
 //! Statistics of numbers: minimum, maximum, mean and so on.
 
+use std::borrow::Cow;
+
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
 use serde_json::{Value, json};
@@ -260,7 +262,7 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
 }
 
 /// Converts to a type that the loops support: native byte order, and `f32` for `f16`.
-fn plain(array: DynArray) -> Result<DynArray, Failure> {
+fn plain(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
     let no_numbers = || super::no_statistics(array.dtype());
     let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
     let wanted = match (scalar.kind(), scalar.size()) {
@@ -270,12 +272,15 @@ fn plain(array: DynArray) -> Result<DynArray, Failure> {
         _ => None,
     };
     let wanted = DType::from(wanted.ok_or_else(no_numbers)?);
-    if array.dtype() == &wanted { Ok(array) } else { Ok(array.cast_to(&wanted, Casting::Unsafe)?) }
+    match array.dtype() == &wanted {
+        true => Ok(Cow::Borrowed(array)),
+        false => Ok(Cow::Owned(array.cast_to(&wanted, Casting::Unsafe)?)),
+    }
 }
 
 /// Computes the statistics of an array of numbers.
-pub(crate) fn of_numbers(array: DynArray) -> Result<Stats, Failure> {
-    let array = plain(array)?;
+pub(crate) fn of_numbers(array: &DynArray) -> Result<Stats, Failure> {
+    let array = &*plain(array)?;
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
         Some(items) => of_block(items),
         None => of_block(&view.iter().copied().collect::<Vec<_>>()),

@@ -1,0 +1,147 @@
+//! Divides an array, or a part of it, into blocks, without reading.
+
+use std::ops::Range;
+
+use crate::shape::Order;
+
+/// Iterates over boxes that cover a part of an array, each as a range of indices along each axis.
+#[derive(Clone, Debug)]
+pub(super) struct Cuts {
+    /// The part that is covered, as a range along each axis.
+    part: Vec<Range<usize>>,
+    /// The axes, from the slowest in the order of the visit.
+    axes: Vec<usize>,
+    /// The place in `axes` of the axis that is divided. Axes before it are indexed; axes after it are complete.
+    cut: usize,
+    /// The number of indices of the divided axis in each box.
+    step: usize,
+    /// The start of the next box on the axes up to and including the divided one; `None` after the last box.
+    next: Option<Vec<usize>>,
+}
+
+impl Cuts {
+    /// Cuts boxes of at least one and at most `most` elements, each of which is contiguous in this order.
+    pub(super) fn new(part: Vec<Range<usize>>, order: Order, most: usize) -> Self {
+        let mut axes: Vec<usize> = (0..part.len()).collect();
+        if order == Order::Fortran {
+            axes.reverse();
+        }
+        let mut cut = axes.len().saturating_sub(1);
+        let mut within = 1;
+        while cut > 0 && part[axes[cut]].len() <= most / within {
+            within *= part[axes[cut]].len().max(1);
+            cut -= 1;
+        }
+        let is_empty = part.iter().any(Range::is_empty);
+        Self::with(part, axes, cut, (most / within).max(1), is_empty)
+    }
+
+    /// Cuts pieces of `step` indices along one axis, which may be empty along another one.
+    pub(super) fn along(part: Vec<Range<usize>>, axis: usize, step: usize) -> Self {
+        let others = (0..part.len()).filter(|other| *other != axis);
+        let axes = std::iter::once(axis).chain(others).collect();
+        let is_empty = part[axis].is_empty();
+        Self::with(part, axes, 0, step.max(1), is_empty)
+    }
+
+    fn with(part: Vec<Range<usize>>, axes: Vec<usize>, cut: usize, step: usize, is_empty: bool) -> Self {
+        let first = axes.iter().take(cut + 1).map(|axis| part[*axis].start).collect();
+        let next = if is_empty { None } else { Some(first) };
+        Self { part, axes, cut, step, next }
+    }
+
+    /// Returns how many boxes are left.
+    pub(super) fn left(&self) -> usize {
+        let Some(next) = &self.next else { return 0 };
+        let mut left = 0usize;
+        for (place, start) in next.iter().enumerate() {
+            let range = &self.part[self.axes[place]];
+            let (step, more) = if place == self.cut { (self.step, 0) } else { (1, 1) };
+            // On the axes before the cut one, the current index is counted by the next axis.
+            let own = range.len().div_ceil(step);
+            let ahead = (range.end - start).div_ceil(step) - more;
+            left = left.saturating_mul(own).saturating_add(ahead);
+        }
+        if next.is_empty() { 1 } else { left }
+    }
+}
+
+impl Iterator for Cuts {
+    type Item = Vec<Range<usize>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.next.take()?;
+        let mut ranges = self.part.clone();
+        for (place, start) in from.iter().enumerate() {
+            let range = &mut ranges[self.axes[place]];
+            let step = if place == self.cut { self.step } else { 1 };
+            *range = *start..range.end.min(start.saturating_add(step));
+        }
+        let mut after = from;
+        for place in (0..after.len()).rev() {
+            let range = &self.part[self.axes[place]];
+            let step = if place == self.cut { self.step } else { 1 };
+            after[place] = after[place].saturating_add(step);
+            if after[place] < range.end {
+                self.next = Some(after);
+                break;
+            }
+            after[place] = range.start;
+        }
+        Some(ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array, SliceInfoElem};
+
+    use super::Cuts;
+    use crate::shape::Order;
+
+    #[test]
+    fn boxes_are_all_elements_in_order() {
+        for shape in [vec![], vec![7], vec![3, 5], vec![2, 3, 4], vec![1, 1, 9, 1], vec![0, 3]] {
+            let len: usize = shape.iter().product();
+            let array = Array::from_iter(0..len).into_shape_with_order(shape.clone()).unwrap();
+            let all: Vec<_> = shape.iter().map(|length| 0..*length).collect();
+            let inner: Vec<_> = shape.iter().map(|length| length / 3..*length).collect();
+            for part in [all, inner] {
+                let slice = |ranges: &[std::ops::Range<usize>]| -> Vec<SliceInfoElem> {
+                    let of = |range: &std::ops::Range<usize>| {
+                        let (start, end) = (range.start as isize, Some(range.end as isize));
+                        SliceInfoElem::Slice { start, end, step: 1 }
+                    };
+                    ranges.iter().map(of).collect()
+                };
+                let view = array.slice(&slice(&part)[..]);
+                let numbers = |view: ndarray::ArrayViewD<'_, usize>| view.iter().copied().collect::<Vec<_>>();
+                for most in [1, 2, 5, 12, 100] {
+                    let cut = Cuts::new(part.clone(), Order::C, most);
+                    assert_eq!(cut.left(), cut.clone().count());
+                    let mut left = cut.left();
+                    let mut cuts = cut.clone();
+                    let mut found = Vec::new();
+                    while let Some(ranges) = cuts.next() {
+                        let own = numbers(array.slice(&slice(&ranges)[..]));
+                        assert!(own.len() <= most);
+                        left -= 1;
+                        assert_eq!(cuts.left(), left, "{part:?} by {most}");
+                        found.extend(own);
+                    }
+                    assert_eq!(found, numbers(view.clone()), "{part:?} by {most}");
+                    let cut = Cuts::new(part.clone(), Order::Fortran, most);
+                    let found =
+                        cut.flat_map(|ranges| numbers(array.slice(&slice(&ranges)[..]).reversed_axes()));
+                    assert_eq!(found.collect::<Vec<_>>(), numbers(view.clone().reversed_axes()));
+                }
+                for axis in 0..shape.len() {
+                    let pieces: Vec<_> = Cuts::along(part.clone(), axis, 2).collect();
+                    let lens = pieces.iter().map(|ranges| ranges[axis].len());
+                    assert_eq!(lens.sum::<usize>(), part[axis].len());
+                    assert_eq!(Cuts::along(part.clone(), axis, 2).left(), pieces.len());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! Visiting large arrays block by block, in bounded memory and on all cores.
+//!
+//! [`ArrayFile::blocks`] and [`DynArray::blocks`] divide an array into blocks. [`Blocks`] is an iterator;
+//! [`Blocks::for_each`] reads ahead on other threads; [`Blocks::map`] also works on the blocks there.
+//!
+//! ```
+//! use ndarray::{Array2, ArrayD};
+//! use ndarray_io::{Error, NpyFile};
+//!
+//! # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+//! ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(i, j)| (i + j) as f64))?;
+//! let file = NpyFile::open(&path)?;
+//! let mut largest = 0.0;
+//! file.blocks::<ArrayD<f64>>().bytes(4096).map(
+//!     |block| block.array().iter().copied().fold(0.0, f64::max), // on any thread
+//!     |found| {
+//!         largest = f64::max(largest, found); // on this thread, in order
+//!         Ok::<(), Error>(())
+//!     },
+//! )?;
+//! assert_eq!(largest, 1048.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod chunks;
+mod cuts;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use chunks::Chunks;
+use cuts::Cuts;
+
+use crate::dynamic::DynArray;
+use crate::error::{Error, ErrorKind, LimitKind, Result};
+use crate::header::Header;
+use crate::io::{ArrayFormat, FromPayload};
+use crate::limits::{self, Limits};
+use crate::options::ReadOptions;
+use crate::parts::ArrayFile;
+use crate::shape::{Order, Shape};
+use crate::transfer;
+
+/// The blocks of an array: an iterator that reads them, and the start of [`for_each`](Blocks::for_each) and
+/// [`map`](Blocks::map).
+///
+/// Each block is a box that is contiguous in the [order](Blocks::order) of the visit. An error ends the
+/// iteration.
+#[derive(Debug)]
+pub struct Blocks<'a, T> {
+    source: &'a dyn Source<T>,
+    part: Vec<Range<usize>>,
+    order: Order,
+    bytes: usize,
+    threads: Option<usize>,
+    /// What is left, once the iteration has begun.
+    left: Option<std::iter::Enumerate<Cuts>>,
+    has_failed: bool,
+    place: Arc<Place>,
+}
+
+/// One block of an array.
+#[derive(Clone, Debug)]
+pub struct Block<T> {
+    array: T,
+    ranges: Vec<Range<usize>>,
+    number: usize,
+    /// The order of the elements in the block.
+    order: Order,
+    place: Arc<Place>,
+}
+
+/// The array of a block.
+#[derive(Debug)]
+struct Place {
+    shape: Shape,
+    order: Order,
+    path: Option<PathBuf>,
+    member: Option<String>,
+}
+
+/// An array that can be read in boxes.
+trait Source<T>: Sync + std::fmt::Debug {
+    fn header(&self) -> &Header;
+
+    fn shape(&self) -> Shape;
+
+    fn options(&self) -> ReadOptions;
+
+    /// Returns the path and the member that errors report.
+    fn place(&self) -> (Option<PathBuf>, Option<String>);
+
+    /// Reads a box, and returns the order of its elements.
+    fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)>;
+}
+
+impl<T: FromPayload, F: ArrayFormat> Source<T> for ArrayFile<F> {
+    fn header(&self) -> &Header {
+        ArrayFile::header(self)
+    }
+
+    fn shape(&self) -> Shape {
+        self.header().outer_shape(T::inner_ndim(), self.the_options().is_innermost_first())
+    }
+
+    fn options(&self) -> ReadOptions {
+        self.the_options().clone()
+    }
+
+    fn place(&self) -> (Option<PathBuf>, Option<String>) {
+        ArrayFile::place(self)
+    }
+
+    fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)> {
+        Ok((self.read_ranges(ranges, options)?, self.order()))
+    }
+}
+
+impl Source<Self> for DynArray {
+    fn header(&self) -> &Header {
+        DynArray::header(self)
+    }
+
+    fn shape(&self) -> Shape {
+        self.header().shape_ref().clone()
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions::new()
+    }
+
+    fn place(&self) -> (Option<PathBuf>, Option<String>) {
+        (None, None)
+    }
+
+    fn read(&self, ranges: &[Range<usize>], _: &ReadOptions) -> Result<(Self, Order)> {
+        let of = |range: &Range<usize>| ndarray::SliceInfoElem::Slice {
+            start: range.start as isize,
+            end: Some(range.end as isize),
+            step: 1,
+        };
+        let part = self.slice(&ranges.iter().map(of).collect::<Vec<_>>()[..])?;
+        let order = part.order();
+        Ok((part, order))
+    }
+}
+
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Visits the array in blocks, as arrays of type `T`: `ArrayD<f64>`, `Array2<f64>`, [`DynArray`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::<f32>::ones((100, 30)))?;
+    /// let mut sum = 0.0;
+    /// for block in NpyFile::open(&path)?.blocks::<Array2<f32>>().bytes(1000) {
+    ///     sum += block?.array().sum();
+    /// }
+    /// assert_eq!(sum, 3000.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn blocks<T: FromPayload>(&self) -> Blocks<'_, T> {
+        Blocks::new(self, self.order())
+    }
+}
+
+impl DynArray {
+    /// Visits the array in blocks, as a file: see [`ArrayFile::blocks`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr2(&[[1, 2], [3, 4]]))?;
+    /// let blocks: Vec<_> = array.blocks().bytes(8).collect::<Result<_, _>>()?;
+    /// assert_eq!(blocks[1].ranges(), [1..2, 0..2]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn blocks(&self) -> Blocks<'_, Self> {
+        Blocks::new(self, self.order())
+    }
+}
+
+impl<'a, T> Blocks<'a, T> {
+    fn new(source: &'a dyn Source<T>, order: Order) -> Self {
+        let shape = source.shape();
+        let part = shape.dims().iter().map(|length| 0..*length).collect();
+        let (path, member) = source.place();
+        let place = Arc::new(Place { shape, order, path, member });
+        Self { source, part, order, bytes: 1 << 20, threads: None, left: None, has_failed: false, place }
+    }
+
+    /// Sets the order of the visit; by default, that of the file, which is the fastest.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Sets the approximate size of a block in the file, in bytes; by default, 1 MiB.
+    ///
+    /// A block has at least one element.
+    #[must_use]
+    pub fn bytes(mut self, bytes: usize) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    /// Sets the number of threads of [`for_each`](Self::for_each) and [`map`](Self::map); by default, that of
+    /// the file's options.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Visits only a part of the array, given by a range of indices along each axis.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](ErrorKind::BadOption) if there are more or fewer ranges than axes, or if a range is out
+    /// of bounds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::DynArray;
+    ///
+    /// let array = DynArray::new(&arr2(&[[1, 2], [3, 4]]))?;
+    /// let column = array.blocks().within(&[0..2, 1..2])?.next().unwrap()?;
+    /// assert_eq!(column.array().to_string(), "[[2],\n [4]]");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn within(mut self, part: &[Range<usize>]) -> Result<Self> {
+        let shape = self.source.shape();
+        let fits =
+            |(range, length): (&Range<usize>, &usize)| range.start <= range.end && range.end <= *length;
+        if part.len() != shape.ndim() || !part.iter().zip(shape.dims()).all(fits) {
+            let reason = format!("the ranges {part:?} are not within an array of shape {shape}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        self.part = part.to_vec();
+        Ok(self)
+    }
+
+    /// Returns the size in the file of all elements that are visited, in bytes.
+    pub fn byte_len(&self) -> u64 {
+        let lengths = self.part.iter().map(Range::len).collect::<Vec<_>>();
+        let item = self.item_size();
+        Shape::from(lengths).byte_len(item).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the size in the file of an element of the visit, which may be an array.
+    fn item_size(&self) -> usize {
+        let header = self.source.header();
+        let parts = header.len() / self.source.shape().len().unwrap_or(1).max(1);
+        header.dtype().item_size().saturating_mul(usize::try_from(parts).unwrap_or(usize::MAX))
+    }
+
+    fn cuts(&self) -> Cuts {
+        Cuts::new(self.part.clone(), self.order, self.bytes / self.item_size().max(1))
+    }
+
+    /// Returns an error if there are more elements without bytes than can be visited.
+    fn check_len(&self) -> Result<()> {
+        match self.source.header().dtype().item_size() {
+            0 => {
+                let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
+                limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn block(&self, (number, ranges): (usize, Vec<Range<usize>>), options: &ReadOptions) -> Result<Block<T>> {
+        let (array, order) = self.source.read(&ranges, options)?;
+        Ok(Block { array, ranges, number, order, place: Arc::clone(&self.place) })
+    }
+
+    /// Calls a function with each block, in order, while other threads read the next ones.
+    ///
+    /// At most two blocks for each thread are in memory. If the system refuses to start threads, the blocks
+    /// are read on the current one. An error that `call` returns ends the visit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ArrayFile::read`] and of `call`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array1, Array2};
+    /// use ndarray_io::{Error, NpyFile};
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array1::from_iter(0..1000i32))?;
+    /// let mut all = Vec::new();
+    /// NpyFile::open(&path)?.blocks::<Array1<i32>>().bytes(256).for_each(|block| {
+    ///     all.extend(block.into_array());
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(all, (0..1000).collect::<Vec<_>>());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_each<E>(self, call: impl FnMut(Block<T>) -> Result<(), E>) -> Result<(), E>
+    where
+        T: Send,
+        E: From<Error>,
+    {
+        self.map(|block| block, call)
+    }
+
+    /// Calls a function with each block on all threads, and passes the results to `take` on this thread, in
+    /// the order of the blocks.
+    ///
+    /// At most two blocks or results for each thread are in memory. If the system refuses to start threads,
+    /// the current one does all the work. The first error in the order of the blocks ends the visit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ArrayFile::read`] and of `take`.
+    pub fn map<O, E>(
+        self,
+        work: impl Fn(Block<T>) -> O + Sync,
+        mut take: impl FnMut(O) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        O: Send,
+        E: From<Error>,
+    {
+        self.check_len()?;
+        let own = self.source.options();
+        let cuts = self.cuts();
+        let threads = self.threads.unwrap_or_else(|| if cuts.left() > 1 { own.get_threads() } else { 1 });
+        let threads = threads.clamp(1, cuts.left().max(1));
+        // Threads are used across blocks or within one, but not both.
+        let options = if threads > 1 { own.threads(1) } else { own };
+        let read = |cut| self.block(cut, &options).map(&work);
+        transfer::map(cuts.enumerate(), threads, read, |made| take(made?))
+    }
+}
+
+impl<T> Iterator for Blocks<'_, T> {
+    type Item = Result<Block<T>>;
+
+    /// Reads the next block, on several threads if it is large. Returns `None` after the last block or after
+    /// an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_failed {
+            return None;
+        }
+        if self.left.is_none() {
+            if let Err(error) = self.check_len() {
+                self.has_failed = true;
+                return Some(Err(error));
+            }
+            self.left = Some(self.cuts().enumerate());
+        }
+        let cut = self.left.as_mut()?.next()?;
+        let block = self.block(cut, &self.source.options());
+        self.has_failed = block.is_err();
+        Some(block)
+    }
+}
+
+impl<T> Block<T> {
+    /// Returns the elements of the block, with all axes of the array.
+    pub fn array(&self) -> &T {
+        &self.array
+    }
+
+    /// Returns the elements of the block.
+    pub fn into_array(self) -> T {
+        self.array
+    }
+
+    /// Returns the block without its elements, and the elements.
+    pub fn take_array(self) -> (Block<()>, T) {
+        let Self { array, ranges, number, order, place } = self;
+        (Block { array: (), ranges, number, order, place }, array)
+    }
+
+    /// Returns the indices of the array that are in the block, as a range along each axis.
+    pub fn ranges(&self) -> &[Range<usize>] {
+        &self.ranges
+    }
+
+    /// Returns how many blocks precede this one.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Adds the place of the block to an error: the file, and the element of the array instead of that of the
+    /// block.
+    ///
+    /// Errors of reading the block have them already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::Ix1;
+    /// use ndarray_io::header::Order;
+    /// use ndarray_io::{Casting, DynArray};
+    ///
+    /// let bools = DynArray::from_bytes("|b1".parse()?, [5], Order::C, &[0, 1, 0, 1, 7])?;
+    /// for block in bools.blocks().bytes(2) {
+    ///     let block = block?;
+    ///     if let Err(error) = block.array().cast::<u8, Ix1>(Casting::Safe) {
+    ///         assert_eq!(error.element(), Some(0));
+    ///         assert_eq!(block.located(error).element(), Some(4));
+    ///     }
+    /// }
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn located(&self, error: Error) -> Error {
+        let Place { shape, order, path, member } = &*self.place;
+        let lengths = Shape::from(self.ranges.iter().map(Range::len).collect::<Vec<_>>());
+        let in_file = |element: usize| {
+            let mut index = lengths.index_of(element as u64, self.order);
+            index.iter_mut().zip(&self.ranges).for_each(|(index, range)| *index += range.start);
+            shape.number_of(&index, *order) as usize
+        };
+        let error = error.map_element(in_file).in_array(shape, *order);
+        let error = member.iter().fold(error, |error, name| error.at_member(name));
+        path.iter().fold(error, Error::at_path)
+    }
+}
+
+/// Calls a function with each item on several threads, and passes the results to `take` on this thread, in
+/// the order of the items.
+///
+/// This is [`Blocks::map`] for other sequences, such as pieces of a text. At most two items for each thread
+/// are in progress at a time. If the system refuses to start threads, the current one does all the work.
+///
+/// # Errors
+///
+/// Those of `take`, which end the work.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray_io::Error;
+/// use ndarray_io::blocks::map_in_order;
+///
+/// let mut lengths = Vec::new();
+/// map_in_order(
+///     ["one", "three", "four"].into_iter(),
+///     2,
+///     str::len,
+///     |length| {
+///         lengths.push(length);
+///         Ok::<(), Error>(())
+///     },
+/// )?;
+/// assert_eq!(lengths, [3, 5, 4]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn map_in_order<I: Send, O: Send, E: From<Error>>(
+    items: impl Iterator<Item = I> + Send,
+    threads: usize,
+    work: impl Fn(I) -> O + Sync,
+    take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
+    transfer::map(items, threads, work, take)
+}
