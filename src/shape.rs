@@ -33,7 +33,6 @@ pub struct Shape(Vec<usize>);
 
 impl Shape {
     /// Returns whether C and Fortran order coincide: the array is empty or at most one axis is longer than 1.
-    #[cfg(feature = "object")]
     pub(crate) fn is_any_order(&self) -> bool {
         self.dims().contains(&0) || self.dims().iter().filter(|length| **length > 1).count() < 2
     }
