@@ -322,6 +322,12 @@ impl SharedRegion {
         Self { source: Arc::clone(source), range }
     }
 
+    /// Returns the range without its first bytes.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn after(&self, bytes: u64) -> Self {
+        Self::part(&self.source, self.range.start.saturating_add(bytes)..self.range.end)
+    }
+
     pub(crate) fn get(&self) -> Region<'_> {
         Region::of(&*self.source).part(self.range.clone())
     }

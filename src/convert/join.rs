@@ -1,11 +1,13 @@
 //! Joins arrays into one: computes the header of the result and the position of each input.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use super::Conversion;
-use crate::bytes::{self, Region};
+use crate::bytes::{self, JoinLayout, ReadAt, Region};
 use crate::dynamic::DynArray;
 use crate::element::{Change, change};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
@@ -17,7 +19,7 @@ use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
 use crate::transfer::tiles::{Axis, Move, Plan, Side, Work, Writes, move_all, move_in_order};
-use crate::transfer::{Sink, os};
+use crate::transfer::{Sink, os, truncated};
 
 /// How the inputs are arranged in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +37,13 @@ pub(super) enum Along {
 
 /// The arrays to be joined.
 #[derive(Default)]
-pub(super) struct Inputs {
+pub(super) struct Inputs<'a> {
     headers: Vec<Header>,
-    sources: Vec<Box<dyn Input>>,
+    sources: Vec<Box<dyn Input + 'a>>,
     /// The identity of each file, and the number of bytes after its array.
     files: Vec<(Option<FileId>, Option<u64>)>,
+    /// Whether some inputs are opened only while they are read.
+    has_closed: bool,
 }
 
 /// A callback that receives the bytes of an array.
@@ -54,13 +58,16 @@ trait Input: Sync {
     fn named(&self, error: Error) -> Error;
 }
 
-impl<F: ArrayFormat> Input for ArrayFile<F> {
+/// A file that is open, owned or borrowed.
+struct Open<F: ArrayFormat, B>(B, PhantomData<ArrayFile<F>>);
+
+impl<F: ArrayFormat, B: Borrow<ArrayFile<F>> + Sync> Input for Open<F, B> {
     fn with(&self, call: &mut Call<'_>) -> Result<()> {
-        call(self.payload())
+        call(self.0.borrow().payload())
     }
 
     fn named(&self, error: Error) -> Error {
-        self.at_path(error)
+        self.0.borrow().at_path(error)
     }
 }
 
@@ -97,7 +104,61 @@ impl Input for DynArray {
     }
 }
 
-impl Inputs {
+/// Inputs of the same layout, as the bytes of one array.
+struct Joined<'i, 'a> {
+    inputs: &'i Inputs<'a>,
+    header: Header,
+    layout: JoinLayout,
+}
+
+impl Joined<'_, '_> {
+    fn fill(&self, number: usize, pieces: &mut [(u64, &mut [u8])]) -> Result<bool> {
+        let (source, header) = (&self.inputs.sources[number], &self.inputs.headers[number]);
+        let mut read = |region: Region<'_>| match region.fill_parts(pieces)? {
+            true => Ok(()),
+            false => Err(truncated(header, region.len()?)),
+        };
+        source.with(&mut read).map_err(|error| source.named(error)).map(|()| true)
+    }
+}
+
+impl std::fmt::Debug for Joined<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} arrays", self.inputs.headers.len())
+    }
+}
+
+impl ReadAt for Joined<'_, '_> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        self.layout.read_at(into, offset, |number, pieces| self.fill(number, pieces))
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.layout.len())
+    }
+
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
+        self.layout.read_parts(parts, |number, pieces| self.fill(number, pieces))
+    }
+}
+
+impl Input for Joined<'_, '_> {
+    fn with(&self, call: &mut Call<'_>) -> Result<()> {
+        call(Region::of(self))
+    }
+
+    /// Names the file and the element in it, rather than that of the joined array.
+    fn named(&self, error: Error) -> Error {
+        let Some(element) = error.element() else { return error };
+        let item = self.header.dtype().item_size().max(1) as u64;
+        let (number, place, _) = self.layout.locate(element as u64 * item);
+        let header = &self.inputs.headers[number];
+        let error = header.name_element(error.at_element((place / item) as usize), 0, false);
+        self.inputs.sources[number].named(error)
+    }
+}
+
+impl<'a> Inputs<'a> {
     /// Opens NPY files.
     pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
         /// The number of files to keep open. The limit for a process can be as low as 256.
@@ -112,28 +173,38 @@ impl Inputs {
                 inputs.sources.pop();
                 let (path, options) = (path.to_owned(), options.clone());
                 inputs.sources.push(Box::new(Closed { path, header, options }));
+                inputs.has_closed = true;
             }
         }
         Ok(inputs)
     }
 
-    pub(super) fn of_file<F: ArrayFormat>(file: ArrayFile<F>) -> Result<Self> {
+    pub(super) fn of_file<F: ArrayFormat>(file: impl Borrow<ArrayFile<F>> + Sync + 'a) -> Result<Self> {
         let mut inputs = Self::default();
         inputs.add(file)?;
         Ok(inputs)
     }
 
-    fn add<F: ArrayFormat>(&mut self, file: ArrayFile<F>) -> Result<()> {
-        file.check_complete()?;
-        self.headers.push(file.header().clone());
-        self.files.push((file.id()?, file.trailing_len()?));
-        self.sources.push(Box::new(file));
+    pub(super) fn of_files<F: ArrayFormat>(
+        files: impl IntoIterator<Item = &'a ArrayFile<F>>,
+    ) -> Result<Self> {
+        let mut inputs = Self::default();
+        files.into_iter().try_for_each(|file| inputs.add(file))?;
+        Ok(inputs)
+    }
+
+    fn add<F: ArrayFormat>(&mut self, file: impl Borrow<ArrayFile<F>> + Sync + 'a) -> Result<()> {
+        let opened = file.borrow();
+        opened.check_complete()?;
+        self.headers.push(opened.header().clone());
+        self.files.push((opened.id()?, opened.trailing_len()?));
+        self.sources.push(Box::new(Open(file, PhantomData)));
         Ok(())
     }
 
     pub(super) fn of_memory(array: DynArray) -> Self {
         let (headers, sources) = (vec![array.header().clone()], vec![Box::new(array) as Box<dyn Input>]);
-        Self { headers, sources, files: Vec::new() }
+        Self { headers, sources, ..Self::default() }
     }
 
     /// Returns an error if an input is also the target and has uncommitted rows, which would be lost.
@@ -245,6 +316,32 @@ impl Inputs {
         self.headers.len() < 2 || axis == slowest
     }
 
+    /// Returns all inputs as one array, if they have the same layout and their rows interleave.
+    ///
+    /// One by one, they would be written in runs as short as their rows.
+    fn joined(&self, along: Along, target: &Header) -> Result<Option<Joined<'_, 'a>>> {
+        let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return Ok(None) };
+        let Some(first) = self.headers.first().filter(|_| self.headers.len() > 1) else { return Ok(None) };
+        let told = self.headers.iter().find(|header| !header.shape_ref().is_any_order());
+        let order = told.unwrap_or(first).order();
+        let is_alike = |header: &Header| {
+            header.dtype() == first.dtype() && (header.order() == order || header.shape_ref().is_any_order())
+        };
+        let header = Header::new(first.dtype().clone(), order, target.shape_ref().clone())?;
+        let len = header.payload_len().unwrap_or_default();
+        if len == 0 || !self.headers.iter().all(is_alike) {
+            return Ok(None);
+        }
+        let step = header.shape_ref().strides(order)[axis].saturating_mul(first.dtype().item_size() as u64);
+        let lengths = self.headers.iter().map(|header| match along {
+            Along::Axis(axis) => header.shape().get(axis).copied().unwrap_or(0),
+            _ => 1,
+        });
+        let layout = JoinLayout::new(lengths, step, len);
+        let interleaves = !layout.is_sequence();
+        Ok(interleaves.then_some(Joined { inputs: self, header, layout }))
+    }
+
     fn move_to(
         &self,
         start: Option<u64>,
@@ -266,7 +363,14 @@ impl Inputs {
         let item = target.dtype().item_size();
         let to = target.shape_ref().strides(target.order());
         let mut first = 0;
-        for (header, source) in self.headers.iter().zip(&self.sources) {
+        let joined = self.joined(along, target)?;
+        let (along, inputs): (Along, Vec<(&Header, &dyn Input)>) = match &joined {
+            Some(joined) => (Along::Alone, vec![(&joined.header, joined)]),
+            None => (along, self.headers.iter().zip(self.sources.iter().map(|source| &**source)).collect()),
+        };
+        // What is opened for each tile should be opened rarely.
+        let long = if joined.is_some() && self.has_closed { memory as u64 / 4 } else { 256 << 10 };
+        for (header, source) in inputs {
             let mut to: Vec<u64> = to.iter().map(|stride| stride.saturating_mul(item as u64)).collect();
             let (place, len) = match along {
                 Along::Axis(axis) => (
@@ -297,7 +401,8 @@ impl Inputs {
                 // Both buffers are as large as the larger of the two item sizes requires.
                 Change::Recode(recode) => (Work::Into(recode), memory / (2 * own.max(item)) * (own + item)),
             };
-            let plan = Plan::new(axes, from, Side { start: place, item }, memory, writes);
+            let to = Side { start: place, item };
+            let plan = Plan::with_runs(axes, from, to, memory, (writes, long));
             let named = |error| source.named(error);
             let mut run = |bytes: Region<'_>| {
                 let work = Move { source: bytes, plan: plan.clone(), work, header, named: &named };

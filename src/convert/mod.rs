@@ -15,11 +15,11 @@ use crate::dtype::{ByteOrder, DType, Kind};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
-use crate::io::RaReader;
 use crate::io::change::{self, Locked};
+use crate::io::{ArrayFormat, Npy, Ra, RaReader};
 use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::parts::{NpyFile, RaFile};
+use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::path;
 use crate::progress::go_on;
 use crate::ra_format as ra;
@@ -331,20 +331,99 @@ where
     join_npy(from, to.as_ref(), Along::NewAxis(axis), conversion)
 }
 
-fn join_npy<P: AsRef<Path>>(
-    from: &[P],
+fn join_npy<P: AsRef<Path>>(from: &[P], to: &Path, along: Along, conversion: Conversion<'_>) -> Result<()> {
+    let locked = lock_if_input(to, from, &conversion)?;
+    join(Inputs::open(from, &conversion.read)?, locked, to, along, conversion)
+}
+
+fn join(
+    inputs: Inputs<'_>,
+    locked: Option<Locked>,
     to: &Path,
     along: Along,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
-    let locked = lock_if_input(to, from, &conversion)?;
-    let inputs = Inputs::open(from, &conversion.read)?;
     if let Some(target) = &locked {
         inputs.refuse_uncounted_rows(target)?;
     }
     let header = inputs.header(along, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version())?;
     write_file(to, locked, inputs, along, (&header, &head), &mut conversion)
+}
+
+/// Converts an open array to an NPY file: a file, a member of an archive, a stack, or any other source.
+///
+/// If the new file is the one that is read, it is replaced when it is complete, under the lock of writers.
+///
+/// # Errors
+///
+/// As for [`convert_npy`].
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::{Array2, arr2};
+/// use ndarray_io::bytes::InMemory;
+/// use ndarray_io::convert::{Conversion, convert_file};
+/// use ndarray_io::{Casting, NpyFile, WriteNpyExt};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.npy");
+/// let mut bytes = Vec::new();
+/// arr2(&[[1i16, 2], [3, 4]]).write_npy(&mut bytes)?;
+/// let file = NpyFile::from_source(InMemory(bytes))?;
+/// convert_file(&file, &path, Conversion::new().dtype("<f8".parse()?, Casting::Safe))?;
+/// assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&path)?, arr2(&[[1.0, 2.0], [3.0, 4.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert_file<F, Q>(from: &ArrayFile<F>, to: Q, conversion: Conversion<'_>) -> Result<()>
+where
+    F: ArrayFormat,
+    Q: AsRef<Path>,
+{
+    join_files([from], to.as_ref(), Along::Alone, conversion)
+}
+
+/// Concatenates open arrays along an axis, like [`concatenate_npy`].
+///
+/// # Errors
+///
+/// As for [`concatenate_npy`].
+pub fn concatenate_files<F, Q>(
+    from: &[&ArrayFile<F>],
+    to: Q,
+    axis: usize,
+    conversion: Conversion<'_>,
+) -> Result<()>
+where
+    F: ArrayFormat,
+    Q: AsRef<Path>,
+{
+    join_files(from.iter().copied(), to.as_ref(), Along::Axis(axis), conversion)
+}
+
+/// Stacks open arrays along a new axis, like [`stack_npy`].
+///
+/// # Errors
+///
+/// As for [`stack_npy`].
+pub fn stack_files<F, Q>(from: &[&ArrayFile<F>], to: Q, axis: usize, conversion: Conversion<'_>) -> Result<()>
+where
+    F: ArrayFormat,
+    Q: AsRef<Path>,
+{
+    join_files(from.iter().copied(), to.as_ref(), Along::NewAxis(axis), conversion)
+}
+
+fn join_files<'f, F: ArrayFormat>(
+    from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
+    to: &Path,
+    along: Along,
+    conversion: Conversion<'_>,
+) -> Result<()> {
+    let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
+    let locked = change::lock_if_open(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
+    join(Inputs::of_files(from)?, locked, to, along, conversion)
 }
 
 /// Converts an NPY file of any size to an RA file.
@@ -389,7 +468,7 @@ where
 {
     let to = to.as_ref();
     let locked = lock_if_input(to, &[&from], &conversion)?;
-    let inputs = Inputs::of_file(NpyFile::open_with(from, &conversion.read)?)?;
+    let inputs = Inputs::of_file::<Npy>(NpyFile::open_with(from, &conversion.read)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
     let header = inputs.header(Along::Alone, &conversion)?;
     if let DType::Record(_) = header.dtype() {
@@ -450,7 +529,7 @@ where
         return Err(Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, reason }).at_path(from));
     }
     let inputs = match RaFile::open_with(from, &conversion.read) {
-        Ok(file) => Inputs::of_file(file)?,
+        Ok(file) => Inputs::of_file::<Ra>(file)?,
         Err(error) if matches!(error.kind(), ErrorKind::Packed) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
             Inputs::of_memory(array)
@@ -461,15 +540,6 @@ where
     let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
     drop(reader);
     write_file(to, locked, inputs, Along::Alone, (&header, &head), &mut conversion)
-}
-
-/// Converts an open NPY file, which must not be the output.
-#[cfg(feature = "object")]
-pub(crate) fn convert_file(from: NpyFile, to: &Path, mut conversion: Conversion<'_>) -> Result<()> {
-    let inputs = Inputs::of_file(from)?;
-    let header = inputs.header(Along::Alone, &conversion)?;
-    let head = npy::format(&header, conversion.write.get_version())?;
-    write_file(to, None, inputs, Along::Alone, (&header, &head), &mut conversion)
 }
 
 /// Concatenates NPY files that differ at most in order and byte order.
@@ -492,12 +562,12 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
 
 /// A file to be split along an axis into several files.
 #[cfg(feature = "object")]
-pub(crate) struct Splitter(Inputs);
+pub(crate) struct Splitter(Inputs<'static>);
 
 #[cfg(feature = "object")]
 impl Splitter {
     pub(crate) fn of_file(file: NpyFile) -> Result<Self> {
-        Inputs::of_file(file).map(Self)
+        Inputs::of_file::<Npy>(file).map(Self)
     }
 
     /// Returns the header of the entire array, which the pieces form together.
@@ -529,7 +599,7 @@ impl Splitter {
 fn write_file(
     to: &Path,
     locked: Option<Locked>,
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     along: Along,
     heads: (&Header, &[u8]),
     conversion: &mut Conversion<'_>,

@@ -263,6 +263,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.bytes.get().after(self.data_offset as u64)
     }
 
+    /// Returns shared access to the bytes of the array's elements.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn shared_payload(&self) -> SharedRegion {
+        self.bytes.after(self.data_offset as u64)
+    }
+
     /// Returns an error if the file is shorter than its array.
     pub(crate) fn check_complete(&self) -> Result<()> {
         let header = self.header();

@@ -64,6 +64,7 @@ use grid::{ChunkLocation, ChunkRequest, Layout};
 use meta::Described;
 pub use meta::ZarrFormat;
 
+use crate::bytes::{LocalFile, ReadAt, SharedRegion, fill_at};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Order};
@@ -73,6 +74,7 @@ use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::stack::NpyStack;
 #[cfg(feature = "object-store-0_14")]
 use crate::store::Remote;
+use crate::transfer::truncated;
 
 /// The approximate size of a chunk in bytes, if no length is requested.
 const BYTES: u64 = 32 << 20;
@@ -209,37 +211,16 @@ struct ReferencedPart {
     /// The open file, kept only for the last part, whose end may have to be read.
     ///
     /// There may be more parts than a process can have open files.
-    file: Option<Box<dyn Bytes>>,
-}
-
-/// A file whose elements are stored uncompressed.
-trait Bytes {
-    fn read(&self, start: u64, into: &mut [u8]) -> Result<()>;
-}
-
-impl<F: ArrayFormat> Bytes for ArrayFile<F> {
-    fn read(&self, start: u64, into: &mut [u8]) -> Result<()> {
-        match self.payload().fill_at(into, start)? {
-            came if came == into.len() => Ok(()),
-            // The file was complete when it was opened. If this check passes, another process is writing to
-            // it.
-            came => {
-                self.check_complete()?;
-                let reason = format!("{came} of {} bytes were read", into.len());
-                Err(ErrorKind::ArrayChanged { reason }.into())
-            }
-        }
-    }
+    elements: Option<SharedRegion>,
 }
 
 impl ReferencedPart {
     /// Creates a part from an open file.
-    fn new<F: ArrayFormat + 'static>(path: &Path, file: ArrayFile<F>, location: String) -> Result<Self> {
+    fn new<F: ArrayFormat>(path: &Path, file: &ArrayFile<F>, location: String) -> Result<Self> {
         file.check_complete()?;
-        let offset = file.payload().start();
-        let header = file.header().clone();
-        let location = location.into();
-        Ok(Self { path: path.to_owned(), location, offset, header, file: Some(Box::new(file)) })
+        let (offset, header) = (file.payload().start(), file.header().clone());
+        let elements = Some(file.shared_payload());
+        Ok(Self { path: path.to_owned(), location: location.into(), offset, header, elements })
     }
 
     fn named(&self, error: Error) -> Error {
@@ -248,11 +229,15 @@ impl ReferencedPart {
 
     /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
     fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
-        let Some(file) = &self.file else {
+        let Some(elements) = &self.elements else {
             unreachable!("the file of the last part is open, and no other is padded")
         };
         let mut bytes = vec![0; full as usize]; // `full` is at most `INLINE`
-        file.read(place.start, &mut bytes[..place.len as usize]).map_err(|error| self.named(error))?;
+        let wanted = &mut bytes[..place.len as usize];
+        let came = elements.get().fill_at(wanted, place.start).map_err(|error| self.named(error))?;
+        if came < wanted.len() {
+            return Err(self.named(truncated(&self.header, place.start + came as u64)));
+        }
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
     }
 }
@@ -260,7 +245,7 @@ impl ReferencedPart {
 /// Appends a part, and closes the file of the previous part.
 fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
     if let Some(last) = parts.last_mut() {
-        last.file = None;
+        last.elements = None;
     }
     parts.push(part);
 }
@@ -298,11 +283,8 @@ impl References {
 
     fn add_at(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
         let location = location(path, options)?;
-        // Formats are recognized by their first bytes, not by the name of the file.
-        let is_archive = !path.is_dir() && first_bytes(path)? == *b"PK";
-        if options.member.is_some() && !is_archive {
-            let reason = "a member was given, but the file is not an archive".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+        if path.is_dir() && options.member.is_some() {
+            return Err(no_archive());
         }
         if path.is_dir() {
             let stack = NpyStack::open(path)?;
@@ -314,25 +296,74 @@ impl References {
                 if *length > 0 && whole.len() > 0 {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
-                    push(&mut parts, ReferencedPart::new(&path, stack.part(number)?, location)?);
+                    push(&mut parts, ReferencedPart::new(&path, &stack.part(number)?, location)?);
                 }
             }
             return self.add_parts(&name, &whole, stack.axis(), parts, options);
         }
-        match first_bytes(path)? {
-            [b'P', b'K', ..] => self.add_archive(&NpzFile::open(path)?, path, &location, options),
-            [b'r' | b'y', b'a', ..] => {
-                let file = RaFile::open(path)?;
+        let file: Arc<dyn ReadAt> = Arc::new(LocalFile(std::fs::File::open(path)?));
+        self.add_bytes(file, path, location, options)
+    }
+
+    /// Adds the array, or all arrays of an archive, in a [source](ReadAt) of bytes.
+    ///
+    /// The options must have a [location](RefOptions::location), where readers will find the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`References::add`], and those of the source.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::WriteNpyExt;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+    ///
+    /// let mut bytes = Vec::new();
+    /// ndarray::arr1(&[1.0, 2.0]).write_npy(&mut bytes)?;
+    /// let mut references = References::new(ZarrFormat::V2);
+    /// references.add_source(InMemory(bytes), &RefOptions::new().location("s3://bucket/a.npy"))?;
+    /// assert!(references.to_string().contains("s3://bucket/a.npy"));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn add_source<S: ReadAt + 'static>(&mut self, source: S, options: &RefOptions) -> Result<()> {
+        let Some(location) = &options.location else {
+            let reason = "the location of the source is required".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        };
+        let shown = PathBuf::from(location);
+        self.add_bytes(Arc::new(source), &shown, location.clone(), options)
+            .map_err(|error| error.at_path(&shown))
+    }
+
+    /// Formats are recognized by their first bytes, not by the name of the file.
+    fn add_bytes(
+        &mut self,
+        source: Arc<dyn ReadAt>,
+        path: &Path,
+        location: String,
+        options: &RefOptions,
+    ) -> Result<()> {
+        let mut first = [0; 2];
+        fill_at(&*source, &mut first, 0)?;
+        match &first {
+            b"PK" => {
+                self.add_archive(&NpzFile::from_source(source)?.with_path(path), path, &location, options)
+            }
+            _ if options.member.is_some() => Err(no_archive()),
+            b"ra" | b"ya" => {
+                let file = RaFile::from_source(source)?.with_path(path);
                 self.add_file(path, &name_of(path, options)?, file, location, options)
             }
             _ => {
-                let file = NpyFile::open(path)?;
+                let file = NpyFile::from_source(source)?.with_path(path);
                 self.add_file(path, &name_of(path, options)?, file, location, options)
             }
         }
     }
 
-    fn add_file<F: ArrayFormat + 'static>(
+    fn add_file<F: ArrayFormat>(
         &mut self,
         path: &Path,
         name: &str,
@@ -350,7 +381,7 @@ impl References {
         };
         let axis = axis.unwrap_or(0);
         let parts =
-            if header.len() > 0 { vec![ReferencedPart::new(path, file, location)?] } else { Vec::new() };
+            if header.len() > 0 { vec![ReferencedPart::new(path, &file, location)?] } else { Vec::new() };
         self.add_parts(name, &header, axis, parts, options)
     }
 
@@ -374,21 +405,10 @@ impl References {
     /// ```
     #[cfg(feature = "object-store-0_14")]
     pub fn add_remote(&mut self, remote: &Remote, options: &RefOptions) -> Result<()> {
-        let shown = PathBuf::from(remote.name());
-        let mut add = || {
-            let (first, _) = remote.first_bytes()?;
-            let location = options.location.clone().unwrap_or_else(|| remote.name());
-            let name = name_of(&shown, options);
-            match first.get(..2) {
-                Some(b"PK") => self.add_archive(&remote.open_npz()?, &shown, &location, options),
-                _ if options.member.is_some() => {
-                    let reason = "a member was given, but the file is not an archive".into();
-                    Err(ErrorKind::BadOption { reason }.into())
-                }
-                Some(b"ra" | b"ya") => self.add_file(&shown, &name?, remote.open_ra()?, location, options),
-                _ => self.add_file(&shown, &name?, remote.open_npy()?, location, options),
-            }
-        };
+        let name = remote.name();
+        let location = options.location.clone().unwrap_or_else(|| name.clone());
+        let shown = PathBuf::from(name);
+        let add = || self.add_bytes(remote.source()?, &shown, location, options);
         add().map_err(|error: Error| error.at_path(&shown))
     }
 
@@ -495,8 +515,8 @@ impl References {
                     let reason = "an archive cannot be part of a concatenated array".into();
                     Err(ErrorKind::BadOption { reason }.into())
                 }
-                [b'r' | b'y', b'a'] => ReferencedPart::new(path, RaFile::open(path)?, location),
-                _ => ReferencedPart::new(path, NpyFile::open(path)?, location),
+                [b'r' | b'y', b'a'] => ReferencedPart::new(path, &RaFile::open(path)?, location),
+                _ => ReferencedPart::new(path, &NpyFile::open(path)?, location),
             };
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());
@@ -811,6 +831,11 @@ fn location(path: &Path, options: &RefOptions) -> Result<String> {
         }
         .into()),
     }
+}
+
+/// Returns the error for a member that was requested of another file than an archive.
+fn no_archive() -> Error {
+    ErrorKind::BadOption { reason: "a member was given, but the file is not an archive".into() }.into()
 }
 
 fn name_of(path: &Path, options: &RefOptions) -> Result<String> {

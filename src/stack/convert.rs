@@ -104,7 +104,7 @@ where
     (0..parts.len()).try_for_each(|number| stack.part(number).map(drop))?; // compares them with `info`
     let (axis, whole) = (stack.axis(), stack.into_file());
     match parts.is_empty() {
-        true => convert_file(whole, to, conversion),
+        true => convert_file(&whole, to, conversion),
         // Concatenated part by part, which is fast for parts of any layout.
         false => concatenate_as(&parts, to, axis, whole.header(), conversion),
     }

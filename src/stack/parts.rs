@@ -1,13 +1,12 @@
 //! Presents the parts of a stack as one NPY file.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::info::{Info, is_alike};
 use crate::array::WriteNpyExt;
-use crate::bytes::{Folder, InMemory, ReadAt, ReadHints, Runs, SharedRegion};
+use crate::bytes::{Folder, InMemory, JoinLayout, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
 use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result};
@@ -60,23 +59,12 @@ pub(super) struct Parts {
     options: ReadOptions,
     /// The bytes before the elements.
     head: Vec<u8>,
-    /// The end of each part along the axis.
-    ends: Vec<u64>,
-    /// The size of one index along the axis, in bytes.
-    step: u64,
-    /// The size of a row in bytes: all indices along the axis, for one index of each axis before it.
-    row: u64,
+    layout: JoinLayout,
     /// Recently used parts in the layout of the entire array, the newest at the end.
     recent: Mutex<VecDeque<(usize, Arc<NpyFile>)>>,
     is_checked: Vec<AtomicBool>,
     hints: ReadHints,
 }
-
-/// How many pieces are requested at a time, which bounds the memory for them.
-const MOST: u64 = 1 << 18;
-
-/// What is requested of each part: places in its elements, which ascend, and their destinations.
-type Pieces<'a> = BTreeMap<usize, Vec<(u64, &'a mut [u8])>>;
 
 impl Parts {
     pub(super) fn new(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
@@ -93,47 +81,18 @@ impl Parts {
         let head = npy_format::format(&header, WriteOptions::new().get_version())?;
         let item = header.dtype().item_size() as u64;
         let step = header.shape_ref().strides(order)[info.axis].saturating_mul(item);
-        let row = step.saturating_mul(info.shape[info.axis] as u64);
+        let len = header.payload_len().unwrap_or_default();
+        let layout = JoinLayout::new(info.lengths.iter().copied(), step, len);
         // Along any axis but the slowest, neighboring bytes may be in other files.
-        let is_slowest = row >= header.payload_len().unwrap_or_default();
-        let hints = if is_slowest { hints } else { hints.batches(true) };
-        let ends = info.lengths.iter().scan(0, |end, length| {
-            *end += *length as u64;
-            Some(*end)
-        });
-        let (ends, is_checked) =
-            (ends.collect(), info.lengths.iter().map(|_| AtomicBool::new(false)).collect());
+        let hints = if layout.is_sequence() { hints } else { hints.batches(true) };
+        let is_checked = info.lengths.iter().map(|_| AtomicBool::new(false)).collect();
         let (folder, options) = (Arc::clone(folder), options.clone());
         let recent = Mutex::default();
-        Ok(Self { folder, info, header, options, head, ends, step, row, recent, is_checked, hints })
+        Ok(Self { folder, info, header, options, head, layout, recent, is_checked, hints })
     }
 
     fn open(&self, number: usize) -> Result<NpyFile> {
         open(&*self.folder, &self.info, number, &self.options)
-    }
-
-    fn payload_len(&self) -> u64 {
-        self.header.payload_len().unwrap_or_default()
-    }
-
-    /// Returns which parts contain a range of bytes; all of them, if the range extends into another row.
-    fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
-        let (start, end) = (from % self.row, from % self.row + len);
-        if len == 0 || end > self.row {
-            return 0..if len == 0 { 0 } else { self.ends.len() };
-        }
-        let part_of = |byte: u64| self.ends.partition_point(|end| *end <= byte / self.step);
-        part_of(start)..part_of(end - 1) + 1
-    }
-
-    /// Returns the part that contains a byte, the place of the byte in its elements, and how many bytes from
-    /// there on are in the same row.
-    fn locate(&self, at: u64) -> (usize, u64, u64) {
-        let (row, within) = (at / self.row, at % self.row);
-        let number = self.ends.partition_point(|end| *end <= within / self.step);
-        let start = if number == 0 { 0 } else { self.ends[number - 1] * self.step };
-        let own_row = self.info.lengths[number] as u64 * self.step;
-        (number, row * own_row + (within - start), start + own_row - within)
     }
 
     /// Returns a part from the cache, opening it if necessary.
@@ -198,74 +157,43 @@ impl Parts {
         NpyFile::from_source_with(InMemory(bytes), &self.options)
     }
 
-    /// Divides a range of the elements among the parts.
-    fn divide<'a>(&self, mut at: u64, mut into: &'a mut [u8], pieces: &mut Pieces<'a>) {
-        while !into.is_empty() {
-            let (number, place, left) = self.locate(at);
-            let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            let (piece, rest) = into.split_at_mut(len);
-            pieces.entry(number).or_default().push((place, piece));
-            (at, into) = (at + len as u64, rest);
+    /// Reads pieces of the elements of a part, and returns whether all of them were there.
+    fn fill(&self, number: usize, pieces: &mut [(u64, &mut [u8])]) -> Result<bool> {
+        let part = self.part(number)?;
+        let is_complete = part.payload().fill_parts(pieces).map_err(|error| part.at_path(error))?;
+        if !is_complete {
+            self.open(number)?; // returns the error for the missing data
         }
-    }
-
-    /// Reads pieces from one part after another, so that each part is looked up only once.
-    ///
-    /// Pieces of several rows that are adjacent in a part are read by one call.
-    fn read_pieces(&self, pieces: Pieces<'_>) -> Result<bool> {
-        for (number, mut own) in pieces {
-            let part = self.part(number)?;
-            let is_complete = part.payload().fill_parts(&mut own).map_err(|error| part.at_path(error))?;
-            if !is_complete {
-                self.open(number)?; // returns the error for the missing data
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(is_complete)
     }
 }
 
 impl ReadAt for Parts {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        if let Some(head) = usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..))
-            && !head.is_empty()
-        {
-            return head.read_at(into, 0);
+        match usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..)) {
+            Some(head) if !head.is_empty() => head.read_at(into, 0),
+            _ => {
+                let from = offset - self.head.len() as u64;
+                self.layout.read_at(into, from, |number, pieces| self.fill(number, pieces))
+            }
         }
-        let from = offset - self.head.len() as u64;
-        let left = self.payload_len().saturating_sub(from);
-        if left == 0 {
-            return Ok(0);
-        }
-        let rows = (MOST / self.ends.len() as u64).max(1);
-        let most = left.min(rows.saturating_mul(self.row)).min(into.len() as u64) as usize;
-        let mut pieces = Pieces::new();
-        self.divide(from, &mut into[..most], &mut pieces);
-        Ok(if self.read_pieces(pieces)? { most } else { 0 })
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(self.payload_len().saturating_add(self.head.len() as u64))
+        Ok(self.layout.len().saturating_add(self.head.len() as u64))
     }
 
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
-        let (head, end) = (self.head.len() as u64, self.payload_len());
         // The header is read by `read_at`.
-        let is_elements = |(offset, part): &(u64, &mut [u8])| {
-            *offset >= head && offset.saturating_add(part.len() as u64) <= head.saturating_add(end)
-        };
-        let count = parts.iter().take_while(|part| is_elements(part)).count();
-        let mut pieces = Pieces::new();
-        let (mut taken, mut rows) = (0, 0);
-        for (offset, part) in &mut parts[..count] {
-            rows += part.len() as u64 / self.row + 1;
-            if rows * self.ends.len() as u64 > MOST.max(self.ends.len() as u64) {
-                break; // the others are requested again
-            }
-            self.divide(*offset - head, part, &mut pieces);
-            taken += 1;
+        let head = self.head.len() as u64;
+        let count = parts.partition_point(|(offset, _)| *offset < head);
+        if count > 0 {
+            return Ok(0);
         }
-        Ok(if self.read_pieces(pieces)? { taken } else { 0 })
+        parts.iter_mut().for_each(|(offset, _)| *offset -= head);
+        let complete = self.layout.read_parts(parts, |number, pieces| self.fill(number, pieces));
+        parts.iter_mut().for_each(|(offset, _)| *offset += head);
+        complete
     }
 
     /// As those of the parts.
@@ -275,7 +203,7 @@ impl ReadAt for Parts {
 
     fn check(&self, runs: &Runs) -> Result<()> {
         let len = runs.byte_len();
-        if self.row == 0 {
+        if self.layout.row() == 0 {
             return Ok(()); // no part has any bytes
         }
         let head = self.head.len() as u64;
@@ -284,11 +212,11 @@ impl ReadAt for Parts {
             let (place, left) = runs.find(at);
             let place = place.saturating_sub(head);
             // The selection is the same in each row, unless the runs are listed.
-            let row = *first_row.get_or_insert(place / self.row);
-            if row != place / self.row && !runs.is_listed() {
+            let row = *first_row.get_or_insert(place / self.layout.row());
+            if row != place / self.layout.row() && !runs.is_listed() {
                 break;
             }
-            for number in self.parts_of(place, left as u64) {
+            for number in self.layout.parts_of(place, left as u64) {
                 // Each part is checked only once; it is checked again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     self.open(number)

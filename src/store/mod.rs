@@ -127,7 +127,7 @@ impl Folder for Remote {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(self.child(name)?.bytes(None)?))
+        self.child(name)?.source()
     }
 
     fn path(&self) -> PathBuf {
@@ -434,6 +434,15 @@ impl Remote {
             None => self.place.clone(),
         };
         Upload::new(place, options)
+    }
+
+    /// Opens the object as a source of bytes, which fetches what is read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open_npy`](Self::open_npy), but for the format.
+    pub fn source(&self) -> Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(self.bytes(None)?))
     }
 
     fn bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {

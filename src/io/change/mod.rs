@@ -326,11 +326,8 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
     inputs: &[P],
     options: &WriteOptions,
 ) -> Result<Option<Locked>> {
-    // Either the file does not exist, or opening it will report the error.
-    let Ok(target) = fs::metadata(path) else { return Ok(None) };
-    let is_input = target.is_file() && {
-        let id = system::id_at(path)?;
-        let is_same = |input: &Path| match (&id, system::id_at(input)) {
+    let is_input = |id: &Option<FileId>| {
+        let is_same = |input: &Path| match (id, system::id_at(input)) {
             (Some(id), Ok(Some(input))) => *id == input,
             (_, Err(_)) => false,
             // Where files have no identity, their canonical paths are compared.
@@ -338,6 +335,26 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
         };
         inputs.iter().any(|input| is_same(input.as_ref()))
     };
+    lock_if(path, is_input, options)
+}
+
+/// Like [`lock_if_input`], for inputs that are open.
+pub(crate) fn lock_if_open(
+    path: &Path,
+    inputs: &[Option<FileId>],
+    options: &WriteOptions,
+) -> Result<Option<Locked>> {
+    lock_if(path, |id| id.is_some() && inputs.contains(id), options)
+}
+
+fn lock_if(
+    path: &Path,
+    is_input: impl Fn(&Option<FileId>) -> bool,
+    options: &WriteOptions,
+) -> Result<Option<Locked>> {
+    // Either the file does not exist, or opening it will report the error.
+    let Ok(target) = fs::metadata(path) else { return Ok(None) };
+    let is_input = target.is_file() && is_input(&system::id_at(path)?);
     match (is_input, options.get_in_place()) {
         (false, _) => Ok(None),
         (true, true) => {

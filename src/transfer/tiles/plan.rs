@@ -76,18 +76,29 @@ impl Plan {
     /// Divides an array into tiles of at most `memory` bytes on both sides together, but at least one
     /// element.
     pub(crate) fn new(axes: Vec<Axis>, from: Side, to: Side, memory: usize, writes: Writes) -> Self {
+        Self::with_runs(axes, from, to, memory, (writes, 256 << 10))
+    }
+
+    /// Like [`new`](Self::new), with runs of up to `long` bytes, where memory permits.
+    ///
+    /// In longer runs than those of `new`, calls are cheap by comparison, and both sides stay in the cache.
+    pub(crate) fn with_runs(
+        axes: Vec<Axis>,
+        from: Side,
+        to: Side,
+        memory: usize,
+        (writes, long): (Writes, u64),
+    ) -> Self {
         let axes = joined(axes);
         let mut plan = Self { steps: vec![1; axes.len()], axes, from, to };
-        plan.grow(memory / (from.item + to.item).max(1), writes);
+        plan.grow(memory / (from.item + to.item).max(1), writes, long);
         plan
     }
 
     /// Enlarges the tile, always on the side that is accessed in shorter runs.
     ///
     /// A tile has at most `most` elements.
-    fn grow(&mut self, most: usize, writes: Writes) {
-        /// Longer runs bring no gain: calls are cheap by comparison, and both sides stay in the cache.
-        const LONG: u64 = 256 << 10;
+    fn grow(&mut self, most: usize, writes: Writes, long: u64) {
         /// The size of a tile whose runs cannot become longer.
         const MANY: u64 = 1 << 20;
         if self.axes.iter().any(|axis| axis.len == 0) {
@@ -96,10 +107,10 @@ impl Plan {
         loop {
             let (from, to) = (self.run(Which::From), self.run(Which::To));
             let bytes = self.steps.iter().product::<usize>() as u64 * self.from.item.max(self.to.item) as u64;
-            let is_short = |run: &(u64, Option<usize>)| run.1.is_some() && run.0 < LONG;
+            let is_short = |run: &(u64, Option<usize>)| run.1.is_some() && run.0 < long;
             let axis = match writes {
                 // A tile must stay contiguous in the target: only the target's next axis can grow.
-                Writes::InOrder if to.0 < LONG || is_short(&from) => to.1,
+                Writes::InOrder if to.0 < long || is_short(&from) => to.1,
                 Writes::InOrder => None,
                 Writes::RandomAccess if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
                 Writes::RandomAccess if is_short(&to) => to.1,

@@ -1,0 +1,134 @@
+//! Arrays that are joined along an axis, as the bytes of one array.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::error::Result;
+
+/// The layout of arrays that form one along an axis.
+#[derive(Debug)]
+pub(crate) struct JoinLayout {
+    /// The end of each part along the axis.
+    ends: Vec<u64>,
+    /// The size of one index along the axis, in bytes.
+    step: u64,
+    /// The size of a row in bytes: all indices along the axis, for one index of each slower axis.
+    row: u64,
+    /// The size of the entire array in bytes.
+    len: u64,
+}
+
+/// Parts of a source: their offsets, which ascend, and their destinations.
+type Pieces<'a> = Vec<(u64, &'a mut [u8])>;
+
+/// How many pieces are requested at a time, which bounds the memory for them.
+const MOST: u64 = 1 << 18;
+
+impl JoinLayout {
+    /// `step` is the size of one index along the axis, and `len` that of the entire array, in bytes.
+    pub(crate) fn new(lengths: impl IntoIterator<Item = usize>, step: u64, len: u64) -> Self {
+        let ends: Vec<u64> = lengths
+            .into_iter()
+            .scan(0, |end, length| {
+                *end += length as u64;
+                Some(*end)
+            })
+            .collect();
+        let row = step.saturating_mul(ends.last().copied().unwrap_or(0));
+        Self { ends, step, row, len }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Returns whether all bytes of a part are adjacent in the array.
+    pub(crate) fn is_sequence(&self) -> bool {
+        self.row >= self.len
+    }
+
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn row(&self) -> u64 {
+        self.row
+    }
+
+    /// Returns which parts contain a range of bytes; all of them, if the range extends into another row.
+    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    pub(crate) fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
+        let (start, end) = (from % self.row, from % self.row + len);
+        if len == 0 || end > self.row {
+            return 0..if len == 0 { 0 } else { self.ends.len() };
+        }
+        let part_of = |byte: u64| self.ends.partition_point(|end| *end <= byte / self.step);
+        part_of(start)..part_of(end - 1) + 1
+    }
+
+    /// Returns the part that contains a byte, the offset of the byte in it, and how many bytes from there on
+    /// are in the same row.
+    pub(crate) fn locate(&self, at: u64) -> (usize, u64, u64) {
+        let (row, within) = (at / self.row, at % self.row);
+        let number = self.ends.partition_point(|end| *end <= within / self.step);
+        let start = if number == 0 { 0 } else { self.ends[number - 1] * self.step };
+        let own_row = self.ends[number] * self.step - start;
+        (number, row * own_row + (within - start), start + own_row - within)
+    }
+
+    /// Divides a range of bytes among the parts.
+    fn divide<'a>(&self, mut at: u64, mut into: &'a mut [u8], pieces: &mut BTreeMap<usize, Pieces<'a>>) {
+        while !into.is_empty() {
+            let (number, place, left) = self.locate(at);
+            let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let (piece, rest) = into.split_at_mut(len);
+            pieces.entry(number).or_default().push((place, piece));
+            (at, into) = (at + len as u64, rest);
+        }
+    }
+
+    /// Reads bytes at an offset, and returns how many were read.
+    ///
+    /// `fill` reads pieces of a part, and returns whether all of them were there.
+    pub(crate) fn read_at(
+        &self,
+        into: &mut [u8],
+        offset: u64,
+        fill: impl Fn(usize, &mut [(u64, &mut [u8])]) -> Result<bool>,
+    ) -> Result<usize> {
+        let left = self.len.saturating_sub(offset);
+        let rows = (MOST / self.ends.len().max(1) as u64).max(1);
+        let most = left.min(rows.saturating_mul(self.row)).min(into.len() as u64) as usize;
+        let complete = self.read_parts(&mut [(offset, &mut into[..most])], fill)?;
+        Ok(if complete == 1 { most } else { 0 })
+    }
+
+    /// Reads parts of the array, and returns how many at the beginning of the list are complete.
+    ///
+    /// Each part that was joined is asked only once. What is adjacent in it, such as the rows of a range, can
+    /// then be read by one call.
+    pub(crate) fn read_parts(
+        &self,
+        parts: &mut [(u64, &mut [u8])],
+        fill: impl Fn(usize, &mut [(u64, &mut [u8])]) -> Result<bool>,
+    ) -> Result<usize> {
+        let mut pieces = BTreeMap::new();
+        let (mut taken, mut rows) = (0, 0);
+        for (offset, part) in parts {
+            if offset.saturating_add(part.len() as u64) > self.len {
+                break;
+            }
+            if !part.is_empty() {
+                rows += part.len() as u64 / self.row + 1;
+                if taken > 0 && rows * self.ends.len() as u64 > MOST {
+                    break; // the others are requested again
+                }
+                self.divide(*offset, part, &mut pieces);
+            }
+            taken += 1;
+        }
+        for (number, mut own) in pieces {
+            if !fill(number, &mut own)? {
+                return Ok(0);
+            }
+        }
+        Ok(taken)
+    }
+}
