@@ -42,6 +42,7 @@ fn too_many(count: usize, room: usize) -> Error {
     io::Error::other(format!("the reader reported {count} bytes read into a buffer of {room}")).into()
 }
 
-fn is_interrupted(error: &Error) -> bool {
+/// Returns whether a call failed only because it was interrupted, and should be repeated.
+pub(super) fn is_interrupted(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::Interrupted)
 }

@@ -52,6 +52,7 @@ mod runs;
 
 use std::fmt::Debug;
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use file::LocalFile;
@@ -110,7 +111,8 @@ pub trait ReadAt: Debug + Send + Sync {
     /// beginning of the list are complete.
     ///
     /// The offsets ascend; parts may overlap. There are at most 65,536 parts. If fewer parts than requested
-    /// are complete, the next one is read with [`read_at`](ReadAt::read_at). By default, parts that are close
+    /// are complete, the next one is read with [`read_at`](ReadAt::read_at); the rest is requested again. By
+    /// default, parts that are close
     /// together are read by one call of `read_at`, as far as [`hints`](ReadAt::hints) allow.
     ///
     /// # Errors
@@ -125,7 +127,12 @@ pub trait ReadAt: Debug + Send + Sync {
 
     /// Returns an error if some of these bytes are known to be missing.
     ///
-    /// This is called before memory is allocated for them.
+    /// This is called before memory is allocated for them, and with all bytes that a read will need: the
+    /// elements of an array or of a part of it, the content of a member, or the compressed blocks that have
+    /// it. A source whose owner does the I/O can therefore answer with
+    /// [`NotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
+    /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Only headers, directories and the local headers of members are read without it, in a few
+    /// calls of [`read_at`](ReadAt::read_at).
     ///
     /// # Errors
     ///
@@ -196,3 +203,28 @@ macro_rules! forward {
 }
 
 forward!(&T, Box<T>, Arc<T>);
+
+/// Implements `Folder` for a pointer to a folder.
+macro_rules! forward_folder {
+    ($($pointer:ty),*) => {$(
+        impl<T: Folder + ?Sized> Folder for $pointer {
+            fn names(&self) -> Result<Vec<String>> {
+                (**self).names()
+            }
+
+            fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
+                (**self).open(name)
+            }
+
+            fn path(&self) -> PathBuf {
+                (**self).path()
+            }
+
+            fn path_of(&self, name: &str) -> PathBuf {
+                (**self).path_of(name)
+            }
+        }
+    )*};
+}
+
+forward_folder!(&T, Box<T>, Arc<T>);

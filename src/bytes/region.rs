@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::fill::is_interrupted;
 use super::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -262,7 +263,10 @@ impl<'a> Region<'a> {
 fn read_all(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Option<usize>> {
     let mut done = 0;
     while done < parts.len() {
-        let count = source.read_parts(&mut parts[done..])?;
+        let count = match source.read_parts(&mut parts[done..]) {
+            Err(error) if is_interrupted(&error) => continue,
+            read => read?,
+        };
         if count > parts.len() - done {
             let text = format!("the source reported {count} parts read of {}", parts.len() - done);
             return Err(Error::from(ErrorKind::Io(std::io::Error::other(text))));

@@ -1,10 +1,23 @@
 //! A selection of an array's bytes, presented as one sequence: what a slice needs of a file.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-/// A selection of an array's bytes, as runs of equal length.
+/// Ranges of bytes, as runs of equal length.
 ///
-/// The axes are in the order of the file, the slowest first; axes within a run are omitted.
+/// It is compact: millions of runs at regular distances take as much memory as one.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray_io::bytes::Runs;
+///
+/// let runs = Runs::of_range(100..200);
+/// assert_eq!((runs.byte_len(), runs.end()), (100, 200));
+/// assert_eq!(runs.iter().collect::<Vec<_>>(), vec![100..200]);
+/// ```
+///
+// The axes are in the order of the file, the slowest first; axes within a run are omitted.
 #[derive(Clone, Debug)]
 pub struct Runs {
     /// The offset of the first run in the array, in bytes.
@@ -47,6 +60,22 @@ impl Along {
 }
 
 impl Runs {
+    /// Returns one run.
+    pub fn of_range(range: Range<u64>) -> Self {
+        let run = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        Self { start: range.start, axes: Vec::new(), run }
+    }
+
+    /// Iterates over the runs, in the order in which they are requested.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let (len, mut at) = (self.byte_len(), 0);
+        std::iter::from_fn(move || {
+            let (place, left) = Some(at).filter(|at| *at < len).map(|at| self.find(at))?;
+            at += left as u64;
+            Some(place..place.saturating_add(left as u64))
+        })
+    }
+
     /// Selects elements of `item` bytes along axes, given as lengths and strides in elements.
     pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
@@ -85,7 +114,7 @@ impl Runs {
     }
 
     /// Returns the end of the run that is last in the array, as an offset in bytes.
-    pub(crate) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         if self.byte_len() == 0 {
             return 0;
         }

@@ -347,6 +347,14 @@ pub enum ErrorKind {
     },
     /// The progress callback cancelled the operation.
     Cancelled,
+    /// A [source](crate::bytes::ReadAt) does not have these bytes yet.
+    ///
+    /// Sources return this error where someone else does the I/O: the read fails without an effect, the
+    /// caller fetches the bytes, and repeats it.
+    NotLoaded {
+        /// The ranges of the source that are missing.
+        missing: Vec<std::ops::Range<u64>>,
+    },
     /// Another writer holds the lock: it is appending to the file, updating it, or has mapped it for writing.
     Locked,
     /// The length of a file differs from what its writer expects: another process has changed the file.
@@ -517,6 +525,7 @@ impl ErrorKind {
             | Self::HeaderCrossesSector { .. }
             | Self::UncommittedRows { .. } => Class::Conflict,
             Self::Cancelled => Class::Cancelled,
+            Self::NotLoaded { .. } => Class::Io,
             Self::VersionTooLow { .. }
             | Self::AmbiguousName { .. }
             | Self::NameTaken { .. }

@@ -137,6 +137,12 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected {}, found {found}", Count(*wanted, "element"))
             }
             Self::Cancelled => f.write_str("cancelled"),
+            Self::NotLoaded { missing } => {
+                let bytes = missing.iter().map(|range| range.end.saturating_sub(range.start));
+                let bytes = bytes.fold(0, u64::saturating_add);
+                let first = missing.iter().map(|range| range.start).min().unwrap_or_default();
+                write!(f, "{bytes} bytes have not been loaded, the first at {first}")
+            }
             Self::Locked => f.write_str("locked by another writer"),
             Self::ChangedByOther { found, wanted } => {
                 write!(f, "changed by another writer: expected a file of {wanted} bytes, found {found}")

@@ -479,7 +479,7 @@ impl From<io::Error> for Error {
 /// - `OutOfMemory`: a failed allocation
 /// - `NotFound`: a missing archive member
 /// - `AlreadyExists`: an existing file
-/// - `WouldBlock`: a locked file
+/// - `WouldBlock`: a locked file, or bytes that have not been loaded
 /// - `InvalidInput`: an [invalid call](Error::is_usage)
 /// - `Other`: a cancelled operation, or another [conflict](Error::is_conflict)
 /// - `InvalidData`: everything else
@@ -495,7 +495,7 @@ impl From<Error> for io::Error {
             ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
-            ErrorKind::Locked => io::ErrorKind::WouldBlock,
+            ErrorKind::Locked | ErrorKind::NotLoaded { .. } => io::ErrorKind::WouldBlock,
             kind => match kind.class() {
                 kind::Class::NotFound => io::ErrorKind::NotFound,
                 kind::Class::Usage => io::ErrorKind::InvalidInput,

@@ -81,6 +81,7 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::NameTaken { name: "x".into() },
         ErrorKind::WrongCount { found: 3, wanted: 1 },
         ErrorKind::Cancelled,
+        ErrorKind::NotLoaded { missing: vec![128..1128, 5000..5008] },
         ErrorKind::Locked,
         ErrorKind::ChangedByOther { found: 136, wanted: 132 },
         ErrorKind::ArrayChanged { reason: reason() },

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::archive::ArchiveBytes;
 #[cfg(feature = "zip-methods")]
 use super::foreign;
-use crate::bytes::{ReadAt, Region};
+use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
@@ -326,6 +326,9 @@ fn open_at<T>(
     mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = any_content(&mut place, member)?;
+    if let Some((archive, start)) = place.located(content) {
+        archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
+    }
     let make = match way(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make),

@@ -150,6 +150,19 @@ impl NpyStack {
         Self::open_at(&(Arc::new(folder) as Arc<dyn Folder>), options)
     }
 
+    /// Opens a stack in any [folder](Folder), whose parts are concatenated along this axis.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open_along`](Self::open_along), and those of the folder and its sources.
+    pub fn from_folder_along<S: Folder + 'static>(
+        folder: S,
+        axis: usize,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        Self::open_at_along(&(Arc::new(folder) as Arc<dyn Folder>), axis, options)
+    }
+
     fn open_at(folder: &Arc<dyn Folder>, options: &ReadOptions) -> Result<Self> {
         match read_info(&**folder, options)? {
             Some((info, _)) => Self::of(folder, info, options),

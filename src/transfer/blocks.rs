@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::share::share_out;
-use crate::bytes::{LocalFile, ReadAt, ReadHints, fill_at};
+use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::codec::{BlockIndex, Crc, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -287,6 +287,40 @@ impl ReadAt for PackedBlocks<'_> {
 
     fn size(&self) -> Result<u64> {
         Ok(self.len())
+    }
+
+    /// Asks the archive for the blocks that have these bytes.
+    fn check(&self, runs: &Runs) -> Result<()> {
+        if self.archive.bytes().is_some() || self.archive.file().is_some() {
+            return Ok(());
+        }
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let mut last = None;
+        for run in runs.iter() {
+            let blocks = (run.start / self.step()) as usize..self.index.len();
+            for index in blocks.take_while(|index| *index as u64 * self.step() < run.end) {
+                if last.replace(index) == Some(index) {
+                    continue;
+                }
+                let Range { start, end } = self.index.packed_range(index);
+                let (start, end) = (self.start + start, self.start + end);
+                match ranges.last_mut() {
+                    Some(before) if before.end == start => before.end = end,
+                    _ => ranges.push(start..end),
+                }
+            }
+        }
+        let mut all = Vec::new();
+        for range in ranges {
+            match self.archive.check(&Runs::of_range(range)) {
+                Err(error) => match error.kind() {
+                    ErrorKind::NotLoaded { missing } => all.extend_from_slice(missing),
+                    _ => return Err(error),
+                },
+                Ok(()) => {}
+            }
+        }
+        if all.is_empty() { Ok(()) } else { Err(ErrorKind::NotLoaded { missing: all }.into()) }
     }
 
     /// As those of the archive, but a block is decompressed as a whole.

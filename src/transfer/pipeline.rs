@@ -69,52 +69,67 @@ fn ordered(
         }
     };
     thread::scope(|scope| {
-        let give_back = give_back; // dropped at the end, which wakes threads that wait for a slot
-        for _ in 1..threads {
+        let start = |_| {
             let done = done.clone();
-            if thread::Builder::new().spawn_scoped(scope, || work(done)).is_err() {
-                break;
-            }
-        }
+            thread::Builder::new().spawn_scoped(scope, || work(done)).ok()
+        };
+        let helpers: Vec<_> = (1..threads).map_while(start).collect();
         drop(done);
-        let (mut ready, mut has_more) = (BTreeMap::new(), true);
-        for number in 0.. {
-            let slot = loop {
-                if let Some(slot) = ready.remove(&number) {
-                    break slot;
-                }
-                let arrived = match made.try_recv() {
-                    Ok(arrived) => arrived,
-                    Err(_) => {
-                        // Instead of waiting, this thread makes a piece if a slot is free.
-                        let slot = if has_more { try_next(&free) } else { None };
-                        match slot.map(|slot| (claim(slot), slot)) {
-                            Some((Some(number), slot)) => (Some(number), make(slot).map(|()| slot)),
-                            Some((None, slot)) => (None, Ok(slot)),
-                            None => match made.recv() {
-                                Ok(arrived) => arrived,
-                                // All threads have ended, and none has made this piece: there are no more.
-                                Err(_) if !has_more => return Ok(()),
-                                Err(_) => continue, // this thread is the only one
-                            },
-                        }
-                    }
-                };
-                match arrived {
-                    (Some(number), slot) => {
-                        ready.insert(number, slot?);
-                    }
-                    (None, slot) => {
-                        has_more = false;
-                        let _ = give_back.send(slot?); // another thread may wait for a slot
+        let taken = take_all((give_back, &free), &made, (claim, make, take));
+        // A panic of a helper is passed on as it is.
+        let panics: Vec<_> = helpers.into_iter().filter_map(|helper| helper.join().err()).collect();
+        if let Some(panic) = panics.into_iter().next() {
+            resume_unwind(panic);
+        }
+        taken
+    })
+}
+
+/// Takes the results in order, and makes pieces when it would otherwise wait.
+///
+/// `give_back` is dropped at the end, which wakes threads that wait for a slot.
+fn take_all(
+    (give_back, free): (mpsc::Sender<usize>, &Mutex<mpsc::Receiver<usize>>),
+    made: &mpsc::Receiver<(Option<usize>, Result<usize>)>,
+    (claim, make, take): (&Claim<'_>, &Make<'_>, &mut Take<'_>),
+) -> Result<()> {
+    let (mut ready, mut has_more) = (BTreeMap::new(), true);
+    for number in 0.. {
+        let slot = loop {
+            if let Some(slot) = ready.remove(&number) {
+                break slot;
+            }
+            let arrived = match made.try_recv() {
+                Ok(arrived) => arrived,
+                Err(_) => {
+                    // Instead of waiting, this thread makes a piece if a slot is free.
+                    let slot = if has_more { try_next(free) } else { None };
+                    match slot.map(|slot| (claim(slot), slot)) {
+                        Some((Some(number), slot)) => (Some(number), make(slot).map(|()| slot)),
+                        Some((None, slot)) => (None, Ok(slot)),
+                        None => match made.recv() {
+                            Ok(arrived) => arrived,
+                            // All threads have ended, and none has made this piece: there are no more.
+                            Err(_) if !has_more => return Ok(()),
+                            Err(_) => continue, // this thread is the only one
+                        },
                     }
                 }
             };
-            take(slot)?;
-            let _ = give_back.send(slot); // all other threads may have finished
-        }
-        Ok(())
-    })
+            match arrived {
+                (Some(number), slot) => {
+                    ready.insert(number, slot?);
+                }
+                (None, slot) => {
+                    has_more = false;
+                    let _ = give_back.send(slot?); // another thread may wait for a slot
+                }
+            }
+        };
+        take(slot)?;
+        let _ = give_back.send(slot); // all other threads may have finished
+    }
+    Ok(())
 }
 
 /// Returns a free slot, unless there is none or another thread waits for it.

@@ -1,0 +1,222 @@
+//! Sources of bytes and a folder that `ndarray-io` knows nothing about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ndarray_io::bytes::{Folder, ReadAt, ReadHints, Runs};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
+
+/// What is wrong with a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing, but reads are short.
+    Nothing,
+    /// The call with this number fails.
+    Fails(usize),
+    /// The call with this number panics.
+    Panics(usize),
+    /// The call with this number is interrupted.
+    Interrupts(usize),
+    /// From the call with this number on, the source has no more bytes.
+    Ends(usize),
+    /// The call with this number reports more bytes than were asked for.
+    TooMany(usize),
+    /// Batches report more parts than were asked for.
+    TooManyParts,
+    /// Batches are never complete, although all parts are there.
+    NoParts,
+    /// The bytes differ in each call.
+    Changes,
+    /// The size is larger than the number of bytes.
+    ClaimsMore,
+    /// The size is smaller than the number of bytes.
+    ClaimsLess,
+    /// The size cannot be told.
+    NoSize,
+    /// Some bytes are said to be missing.
+    Missing,
+    /// The hints are absurd.
+    OddHints,
+}
+
+/// Bytes in memory, which the library does not see, and a fault.
+#[derive(Debug)]
+pub struct Faulty {
+    bytes: Arc<Vec<u8>>,
+    fault: Fault,
+    calls: AtomicUsize,
+}
+
+impl Faulty {
+    pub fn new(bytes: &Arc<Vec<u8>>, fault: Fault) -> Self {
+        Self { bytes: Arc::clone(bytes), fault, calls: AtomicUsize::new(0) }
+    }
+
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+impl ReadAt for Faulty {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        /// The longest read.
+        const MOST: usize = 7000;
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        match self.fault {
+            Fault::Fails(at) if at == call => return Err(io::Error::other("the source fails").into()),
+            Fault::Panics(at) if at == call => panic!("the source panics"),
+            Fault::Interrupts(at) if at == call => {
+                return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+            }
+            Fault::Ends(at) if at <= call => return Ok(0),
+            Fault::TooMany(at) if at == call => return Ok(into.len() + 1),
+            _ => {}
+        }
+        let rest =
+            usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
+        let count = rest.len().min(into.len()).min(MOST);
+        into[..count].copy_from_slice(&rest[..count]);
+        if self.fault == Fault::Changes {
+            into[..count].iter_mut().for_each(|byte| *byte = byte.wrapping_add(call as u8));
+        }
+        Ok(count)
+    }
+
+    fn size(&self) -> Result<u64> {
+        match self.fault {
+            Fault::ClaimsMore => Ok(self.bytes.len() as u64 + 1_000_000),
+            Fault::ClaimsLess => Ok(self.bytes.len() as u64 / 2),
+            Fault::NoSize => Err(io::Error::other("the size is unknown").into()),
+            _ => Ok(self.bytes.len() as u64),
+        }
+    }
+
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
+        assert!(parts.len() <= 65_536 && parts.is_sorted_by_key(|(offset, _)| *offset));
+        match self.fault {
+            Fault::TooManyParts => return Ok(parts.len() + 1),
+            Fault::NoParts => return Ok(0),
+            _ => {}
+        }
+        let mut complete = 0;
+        for (offset, part) in parts {
+            let mut done = 0;
+            while done < part.len() {
+                match self.read_at(&mut part[done..], *offset + done as u64)? {
+                    0 => return Ok(complete),
+                    count if count > part.len() - done => return Ok(complete),
+                    count => done += count,
+                }
+            }
+            complete += 1;
+        }
+        Ok(complete)
+    }
+
+    fn check(&self, runs: &Runs) -> Result<()> {
+        match self.fault {
+            Fault::Missing if runs.byte_len() > 0 => Err(io::Error::other("a part is missing").into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn hints(&self) -> ReadHints {
+        match self.fault {
+            Fault::OddHints => ReadHints::new()
+                .block(0)
+                .boundary(0)
+                .concurrency(usize::MAX, 0)
+                .gap(u64::MAX)
+                .span(u64::MAX)
+                .batches(false),
+            _ => ReadHints::new().concurrency(2, 3).block(10_000),
+        }
+    }
+}
+
+/// Files in memory, each with the same fault.
+#[derive(Debug)]
+pub struct Memory {
+    pub files: BTreeMap<String, Arc<Vec<u8>>>,
+    pub fault: Fault,
+}
+
+impl Folder for Memory {
+    fn names(&self) -> Result<Vec<String>> {
+        Ok(self.files.keys().cloned().collect())
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
+        let file =
+            self.files.get(name).ok_or_else(|| Error::from(io::Error::from(io::ErrorKind::NotFound)))?;
+        Ok(Arc::new(Faulty::new(file, self.fault)))
+    }
+
+    fn path(&self) -> PathBuf {
+        "memory:stack".into()
+    }
+}
+
+/// A source that holds only what has been fetched, as where someone else does the I/O.
+#[derive(Debug)]
+pub struct Fetched {
+    bytes: Arc<Vec<u8>>,
+    /// Which pages have been fetched.
+    pages: Mutex<BTreeSet<u64>>,
+}
+
+impl Fetched {
+    /// The unit in which bytes are fetched.
+    const PAGE: u64 = 512;
+
+    pub fn new(bytes: &Arc<Vec<u8>>) -> Self {
+        Self { bytes: Arc::clone(bytes), pages: Mutex::default() }
+    }
+
+    /// Fetches ranges, and returns how many bytes that were.
+    pub fn fetch(&self, missing: &[Range<u64>]) -> u64 {
+        let mut pages = self.pages.lock().unwrap();
+        let before = pages.len();
+        for range in missing {
+            pages.extend(range.start / Self::PAGE..range.end.div_ceil(Self::PAGE));
+        }
+        (pages.len() - before) as u64 * Self::PAGE
+    }
+
+    fn missing(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let pages = self.pages.lock().unwrap();
+        let range = range.start.min(self.bytes.len() as u64)..range.end.min(self.bytes.len() as u64);
+        let wanted = range.start / Self::PAGE..range.end.div_ceil(Self::PAGE);
+        let missing: Vec<_> = wanted.filter(|page| !pages.contains(page)).collect();
+        missing.into_iter().map(|page| page * Self::PAGE..(page + 1) * Self::PAGE)
+    }
+}
+
+impl ReadAt for Fetched {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        let missing: Vec<_> = self.missing(offset..offset + into.len() as u64).collect();
+        if !missing.is_empty() {
+            return Err(ErrorKind::NotLoaded { missing }.into());
+        }
+        self.bytes.as_slice().read_at(into, offset)
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+
+    fn check(&self, runs: &Runs) -> Result<()> {
+        let missing: Vec<_> = runs.iter().flat_map(|run| self.missing(run)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(ErrorKind::NotLoaded { missing }.into()) }
+    }
+
+    /// Gaps are not fetched.
+    fn hints(&self) -> ReadHints {
+        ReadHints::new().gap(0)
+    }
+}

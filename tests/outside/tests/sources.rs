@@ -1,0 +1,409 @@
+//! Every route over sources and a folder of someone else, with faults.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ndarray::{Array2, Axis, Ix2, s};
+use ndarray_io::bytes::{Folder, ReadAt, ReadHints, Runs};
+use ndarray_io::convert::{Conversion, concatenate_files, convert_file};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::ra::{RaFile, WriteRaExt};
+use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+use ndarray_io::stack::NpyStack;
+use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
+use outside::{Fault, Faulty, Fetched, Memory};
+
+/// What a route has read; the wrong bytes are noticed by comparing it with the array.
+type Route = Box<dyn Fn(Fault, &Path) -> Result<Vec<Array2<u32>>>>;
+
+fn array() -> Array2<u32> {
+    Array2::from_shape_fn((300, 70), |(row, column)| (row * 1000 + column) as u32)
+}
+
+fn npy(array: &Array2<u32>, order: Order) -> Arc<Vec<u8>> {
+    let mut bytes = Vec::new();
+    array.write_npy_with(&mut bytes, &WriteOptions::new().order(order)).unwrap();
+    Arc::new(bytes)
+}
+
+fn npz(compression: Compression) -> Arc<Vec<u8>> {
+    let mut npz = NpzWriter::new_with_options(Vec::new(), &NpzOptions::new().compression(compression));
+    npz.add_array("a", &array()).unwrap();
+    npz.add_array("b", &array()).unwrap();
+    Arc::new(npz.finish().unwrap())
+}
+
+/// Each route returns arrays that all equal `array()`.
+fn routes() -> Vec<(&'static str, Route)> {
+    let mut routes: Vec<(&'static str, Route)> = Vec::new();
+    let mut add = |name, route: Route| routes.push((name, route));
+    for order in [Order::C, Order::Fortran] {
+        let bytes = npy(&array(), order);
+        let open = move |fault| NpyFile::from_source(Faulty::new(&bytes, fault));
+        let at = open.clone();
+        add("read", Box::new(move |fault, _| Ok(vec![at(fault)?.read()?])));
+        let at = open.clone();
+        add(
+            "read dyn",
+            Box::new(move |fault, _| {
+                Ok(vec![at(fault)?.read::<DynArray>()?.cast(ndarray_io::Casting::Safe)?])
+            }),
+        );
+        let at = open.clone();
+        add(
+            "slice",
+            Box::new(move |fault, _| {
+                let file = at(fault)?;
+                let mut made = Array2::zeros((300, 70));
+                for step in 0..3 {
+                    made.slice_mut(s![.., step..;3]).assign(&file.slice::<u32, _>(s![.., step..;3])?);
+                }
+                let mut into = Array2::zeros((300, 70));
+                file.slice_into(s![..;-1, ..], &mut *into.slice_mut(s![..;-1, ..]))?;
+                Ok(vec![made, into])
+            }),
+        );
+        let at = open.clone();
+        add(
+            "take",
+            Box::new(move |fault, _| {
+                let (rows, columns): (Vec<usize>, Vec<usize>) =
+                    ((0..300).rev().collect(), (0..70).rev().collect());
+                let (mut one, mut two) =
+                    (at(fault)?.take::<Array2<u32>>(0, &rows)?, at(fault)?.take::<Array2<u32>>(1, &columns)?);
+                one.invert_axis(Axis(0));
+                two.invert_axis(Axis(1));
+                Ok(vec![one, two])
+            }),
+        );
+        let at = open.clone();
+        add(
+            "chunks",
+            Box::new(move |fault, _| {
+                let file = at(fault)?;
+                let mut made = Array2::zeros((0, 70));
+                for chunk in file.chunks::<u32, Ix2>(0, 40)? {
+                    made.append(Axis(0), chunk?.view()).unwrap();
+                }
+                let mut ahead = Array2::zeros((300, 0));
+                file.chunks::<u32, Ix2>(1, 9)?.for_each_ahead(|chunk| {
+                    ahead.append(Axis(1), chunk).unwrap();
+                    std::ops::ControlFlow::Continue(())
+                })?;
+                Ok(vec![made, ahead])
+            }),
+        );
+        let at = open.clone();
+        add(
+            "blocks",
+            Box::new(move |fault, _| {
+                let file = at(fault)?;
+                let mut made = Array2::zeros((300, 70));
+                let mut put = |block: ndarray_io::blocks::Block<Array2<u32>>| {
+                    let [rows, columns] = block.ranges() else { panic!("two axes") };
+                    made.slice_mut(s![rows.clone(), columns.clone()]).assign(block.array());
+                    Ok::<(), ndarray_io::Error>(())
+                };
+                file.blocks::<Array2<u32>>().bytes(5000).threads(3).for_each(&mut put)?;
+                file.blocks::<Array2<u32>>().bytes(333).try_for_each(|block| put(block?))?;
+                Ok(vec![made])
+            }),
+        );
+        let at = open.clone();
+        add(
+            "convert",
+            Box::new(move |fault, folder| {
+                let path = folder.join("converted.npy");
+                convert_file(&at(fault)?, &path, Conversion::new().order(Order::C))?;
+                Ok(vec![ndarray_io::read_npy(&path)?])
+            }),
+        );
+        add(
+            "join",
+            Box::new(move |fault, folder| {
+                let path = folder.join("joined.npy");
+                let (one, two) = (open(fault)?, open(fault)?);
+                concatenate_files(&[&one, &two], &path, 1, Conversion::new())?;
+                let joined: Array2<u32> = ndarray_io::read_npy(&path)?;
+                Ok(vec![joined.slice(s![.., ..70]).to_owned(), joined.slice(s![.., 70..]).to_owned()])
+            }),
+        );
+    }
+    for compression in [Compression::Stored, Compression::Deflated(1)] {
+        let bytes = npz(compression);
+        let open = move |fault| NpzFile::from_source(Faulty::new(&bytes, fault));
+        let at = open.clone();
+        add(
+            "archive",
+            Box::new(move |fault, _| {
+                let archive = at(fault)?;
+                archive.verify()?;
+                let all = archive.read_all::<Array2<u32>>()?.into_iter().map(|(_, array)| array);
+                Ok(all.chain([archive.read("b")?]).collect())
+            }),
+        );
+        add(
+            "member",
+            Box::new(move |fault, _| {
+                let archive = open(fault)?;
+                let member = archive.open_member("b")?;
+                let rows = member.slice::<u32, _>(s![.., ..])?;
+                Ok(vec![rows, member.read()?])
+            }),
+        );
+    }
+    let mut ra = Vec::new();
+    array().write_ra(&mut ra).unwrap();
+    let ra = Arc::new(ra);
+    add(
+        "ra",
+        Box::new(move |fault, _| {
+            let file = RaFile::from_source(Faulty::new(&ra, fault))?;
+            Ok(vec![file.read()?, file.slice(s![.., ..])?])
+        }),
+    );
+    for axis in [0, 1] {
+        let pieces =
+            [0..20, 20..21, 21..70].map(|part| array().slice_axis(Axis(axis), part.into()).to_owned());
+        let rest = array().slice_axis(Axis(axis), (70..array().len_of(Axis(axis))).into()).to_owned();
+        let files = pieces.into_iter().chain(Some(rest).filter(|rest| !rest.is_empty())).enumerate();
+        let files: std::collections::BTreeMap<String, Arc<Vec<u8>>> =
+            files.map(|(number, part)| (format!("{number}.npy"), npy(&part, Order::C))).collect();
+        add(
+            "stack",
+            Box::new(move |fault, _| {
+                let folder: Arc<dyn Folder> = Arc::new(Memory { files: files.clone(), fault });
+                let stack = NpyStack::from_folder_along(folder, axis, &ndarray_io::ReadOptions::new())?;
+                Ok(vec![stack.read()?, stack.slice(s![.., ..])?])
+            }),
+        );
+    }
+    routes
+}
+
+/// Returns how many threads and open files this process has.
+#[cfg(target_os = "linux")]
+fn remains() -> (usize, usize) {
+    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    (count("/proc/self/task"), count("/proc/self/fd"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn remains() -> (usize, usize) {
+    (0, 0)
+}
+
+/// One test, because it counts the threads of the process.
+#[test]
+fn every_route_reads_any_source_or_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic.payload_as_str() != Some("the source panics") {
+            hook(panic);
+        }
+    }));
+    let before = remains();
+    let (mut failed, mut read, mut panicked) = (0, 0, 0);
+    for (name, route) in routes() {
+        // Sound sources, of which some are odd.
+        for fault in [Fault::Nothing, Fault::NoParts, Fault::Interrupts(0), Fault::Interrupts(3)] {
+            let made =
+                route(fault, folder.path()).unwrap_or_else(|error| panic!("{name}, {fault:?}: {error}"));
+            assert!(!made.is_empty() && made.iter().all(|made| *made == array()), "{name}, {fault:?}");
+        }
+        let numbered = (0..60).flat_map(|call| {
+            [Fault::Fails(call), Fault::Panics(call), Fault::Ends(call), Fault::TooMany(call)]
+        });
+        let others = [
+            Fault::TooManyParts,
+            Fault::Changes,
+            Fault::ClaimsMore,
+            Fault::ClaimsLess,
+            Fault::NoSize,
+            Fault::Missing,
+            Fault::OddHints,
+        ];
+        for fault in numbered.chain(others) {
+            match catch_unwind(AssertUnwindSafe(|| route(fault, folder.path()))) {
+                Ok(Ok(made)) => {
+                    read += 1;
+                    // Bytes that change may be any; otherwise they are those of the array.
+                    let is_right = made.iter().all(|made| *made == array());
+                    assert!(fault == Fault::Changes || is_right, "{name}, {fault:?}");
+                }
+                Ok(Err(error)) => {
+                    failed += 1;
+                    assert!(!error.to_string().is_empty());
+                }
+                Err(panic) => {
+                    panicked += 1;
+                    let text = panic.downcast_ref::<&str>().copied().unwrap_or_default();
+                    let is_meant = text == "the source panics" && matches!(fault, Fault::Panics(_));
+                    assert!(is_meant, "{name}, {fault:?}: {text}");
+                }
+            }
+        }
+    }
+    drop(std::panic::take_hook());
+    let (threads, files) = remains();
+    assert!(threads <= before.0 && files <= before.1, "{threads} threads and {files} files remain");
+    assert!(failed > 1000 && read > 500 && panicked > 100, "{failed} {read} {panicked}");
+}
+
+#[test]
+fn references_are_made_from_a_source() {
+    let bytes = npy(&array(), Order::C);
+    let mut references = References::new(ZarrFormat::V2);
+    let options = RefOptions::new().location("vault:a.npy").name("a").chunk(100);
+    references.add_source(Faulty::new(&bytes, Fault::Nothing), &options).unwrap();
+    assert!(references.to_string().contains(r#""a/0.0":["vault:a.npy",128,28000]"#), "{references}");
+    let failed = references.add_source(Faulty::new(&bytes, Fault::Fails(0)), &options);
+    assert_eq!(failed.unwrap_err().to_string(), "vault:a.npy: the source fails");
+}
+
+/// Counts the calls of each method.
+#[derive(Debug, Default)]
+struct Counting([AtomicUsize; 8]);
+
+impl Counting {
+    fn count(&self, method: usize) {
+        self.0[method].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl ReadAt for Counting {
+    fn read_at(&self, _: &mut [u8], _: u64) -> Result<usize> {
+        self.count(0);
+        Ok(0)
+    }
+
+    fn size(&self) -> Result<u64> {
+        self.count(1);
+        Ok(0)
+    }
+
+    fn read_parts(&self, _: &mut [(u64, &mut [u8])]) -> Result<usize> {
+        self.count(2);
+        Ok(0)
+    }
+
+    fn check(&self, _: &Runs) -> Result<()> {
+        self.count(3);
+        Ok(())
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        self.count(4);
+        None
+    }
+
+    fn file(&self) -> Option<(&std::fs::File, u64)> {
+        self.count(5);
+        None
+    }
+
+    fn lock_file(&self) -> Option<&std::fs::File> {
+        self.count(6);
+        None
+    }
+
+    fn hints(&self) -> ReadHints {
+        self.count(7);
+        ReadHints::new()
+    }
+}
+
+/// A pointer that did not pass on a method would use the default instead.
+#[test]
+fn pointers_pass_on_every_call() {
+    /// Calls each method, of the type itself.
+    fn call<T: ReadAt>(source: T) {
+        source.read_at(&mut [], 0).unwrap();
+        source.size().unwrap();
+        source.read_parts(&mut []).unwrap();
+        source.check(&Runs::of_range(0..1)).unwrap();
+        assert!(source.bytes().is_none() && source.file().is_none() && source.lock_file().is_none());
+        source.hints();
+    }
+    let counting = Arc::new(Counting::default());
+    call(&*counting);
+    call(Arc::clone(&counting));
+    call(Box::new(&*counting));
+    call(Arc::clone(&counting) as Arc<dyn ReadAt>);
+    call(Box::new(Arc::clone(&counting)) as Box<dyn ReadAt>);
+    call(&(&*counting as &dyn ReadAt));
+    assert_eq!(counting.0.each_ref().map(|count| count.load(Ordering::Relaxed)), [6; 8]);
+}
+
+/// Repeats a read, fetching what it needs, and returns the result, how often it was repeated, and how many bytes
+/// were fetched.
+fn fetching<T>(source: &Fetched, mut read: impl FnMut() -> Result<T>) -> (T, usize, u64) {
+    let mut fetched = 0;
+    for repeated in 0..20 {
+        match read() {
+            Ok(made) => return (made, repeated, fetched),
+            Err(error) => match error.kind() {
+                ErrorKind::NotLoaded { missing } => {
+                    let more = source.fetch(missing);
+                    assert!(more > 0, "it asks again for what it has");
+                    fetched += more;
+                }
+                _ => panic!("{error}"),
+            },
+        }
+    }
+    panic!("it asks again and again");
+}
+
+/// Where someone else does the I/O: a read says what it needs, has no effect, and is repeated.
+#[test]
+fn reads_are_repeated_once_their_bytes_are_there() {
+    let array = array();
+    for order in [Order::C, Order::Fortran] {
+        let bytes = npy(&array, order);
+        let all = bytes.len() as u64;
+        let open = || {
+            let source = Arc::new(Fetched::new(&bytes));
+            let (file, repeated, fetched) = fetching(&source, || NpyFile::from_source(Arc::clone(&source)));
+            assert!(repeated <= 2 && fetched <= 1024, "opening: {repeated} {fetched}");
+            (source, file)
+        };
+        let (source, file) = open();
+        let (read, repeated, fetched) = fetching(&source, || file.read::<Array2<u32>>());
+        assert!(read == array && repeated == 1 && fetched <= all);
+        let (source, file) = open();
+        let (read, repeated, fetched) = fetching(&source, || file.slice::<u32, _>(s![100..110, 3..5]));
+        assert!(read == array.slice(s![100..110, 3..5]) && repeated == 1);
+        assert!(fetched <= 20 * 512, "{fetched}");
+        let (source, file) = open();
+        let (read, repeated, fetched) = fetching(&source, || file.take::<Array2<u32>>(0, &[299, 5]));
+        assert!(read == array.select(Axis(0), &[299, 5]) && repeated == 1);
+        assert!(fetched <= if order == Order::C { 2048 } else { all }, "{fetched}");
+        let (source, file) = open();
+        let mut sum = 0;
+        for number in 0..6 {
+            let part = [number * 50..(number + 1) * 50, 0..70];
+            let block = || file.blocks::<Array2<u32>>().bytes(1 << 20).within(&part)?.next().transpose();
+            let (block, repeated, _) = fetching(&source, block);
+            sum += block.unwrap().array().sum();
+            assert!(repeated <= 1);
+        }
+        assert_eq!(sum, array.sum());
+    }
+    for compression in [Compression::Stored, Compression::Deflated(1)] {
+        let source = Arc::new(Fetched::new(&npz(compression)));
+        let (archive, repeated, _) = fetching(&source, || NpzFile::from_source(Arc::clone(&source)));
+        assert!(repeated <= 3);
+        let (read, repeated, _) = fetching(&source, || archive.read::<Array2<u32>>("b"));
+        assert!(read == array && repeated <= 3, "{repeated}");
+        let (member, repeated, _) = fetching(&source, || archive.open_member("a"));
+        assert!(repeated <= 3, "{repeated}");
+        let (read, repeated, _) = fetching(&source, || member.slice::<u32, _>(s![7.., ..]));
+        assert!(read == array.slice(s![7.., ..]) && repeated <= 1, "{repeated}");
+    }
+}
