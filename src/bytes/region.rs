@@ -327,7 +327,7 @@ impl SharedRegion {
     }
 
     /// Returns the range without its first bytes.
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    #[cfg(feature = "refs")]
     pub(crate) fn after(&self, bytes: u64) -> Self {
         Self::part(&self.source, self.range.start.saturating_add(bytes)..self.range.end)
     }

@@ -264,7 +264,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Returns shared access to the bytes of the array's elements.
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    #[cfg(feature = "refs")]
     pub(crate) fn shared_payload(&self) -> SharedRegion {
         self.bytes.after(self.data_offset as u64)
     }

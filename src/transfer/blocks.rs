@@ -312,12 +312,10 @@ impl ReadAt for PackedBlocks<'_> {
         }
         let mut all = Vec::new();
         for range in ranges {
-            match self.archive.check(&Runs::of_range(range)) {
-                Err(error) => match error.kind() {
-                    ErrorKind::NotLoaded { missing } => all.extend_from_slice(missing),
-                    _ => return Err(error),
-                },
-                Ok(()) => {}
+            let Err(error) = self.archive.check(&Runs::of_range(range)) else { continue };
+            match error.kind() {
+                ErrorKind::NotLoaded { missing } => all.extend_from_slice(missing),
+                _ => return Err(error),
             }
         }
         if all.is_empty() { Ok(()) } else { Err(ErrorKind::NotLoaded { missing: all }.into()) }

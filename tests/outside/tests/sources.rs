@@ -336,7 +336,8 @@ fn pointers_pass_on_every_call() {
     call(Box::new(&*counting));
     call(Arc::clone(&counting) as Arc<dyn ReadAt>);
     call(Box::new(Arc::clone(&counting)) as Box<dyn ReadAt>);
-    call(&(&*counting as &dyn ReadAt));
+    let borrowed: &dyn ReadAt = &*counting;
+    call(borrowed);
     assert_eq!(counting.0.each_ref().map(|count| count.load(Ordering::Relaxed)), [6; 8]);
 }
 
