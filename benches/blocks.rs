@@ -134,6 +134,16 @@ fn files(folder: &Path, numpy: &Side) {
     numpy
         .race(race, "numpy, concatenate + save", save(&format!("np.concatenate([{load}, {load}], 1)")))
         .run(ROUNDS);
+    for (rows, columns) in [(400_000, 10), (4000, 1000), (100_000, 100)] {
+        make(from, rows, columns);
+        let race = Race::new(format!("two of ({rows}, {columns}) f64 along axis 1"))
+            .runner("ndarray-io", || {
+                new(own, || concatenate_npy(&[from, from], own, 1, Conversion::new()).unwrap())
+            });
+        numpy
+            .race(race, "numpy, concatenate + save", save(&format!("np.concatenate([{load}, {load}], 1)")))
+            .run(ROUNDS);
+    }
     for path in [from, own, other] {
         let _ = fs::remove_file(path);
     }

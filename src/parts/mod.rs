@@ -5,6 +5,7 @@
 //! for an entire array.
 
 mod file;
+mod read;
 mod reader;
 mod select;
 mod write;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ndarray::{Array, ArrayD, IxDyn, SliceArg};
 
 use super::NpyFile;
-use super::file::arranged;
+use super::read::arranged;
 use super::select::Axes;
 use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
 use crate::element::{ReadableElement, inner_of};

@@ -51,6 +51,7 @@
 
 mod grid;
 mod meta;
+mod options;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,6 +64,7 @@ use serde_json::Value;
 use grid::{ChunkLocation, ChunkRequest, Layout};
 use meta::Described;
 pub use meta::ZarrFormat;
+pub use options::RefOptions;
 
 use crate::bytes::{LocalFile, ReadAt, SharedRegion, fill_at};
 use crate::dtype::DType;
@@ -82,92 +84,6 @@ const BYTES: u64 = 32 << 20;
 ///
 /// Several copies of the chunk are in memory at the same time.
 const INLINE: u64 = 64 << 20;
-
-/// Options for the references to an array.
-///
-/// ```
-/// use ndarray_io::refs::RefOptions;
-/// let options = RefOptions::new().chunk(1000).dims(["time", "y", "x"]);
-/// ```
-#[derive(Clone, Debug)]
-pub struct RefOptions {
-    name: Option<String>,
-    location: Option<String>,
-    member: Option<String>,
-    chunk: Option<usize>,
-    inline_limit: u64,
-    dims: Option<Vec<String>>,
-}
-
-impl Default for RefOptions {
-    fn default() -> Self {
-        Self { name: None, location: None, member: None, chunk: None, inline_limit: 1 << 20, dims: None }
-    }
-}
-
-impl RefOptions {
-    /// Creates the default options.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the name of the array.
-    ///
-    /// By default, it is the stem of the file or the name of the member.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets where readers find the file: a URL, or a path that is valid for them.
-    ///
-    /// By default, it is the given path. For a stack, it is the location of the folder.
-    /// [`References::concatenate_at`] expects a location for each file, and rejects this option.
-    #[must_use]
-    pub fn location(mut self, location: impl Into<String>) -> Self {
-        self.location = Some(location.into());
-        self
-    }
-
-    /// Selects a single member of an archive.
-    ///
-    /// By default, all members that are arrays are added.
-    #[must_use]
-    pub fn member(mut self, name: impl Into<String>) -> Self {
-        self.member = Some(name.into());
-        self
-    }
-
-    /// Sets the length of a chunk along the slowest axis.
-    ///
-    /// By default, chunks are about 32 MiB. If a single index is larger, it is also divided along the next
-    /// axes. A length of 0 is rejected when an array is added.
-    #[must_use]
-    pub fn chunk(mut self, length: usize) -> Self {
-        self.chunk = Some(length);
-        self
-    }
-
-    /// Sets the maximum size of a padded last chunk that is embedded in the references, in bytes.
-    ///
-    /// The default is 1 MiB. Values above 64 MiB are treated as 64 MiB.
-    #[must_use]
-    pub fn inline_limit(mut self, bytes: u64) -> Self {
-        self.inline_limit = bytes;
-        self
-    }
-
-    /// Sets the names of the dimensions.
-    ///
-    /// By default, they are `<array>_dim_0` and so on, so that arrays of different shapes fit into one xarray
-    /// dataset.
-    #[must_use]
-    pub fn dims<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
-        self.dims = Some(names.into_iter().map(Into::into).collect());
-        self
-    }
-}
 
 /// A group of arrays in files, for Zarr readers.
 ///

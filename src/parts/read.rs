@@ -1,0 +1,268 @@
+//! Reading an array, or parts of it, from a file.
+
+use std::ops::Range;
+
+use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
+
+use super::ArrayFile;
+use super::select::{Axes, Selection};
+use crate::array::read_into;
+use crate::bytes::Runs;
+use crate::element::{ReadableElement, inner_of};
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{ArrayFormat, FromPayload, Payload, PayloadRef};
+use crate::options::ReadOptions;
+use crate::shape::Shape;
+use crate::transfer::Source;
+
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Reads the entire array.
+    ///
+    /// Bytes after the array are ignored.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    pub fn read<T: FromPayload>(&self) -> Result<T> {
+        let header = self.header();
+        let whole = Runs::new(
+            0,
+            vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
+            header.dtype().item_size(),
+        );
+        self.with_picked(header, &whole, (T::inner_ndim(), &self.options), T::from_payload)
+    }
+
+    /// Reads the part of the array that ndarray's `slice` would select.
+    ///
+    /// Byte ranges that are close together are read with one call, including the bytes between them. No other
+    /// bytes outside the part are read.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        let selection = self.selection::<A>(&slice).map_err(|error| self.at_path(error))?;
+        let array: ArrayD<A> = self.select(&selection)?;
+        arranged(&selection, array).map_err(|error| self.at_path(error))
+    }
+
+    /// Reads a part into an existing array, which must have the shape of the slice.
+    ///
+    /// The array may have any strides.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array and the slice have different
+    ///   shapes.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, s, Array1, Array2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u64))?;
+    /// let mut column = Array1::<u64>::zeros(3);
+    /// NpyFile::open(&path)?.slice_into(s![.., 2], &mut column)?;
+    /// assert_eq!(column, arr1(&[2, 12, 22]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slice_into<A, I>(&self, slice: I, array: &mut ArrayRef<A, I::OutDim>) -> Result<()>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        let selection = self.selection::<A>(&slice).map_err(|error| self.at_path(error))?;
+        self.select_into(&selection, array)
+    }
+
+    pub(super) fn select_into<A: ReadableElement, D: Dimension>(
+        &self,
+        selection: &Selection,
+        array: &mut ArrayRef<A, D>,
+    ) -> Result<()> {
+        let mut read = || {
+            let mut target = selection.target(array.view_mut().into_dyn())?;
+            let (header, picked) = selection.locate(self.header())?;
+            let inner = (inner_of::<A>().len(), &self.options);
+            self.with_picked(&header, &picked, inner, |PayloadRef(payload)| read_into(&mut target, payload))
+        };
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// Reads the given indices along an axis, in the given order, as `numpy.take` does.
+    ///
+    /// A typical use is to read random rows in a training loop. An index may occur more than once.
+    ///
+    /// The bytes are read in file order, and ranges that are close together are read with one call. Data that
+    /// the operating system has not cached is requested from the disk all at once.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
+    ///   bounds.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr2, Array2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u64))?;
+    /// let batch: Array2<u64> = NpyFile::open(&path)?.take(0, &[700, 2, 700])?;
+    /// assert_eq!(batch, arr2(&[[7000, 7001, 7002], [20, 21, 22], [7000, 7001, 7002]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<T> {
+        let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
+        let (header, picked) = locate().map_err(|error| self.at_path(error))?;
+        self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
+    }
+
+    /// Reads the indices along an axis where the mask is `true`, as NumPy's boolean indexing does.
+    ///
+    /// The mask must have the length of the axis.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or the mask has a
+    ///   different length.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr1(&[10, 20, 30]))?;
+    /// let part: Array1<i32> = NpyFile::open(&path)?.take_where(0, &[true, false, true])?;
+    /// assert_eq!(part, arr1(&[10, 30]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_where<T: FromPayload>(&self, axis: usize, mask: &[bool]) -> Result<T> {
+        let in_file = self.axis_of::<T>(axis).map_err(|error| self.at_path(error))?;
+        if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
+            let reason = format!(
+                "the mask has length {} for axis {axis} of an array of shape {}",
+                mask.len(),
+                self.header().shape_ref()
+            );
+            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+        }
+        let indices: Vec<usize> = (0..mask.len()).filter(|index| mask[*index]).collect();
+        self.take(axis, &indices)
+    }
+
+    /// Reads a box, given by a range of indices along each axis of the array, which must be within bounds.
+    pub(crate) fn read_ranges<T: FromPayload>(
+        &self,
+        ranges: &[Range<usize>],
+        options: &ReadOptions,
+    ) -> Result<T> {
+        let locate =
+            || Axes::of(self.header(), T::inner_ndim(), options)?.within(ranges).locate(self.header());
+        let (header, picked) = locate().map_err(|error| self.at_path(error))?;
+        self.with_picked(&header, &picked, (T::inner_ndim(), options), T::from_payload)
+    }
+
+    /// Like `read_ranges`, into an existing array.
+    pub(crate) fn read_ranges_into<A: ReadableElement, D: Dimension>(
+        &self,
+        ranges: &[Range<usize>],
+        array: &mut ArrayRef<A, D>,
+    ) -> Result<()> {
+        let axes = self.axes::<A>().map_err(|error| self.at_path(error))?;
+        self.select_into(&axes.within(ranges), array)
+    }
+
+    /// Returns the axes of the array, if its elements have the type `A`.
+    pub(crate) fn axes<A: ReadableElement>(&self) -> Result<Axes> {
+        Axes::of(self.header(), inner_of::<A>().len(), &self.options)
+    }
+
+    /// Returns the axis of the file that corresponds to an axis of the array.
+    ///
+    /// If the elements are arrays, their axes come first in RA files.
+    fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
+        let (shape, inner) = (self.header().shape_ref(), T::inner_ndim());
+        if axis >= shape.ndim().saturating_sub(inner) {
+            let reason = format!("an array of shape {shape} has no axis {axis}");
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Ok(if self.options.is_innermost_first() { axis + inner } else { axis })
+    }
+
+    fn selection<A: ReadableElement>(&self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
+        self.axes::<A>()?.selection(slice)
+    }
+
+    pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
+        let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
+        self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
+    }
+
+    /// Passes the selected bytes to `read`, as a payload with the given header.
+    ///
+    /// `inner` is the number of axes of each element. Errors name elements by their place in the file.
+    fn with_picked<T>(
+        &self,
+        header: &Header,
+        picked: &Runs,
+        (inner, options): (usize, &ReadOptions),
+        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        // Check before memory is allocated: the header may declare more than the file contains.
+        self.check_runs(picked)?;
+        let mut source = Source::runs(self.payload(), picked);
+        let payload = Payload { source: &mut source, header, options };
+        read(PayloadRef(payload)).map_err(|error| {
+            let is_first = options.is_innermost_first();
+            self.at_path(self.header().name_selected(error, header, picked, (inner, is_first)))
+        })
+    }
+}
+
+pub(super) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<Array<A, D>> {
+    let arranged = selection.arrange(array);
+    let found = Shape::from(arranged.shape());
+    arranged.into_dimensionality().map_err(|_| {
+        // The type of the slice determines the number of axes. If it is dynamic, any number is accepted.
+        ErrorKind::RankMismatch { found, wanted: D::NDIM.unwrap_or_default() }.into()
+    })
+}
