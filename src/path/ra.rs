@@ -59,7 +59,7 @@ where
     read().map_err(|error| error.at_path(path))
 }
 
-/// Writes an array to an RA file, replacing an existing file atomically. See [`write_npy`].
+/// Writes an array to an RA file, replacing an existing file atomically. See [`write_npy`](crate::write_npy).
 ///
 /// If bytes follow the array in the existing file, the call fails, so that they are not lost by accident; see
 /// [`Trailing`].

@@ -1,5 +1,8 @@
 //! [`RefOptions`]: how an array becomes an array of chunks.
 
+#[cfg(doc)]
+use super::References;
+
 /// Options for the references to an array.
 ///
 /// ```

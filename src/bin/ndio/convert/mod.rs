@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ndarray_io::convert::{Conversion, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
+use ndarray_io::convert::{Conversion, convert_file, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
@@ -23,6 +23,7 @@ use super::input::{is_called, shown};
 use super::join::axis_of;
 use super::open::{Format, by_content, format_of, member_index, remote};
 use super::progress::Progress;
+use super::source::Source;
 use super::source::{Arrays, no_array};
 use super::{Failure, csv, raw};
 pub(crate) use options::Arguments;
@@ -112,6 +113,9 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     if (from, to) == (Kind::Csv, Kind::Npy) && !is_standard(&arguments.output) && !arguments.changes_layout()
     {
         csv::read(open(&arguments.input)?, arguments.form(), arguments.dtype()?, &arguments.output)?;
+        return Ok(0);
+    }
+    if (from, to) == (Kind::Npz, Kind::Npy) && !is_standard(&arguments.output) && convert_member(arguments)? {
         return Ok(0);
     }
     let inputs = match (from, to) {
@@ -396,6 +400,26 @@ fn changed(
     let mut progress = Progress::new();
     convert(input.path(), &made, arguments, from, &mut progress)?;
     Ok(Some(made))
+}
+
+/// Converts a member of an archive to NPY without an intermediate file, unless its elements are objects.
+fn convert_member(arguments: &Arguments) -> Result<bool, Failure> {
+    let path = &arguments.input;
+    if arguments.which.array.is_some() {
+        return Err(format!("{}: --array is for NPY files", shown(path)).into());
+    }
+    let archive = NpzFile::open_with(path, &crate::password::options())?;
+    let index = member_index(&archive, path, arguments.which.member.as_deref())?;
+    if archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object()) {
+        return Ok(false);
+    }
+    let Source::Npy(member) = Source::whole_member(&archive, index)? else { return Ok(false) };
+    if member.trailing_len()? != Some(0) {
+        return Ok(false); // the copy is checked as any other file
+    }
+    let mut progress = Progress::new();
+    convert_file(&member, &arguments.output, full_conversion(arguments, Kind::Npz, &mut progress)?)?;
+    Ok(true)
 }
 
 /// Converts NPY (or a stack) to NPY.
