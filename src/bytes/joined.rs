@@ -1,7 +1,6 @@
 //! Arrays that are joined along an axis, as the bytes of one array.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use crate::error::Result;
 
@@ -13,7 +12,7 @@ pub(crate) struct JoinLayout {
     /// The size of one index along the axis, in bytes.
     step: u64,
     /// The size of a row in bytes: all indices along the axis, for one index of each slower axis.
-    row: u64,
+    pub(crate) row: u64,
     /// The size of the entire array in bytes.
     len: u64,
 }
@@ -45,22 +44,6 @@ impl JoinLayout {
     /// Returns whether all bytes of a part are adjacent in the array.
     pub(crate) fn is_sequence(&self) -> bool {
         self.row >= self.len
-    }
-
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
-    pub(crate) fn row(&self) -> u64 {
-        self.row
-    }
-
-    /// Returns which parts contain a range of bytes; all of them, if the range extends into another row.
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
-    pub(crate) fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
-        let (start, end) = (from % self.row, from % self.row + len);
-        if len == 0 || end > self.row {
-            return 0..if len == 0 { 0 } else { self.ends.len() };
-        }
-        let part_of = |byte: u64| self.ends.partition_point(|end| *end <= byte / self.step);
-        part_of(start)..part_of(end - 1) + 1
     }
 
     /// Returns the part that contains a byte, the offset of the byte in it, and how many bytes from there on

@@ -247,7 +247,6 @@ impl<'a> Region<'a> {
     /// Fills parts in ascending order, and returns whether all of them were there.
     ///
     /// The offsets are changed to those in the source.
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
     pub(crate) fn fill_parts(self, parts: &mut [(u64, &mut [u8])]) -> Result<bool> {
         for (place, part) in &mut *parts {
             *place = self.start.saturating_add(*place);
@@ -324,12 +323,6 @@ impl SharedRegion {
 
     pub(crate) fn part(source: &Arc<dyn ReadAt>, range: Range<u64>) -> Self {
         Self { source: Arc::clone(source), range }
-    }
-
-    /// Returns the range without its first bytes.
-    #[cfg(feature = "refs")]
-    pub(crate) fn after(&self, bytes: u64) -> Self {
-        Self::part(&self.source, self.range.start.saturating_add(bytes)..self.range.end)
     }
 
     pub(crate) fn get(&self) -> Region<'_> {

@@ -333,8 +333,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             }
             // The type and the limits are checked before the payload is read, so another type can be tried.
             // (A payload of undeclared size, a pickle, may exceed a limit while it is being read.)
-            Err(error) if error.is_mismatch() && is_there(&mut source) => self.state = State::AtPayload,
-            Err(error) if error.is_limit() && is_there(&mut source) => self.state = State::AtPayload,
+            Err(error) if error.is_mismatch() || error.is_limit() => {
+                if source.passed() == 0 || source.restart() {
+                    self.state = State::AtPayload;
+                }
+            }
             Err(_) => {}
         }
         taken
@@ -440,13 +443,6 @@ impl<R: Read> RaReader<R> {
         source.settle()?;
         Ok(trailing)
     }
-}
-
-/// Returns whether the payload can be read from its start.
-///
-/// A file is moved back to that position if necessary.
-fn is_there(source: &mut Source<'_>) -> bool {
-    source.passed() == 0 || source.restart()
 }
 
 fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -> Result<(F::Found, usize)> {

@@ -257,10 +257,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.bytes.get().after(self.data_offset as u64)
     }
 
-    /// Returns shared access to the bytes of the array's elements.
+    /// Returns shared access to the bytes of the file, and the offset of the elements.
     #[cfg(feature = "refs")]
-    pub(crate) fn shared_payload(&self) -> SharedRegion {
-        self.bytes.after(self.data_offset as u64)
+    pub(crate) fn shared_payload(&self) -> (SharedRegion, u64) {
+        (self.bytes.clone(), self.data_offset as u64)
     }
 
     /// Returns an error if the file is shorter than its array.

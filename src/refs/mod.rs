@@ -127,7 +127,7 @@ struct ReferencedPart {
     /// The open file, kept only for the last part, whose end may have to be read.
     ///
     /// There may be more parts than a process can have open files.
-    elements: Option<SharedRegion>,
+    elements: Option<(SharedRegion, u64)>,
 }
 
 impl ReferencedPart {
@@ -145,12 +145,12 @@ impl ReferencedPart {
 
     /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
     fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
-        let Some(elements) = &self.elements else {
+        let Some((file, offset)) = &self.elements else {
             unreachable!("the file of the last part is open, and no other is padded")
         };
         let mut bytes = vec![0; full as usize]; // `full` is at most `INLINE`
         let wanted = &mut bytes[..place.len as usize];
-        let came = elements.get().fill_at(wanted, place.start).map_err(|error| self.named(error))?;
+        let came = file.get().fill_at(wanted, offset + place.start).map_err(|error| self.named(error))?;
         if came < wanted.len() {
             return Err(self.named(truncated(&self.header, place.start + came as u64)));
         }

@@ -1,6 +1,7 @@
 //! Presents the parts of a stack as one NPY file.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -93,6 +94,15 @@ impl Parts {
 
     fn open(&self, number: usize) -> Result<NpyFile> {
         open(&*self.folder, &self.info, number, &self.options)
+    }
+
+    /// Returns which parts have a range of bytes; all of them, if the range extends into another row.
+    fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
+        let part_of = |at| self.layout.locate(at).0;
+        match from % self.layout.row + len > self.layout.row {
+            true => 0..self.info.lengths.len(),
+            false => part_of(from)..part_of(from + len - 1) + 1,
+        }
     }
 
     /// Returns a part from the cache, opening it if necessary.
@@ -203,7 +213,7 @@ impl ReadAt for Parts {
 
     fn check(&self, runs: &Runs) -> Result<()> {
         let len = runs.byte_len();
-        if self.layout.row() == 0 {
+        if self.layout.row == 0 {
             return Ok(()); // no part has any bytes
         }
         let head = self.head.len() as u64;
@@ -212,11 +222,11 @@ impl ReadAt for Parts {
             let (place, left) = runs.find(at);
             let place = place.saturating_sub(head);
             // The selection is the same in each row, unless the runs are listed.
-            let row = *first_row.get_or_insert(place / self.layout.row());
-            if row != place / self.layout.row() && !runs.is_listed() {
+            let row = *first_row.get_or_insert(place / self.layout.row);
+            if row != place / self.layout.row && !runs.is_listed() {
                 break;
             }
-            for number in self.layout.parts_of(place, left as u64) {
+            for number in self.parts_of(place, left as u64) {
                 // Each part is checked only once; it is checked again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     self.open(number)
