@@ -1,4 +1,4 @@
-//! Visiting large arrays block by block, in bounded memory and on all cores.
+//! Visiting large arrays block by block, in bounded memory and on several threads.
 //!
 //! [`ArrayFile::blocks`] and [`DynArray::blocks`] divide an array into blocks. [`Blocks`] is an iterator;
 //! [`Blocks::for_each`] reads ahead on other threads; [`Blocks::map`] also works on the blocks there.
@@ -318,7 +318,7 @@ impl<'a, T> Blocks<'a, T> {
         self.map(|block| block, call)
     }
 
-    /// Calls a function with each block on all threads, and passes the results to `take` on this thread, in
+    /// Calls a function with each block on several threads, and passes the results to `take` on this thread, in
     /// the order of the blocks.
     ///
     /// At most two blocks or results for each thread are in memory. If the system refuses to start threads,

@@ -51,7 +51,7 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
         Ok(self.0.borrow().metadata()?.len())
     }
 
-    /// Reads what the system has in memory while it loads the rest.
+    /// On Linux, reads what the system has in memory while it loads the rest.
     ///
     /// All data that is not in the page cache is requested in advance, so that the disk can schedule many
     /// requests.

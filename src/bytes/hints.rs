@@ -2,7 +2,7 @@
 
 /// How a [source](super::ReadAt) is best read: sizes, boundaries and concurrency.
 ///
-/// [`ReadHints::new`] describes a source that is read like a local file.
+/// [`ReadHints::new`] describes a source that is read like a local file, but by [batches](Self::batches).
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ impl ReadHints {
     /// The largest number of concurrent reads.
     const MOST: usize = 256;
 
-    /// Returns hints for a source that is read like a local file.
+    /// Returns hints for a source that is read like a local file, but by [batches](Self::batches).
     pub const fn new() -> Self {
         Self {
             block: None,
@@ -47,7 +47,10 @@ impl ReadHints {
         }
     }
 
-    /// Sets the best size of one call: from 4 KiB to 1 GiB.
+    /// Sets the best size of one call, where the library can choose it: from 4 KiB to 1 GiB.
+    ///
+    /// Boundaries take precedence. Reading into an array with other strides asks a source with a smallest
+    /// [concurrency](Self::concurrency) above 1 for that many blocks in one call.
     #[must_use]
     pub const fn block(mut self, bytes: usize) -> Self {
         self.block = Some(within(bytes, 4 << 10, 1 << 30));
@@ -62,7 +65,8 @@ impl ReadHints {
         self
     }
 
-    /// Sets the smallest and the largest number of concurrent calls: from 1 to 256.
+    /// Sets the smallest and the largest number of concurrent calls for one read of an array or a part: from 1
+    /// to 256. Blocks, archives and conversions may read from several threads in addition.
     ///
     /// Between them, [`ReadOptions::threads`](crate::ReadOptions::threads) decides. Where calls mostly wait,
     /// the smallest number should not depend on the number of processors.

@@ -100,8 +100,8 @@ impl JoinLayout {
             }
             if !part.is_empty() {
                 rows += part.len() as u64 / self.row + 1;
-                if taken > 0 && rows * self.ends.len() as u64 > MOST {
-                    break; // the others are requested again
+                if rows.saturating_mul(self.ends.len() as u64) > MOST + 2 * self.ends.len() as u64 {
+                    break; // the others are requested again, and a long one by `read_at`
                 }
                 self.divide(*offset, part, &mut pieces);
             }

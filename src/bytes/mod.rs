@@ -90,7 +90,7 @@ use crate::error::Result;
 pub trait ReadAt: Debug + Send + Sync {
     /// Reads bytes at an offset into the beginning of `into`, and returns how many were read.
     ///
-    /// There may be fewer than requested. 0 means that the source ends before this offset.
+    /// There may be fewer than requested. 0 means that the source ends at or before this offset.
     ///
     /// # Errors
     ///
@@ -127,12 +127,14 @@ pub trait ReadAt: Debug + Send + Sync {
 
     /// Returns an error if some of these bytes are known to be missing.
     ///
-    /// This is called before memory is allocated for them, and with all bytes that a read will need: the
-    /// elements of an array or of a part of it, the content of a member, or the compressed blocks that have
-    /// it. A source whose owner does the I/O can therefore answer with
+    /// This is called before memory is allocated for them, and with at least the bytes that a read will need:
+    /// the elements of an array or of a part of it, the content of a member, or the compressed blocks that
+    /// have it. A source whose owner does the I/O can therefore answer with
     /// [`NotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
-    /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Only headers, directories and the local headers of members are read without it, in a few
-    /// calls of [`read_at`](ReadAt::read_at).
+    /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Of a stack, entire parts are asked for,
+    /// one part after another; references and joins ask for entire arrays. Headers (of a compressed member:
+    /// its first block), directories, and members of up to 64 KiB are read without it, in a few calls of
+    /// [`read_at`](ReadAt::read_at).
     ///
     /// # Errors
     ///
@@ -153,6 +155,8 @@ pub trait ReadAt: Debug + Send + Sync {
     }
 
     /// Returns the file whose locks coordinate access to these bytes, if they are derived from an entire file.
+    ///
+    /// Conversions compare this file, or [`file`](ReadAt::file), with their output.
     fn lock_file(&self) -> Option<&File> {
         None
     }

@@ -8,6 +8,9 @@ use super::fill::is_interrupted;
 use super::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::error::{Error, ErrorKind, Result};
 
+/// The largest number of parts in a batch, which bounds the memory for them.
+const MOST_PARTS: usize = 1 << 16;
+
 /// A range of a source, whose offsets are relative to its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region<'a> {
@@ -156,7 +159,7 @@ impl<'a> Region<'a> {
 
     /// Fills `into` with selected bytes, beginning with selected byte `from`, and returns how many were read.
     ///
-    /// If the runs are listed, the result is 0 if any of them is truncated.
+    /// Outside memory, the result is 0 if the runs are listed and any of them is truncated.
     pub(crate) fn fill_runs(self, runs: &Runs, into: &mut [u8], from: u64) -> Result<usize> {
         let is_memory = matches!(self.source, Origin::Memory(_)); // in memory, single runs cost no extra calls
         let fits = self.start.saturating_add(runs.end()) <= self.end;
@@ -214,15 +217,13 @@ impl<'a> Region<'a> {
 
     /// Reads runs in batches, each in the order of the source.
     fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
-        /// The largest number of parts in a batch, which bounds the memory for them.
-        const MOST: usize = 1 << 16;
         let most_bytes = hints.get_block().unwrap_or(16 << 20);
         let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
         let (mut rest, mut at, mut filled) = (into, from, 0);
         while !rest.is_empty() {
             parts.clear();
             let mut bytes = 0;
-            while !rest.is_empty() && bytes < most_bytes && parts.len() < MOST {
+            while !rest.is_empty() && bytes < most_bytes && parts.len() < MOST_PARTS {
                 let (place, left) = runs.find(at);
                 let len = left.min(most_bytes - bytes).min(rest.len());
                 let (part, after) = rest.split_at_mut(len);
@@ -262,16 +263,20 @@ impl<'a> Region<'a> {
 fn read_all(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Option<usize>> {
     let mut done = 0;
     while done < parts.len() {
-        let count = match source.read_parts(&mut parts[done..]) {
+        let end = parts.len().min(done + MOST_PARTS);
+        let count = match source.read_parts(&mut parts[done..end]) {
             Err(error) if is_interrupted(&error) => continue,
             read => read?,
         };
-        if count > parts.len() - done {
-            let text = format!("the source reported {count} parts read of {}", parts.len() - done);
+        if count > end - done {
+            let text = format!("the source reported {count} parts read of {}", end - done);
             return Err(Error::from(ErrorKind::Io(std::io::Error::other(text))));
         }
         done += count;
-        let Some((place, part)) = parts.get_mut(done) else { break };
+        if done == end {
+            continue;
+        }
+        let (place, part) = &mut parts[done];
         let (came, wanted) = (fill_at(source, part, *place)?, part.len());
         if came < wanted {
             let before = parts[..done].iter().map(|(_, part)| part.len()).sum::<usize>();

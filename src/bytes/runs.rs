@@ -113,7 +113,7 @@ impl Runs {
         self.axes.iter().fold(self.run as u64, |len, axis| len.saturating_mul(axis.count() as u64))
     }
 
-    /// Returns the end of the run that is last in the array, as an offset in bytes.
+    /// Returns the largest end of a run, as an offset in bytes.
     pub fn end(&self) -> u64 {
         if self.byte_len() == 0 {
             return 0;

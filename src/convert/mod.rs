@@ -116,7 +116,7 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Sets the options for reading the inputs, such as limits.
+    /// Sets the options for reading the inputs, such as limits. Arrays that are open keep their own.
     ///
     /// The number of threads is that of the options set with [`write`](Self::write).
     #[must_use]
@@ -353,7 +353,10 @@ fn join(
 
 /// Converts an open array to an NPY file: a file, a member of an archive, a stack, or any other source.
 ///
-/// If the new file is the one that is read, it is replaced when it is complete, under the lock of writers.
+/// If the new file is the one that is read, it is replaced when it is complete, under the lock of writers. A
+/// compressed member, a stack, and a source without [`file`](crate::bytes::ReadAt::file) and
+/// [`lock_file`](crate::bytes::ReadAt::lock_file) do not say which file they read: do not overwrite it with
+/// [`in_place`](WriteOptions::in_place).
 ///
 /// # Errors
 ///
@@ -421,6 +424,12 @@ fn join_files<'f, F: ArrayFormat>(
     along: Along,
     conversion: Conversion<'_>,
 ) -> Result<()> {
+    for file in from.clone().into_iter().filter(|_| F::HAS_TRAILING && !conversion.drop_trailing) {
+        if let Some(bytes @ 1..) = file.trailing_len()? {
+            let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
+            return Err(file.at_path(error.with_help(Help::DropTrailing)));
+        }
+    }
     let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
     let locked = change::lock_if_open(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
     join(Inputs::of_files(from)?, locked, to, along, conversion)

@@ -349,8 +349,8 @@ pub enum ErrorKind {
     Cancelled,
     /// A [source](crate::bytes::ReadAt) does not have these bytes yet.
     ///
-    /// Sources return this error where someone else does the I/O: the read fails without an effect, the
-    /// caller fetches the bytes, and repeats it.
+    /// Sources return this error where someone else does the I/O: the read fails, the caller fetches the bytes,
+    /// and repeats it. Iterators are begun again.
     NotLoaded {
         /// The ranges of the source that are missing.
         missing: Vec<std::ops::Range<u64>>,

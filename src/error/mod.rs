@@ -211,7 +211,8 @@ impl Error {
         self.0.field.as_deref()
     }
 
-    /// Returns whether the system failed: a missing file, a full disk, a lost connection, out of memory.
+    /// Returns whether the system failed: a missing file, a full disk, a lost connection, out of memory; or
+    /// whether a source has not loaded the bytes yet.
     ///
     /// ```
     /// # use ndarray::Array1;

@@ -231,8 +231,6 @@ fn read_payload<F: ArrayFormat, T: FromPayload>(
 /// Returns an error if bytes follow the array, unless the options allow trailing bytes.
 pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
     /// A stream may never end, so counting stops here.
-    ///
-    /// Of an archive member, at most one byte is read, so that no more than necessary is decompressed.
     const MOST: u64 = 64 << 10;
     let surplus = match source.remaining() {
         Some(bytes) => bytes,

@@ -263,7 +263,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         (self.bytes.clone(), self.data_offset as u64)
     }
 
-    /// Returns an error if the file is shorter than its array.
+    /// Returns an error if the file is shorter than its array, or its source lacks some of the elements.
     pub(crate) fn check_complete(&self) -> Result<()> {
         let header = self.header();
         let whole = Runs::of_bytes(

@@ -118,7 +118,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// A typical use is to read random rows in a training loop. An index may occur more than once.
     ///
-    /// The bytes are read in file order, and ranges that are close together are read with one call. Data that
+    /// In pieces of a few megabytes, the bytes are read in file order, and ranges that are close together are read
+    /// with one call. Data that
     /// the operating system has not cached is requested from the disk all at once.
     ///
     /// # Errors

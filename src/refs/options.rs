@@ -42,7 +42,7 @@ impl RefOptions {
 
     /// Sets where readers find the file: a URL, or a path that is valid for them.
     ///
-    /// By default, it is the given path. For a stack, it is the location of the folder.
+    /// By default, it is the given path, or the URL of an object in a store; `add_source` requires it. For a stack, it is the location of the folder.
     /// [`References::concatenate_at`] expects a location for each file, and rejects this option.
     #[must_use]
     pub fn location(mut self, location: impl Into<String>) -> Self {

@@ -105,7 +105,7 @@ where
     let (axis, whole) = (stack.axis(), stack.into_file());
     match parts.is_empty() {
         true => convert_file(&whole, to, conversion),
-        // Concatenated part by part, which is fast for parts of any layout.
+        // Concatenated from the parts, which is fast for parts of any layout.
         false => concatenate_as(&parts, to, axis, whole.header(), conversion),
     }
 }

@@ -39,9 +39,10 @@
 //! Reading is as fast as reading one file if all parts have the same order and byte order and are
 //! concatenated along the slowest axis (the first in C order). Along another axis, each row spans all parts:
 //! up to 64 files stay open, and if there are more, files are reopened every few megabytes. A part whose
-//! order or byte order differs from that of the whole array is read completely; about 256 MiB of such parts
+//! order or byte order differs from that of the whole array is read completely; about 256 MiB of such parts, and the last one,
 //! are cached.
-//! [`convert_stack_to_npy`] processes one part after another, regardless of their layout.
+//! [`convert_stack_to_npy`] reads parts of the same layout together where their rows interleave, and otherwise
+//! one part after another.
 //!
 //! # Security
 //!
@@ -84,7 +85,7 @@ use crate::transfer::{Source, read_rest};
 ///
 /// Opening reads `info` and the header of one part; other headers are read only if there is no `info`, or if
 /// it lacks the lengths of parts. All other parts are opened, and compared with `info`, when elements of them
-/// are read. At most 64 files are open at a time. A stack can be shared between threads.
+/// are read. About 64 files are open at a time. A stack can be shared between threads.
 ///
 /// ```
 /// use ndarray::{Array2, Ix2};

@@ -206,7 +206,7 @@ impl ReadAt for Parts {
         complete
     }
 
-    /// As those of the parts.
+    /// Those of the part that determines the layout.
     fn hints(&self) -> ReadHints {
         self.hints
     }

@@ -246,9 +246,10 @@ impl<'a> PackedBlocks<'a> {
         match (self.plain.get(), &self.fallback) {
             (Some(Some(_)), _) => Ok(()),
             (None, Some(fallback)) => {
-                let made = fallback();
-                let (file, result) = match made {
+                let (file, result) = match fallback() {
                     Ok(file) => (Some(file), Ok(())),
+                    // The read can be repeated once the bytes are there.
+                    Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => return Err(error),
                     Err(error) => (None, Err(error)),
                 };
                 let _ = self.plain.set(file);

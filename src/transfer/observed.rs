@@ -56,7 +56,7 @@ impl<O: Observer> ReadAt for Observed<'_, Region<'_>, O> {
         self.inner.len()
     }
 
-    /// Reads in blocks that are still in the cache when they are observed.
+    /// Reads in blocks that are still in the cache when they are observed, unless the source has another size.
     fn hints(&self) -> ReadHints {
         let hints = self.inner.hints();
         if hints.get_block().is_some() { hints } else { hints.block(super::BLOCK) }

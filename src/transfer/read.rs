@@ -241,7 +241,7 @@ fn load_all(
         None if touches || tally.is_told() => BLOCK,
         None => usize::MAX,
     };
-    // Data that is decompressed in blocks is in the cache already.
+    // With boundaries, each piece is one block of the source.
     let (first, piece, most) = match positioned.boundaries() {
         Some((first, step)) => (first, step, usize::MAX),
         None => {
@@ -328,7 +328,7 @@ fn each_block(
         return take(&mut [], header.count());
     }
     let (_, bytes) = header.in_memory()?;
-    // A remote source divides such a read into concurrent requests.
+    // A source of which many reads at once are best divides such a read itself.
     let hints = source.positioned().map(|positioned| positioned.hints()).filter(ReadHints::is_remote);
     let at_once = hints.and_then(|hints| hints.get_block()?.checked_mul(hints.get_concurrency().0));
     let per_block = (at_once.unwrap_or(0).max(BLOCK) / item).max(1);

@@ -161,7 +161,7 @@ impl<'a> Source<'a> {
 
     /// Returns to the start of the source in a file, which may have grown since.
     ///
-    /// Returns `false` if the source is not a file.
+    /// Returns `false` if the source is a slice, a selection or a stream.
     pub(crate) fn restart(&mut self) -> bool {
         let Origin::Region(rest) = &mut self.origin else { return false };
         *rest = rest.before(self.passed);
@@ -178,7 +178,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Updates the end of the source, if it is a file, to the file's current length.
+    /// Updates the end of the source, if it is a file, to the current end of the file.
     pub(crate) fn update_length(&mut self) {
         if let Origin::Region(rest) = &mut self.origin {
             *rest = rest.extended();
