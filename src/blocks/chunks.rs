@@ -199,6 +199,9 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
                 Self::Failed(error)
             }
         }
+        if self.has_failed {
+            return Ok(());
+        }
         // Arrays that the callback has seen are read into again.
         let used = Mutex::new(Vec::new());
         let lock = || used.lock().unwrap_or_else(PoisonError::into_inner);

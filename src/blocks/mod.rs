@@ -55,7 +55,7 @@ pub struct Blocks<'a, T> {
     bytes: usize,
     threads: Option<usize>,
     /// What is left, once the iteration has begun.
-    left: Option<std::iter::Enumerate<Cuts>>,
+    left: Option<(usize, Cuts)>,
     has_failed: bool,
     place: Arc<Place>,
 }
@@ -336,15 +336,19 @@ impl<'a, T> Blocks<'a, T> {
         O: Send,
         E: From<Error>,
     {
+        if self.has_failed {
+            return Ok(());
+        }
         self.check_len()?;
         let own = self.source.options();
-        let cuts = self.cuts();
+        // An iteration that has begun is continued.
+        let (first, cuts) = self.left.clone().unwrap_or_else(|| (0, self.cuts()));
         let threads = self.threads.unwrap_or_else(|| if cuts.left() > 1 { own.get_threads() } else { 1 });
         let threads = threads.clamp(1, cuts.left().max(1));
         // Threads are used across blocks or within one, but not both.
         let options = if threads > 1 { own.threads(1) } else { own };
         let read = |cut| self.block(cut, &options).map(&work);
-        transfer::map(cuts.enumerate(), threads, read, |made| take(made?))
+        transfer::map((first..).zip(cuts), threads, read, |made| take(made?))
     }
 }
 
@@ -362,9 +366,11 @@ impl<T> Iterator for Blocks<'_, T> {
                 self.has_failed = true;
                 return Some(Err(error));
             }
-            self.left = Some(self.cuts().enumerate());
+            self.left = Some((0, self.cuts()));
         }
-        let cut = self.left.as_mut()?.next()?;
+        let (number, cuts) = self.left.as_mut()?;
+        let cut = (*number, cuts.next()?);
+        *number += 1;
         let block = self.block(cut, &self.source.options());
         self.has_failed = block.is_err();
         Some(block)

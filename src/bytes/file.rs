@@ -44,6 +44,9 @@ pub(crate) const READING_MOVES: bool = cfg!(not(unix));
 
 impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        if i64::try_from(offset).is_err() {
+            return Ok(0); // no file is that long
+        }
         Ok(read_at(self.0.borrow(), into, offset)?)
     }
 

@@ -108,6 +108,8 @@ impl JoinLayout {
             taken += 1;
         }
         for (number, mut own) in pieces {
+            // The pieces of parts that overlap are not in order.
+            own.sort_by_key(|(place, _)| *place);
             if !fill(number, &mut own)? {
                 return Ok(0);
             }

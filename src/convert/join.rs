@@ -149,9 +149,11 @@ impl Input for Joined<'_, '_> {
 
     /// Names the file and the element in it, rather than that of the joined array.
     fn named(&self, error: Error) -> Error {
-        let Some(element) = error.element() else { return error };
+        let Some(element) = error.element().filter(|_| error.path().is_none()) else { return error };
         let item = self.header.dtype().item_size().max(1) as u64;
-        let (number, place, _) = self.layout.locate(element as u64 * item);
+        let (number, place, _) = self
+            .layout
+            .locate((element as u64).saturating_mul(item).min(self.layout.len().saturating_sub(1)));
         let header = &self.inputs.headers[number];
         let error = header.name_element(error.at_element((place / item) as usize), 0, false);
         self.inputs.sources[number].named(error)

@@ -350,6 +350,10 @@ impl Header {
         picked: &Runs,
         (inner, is_first): (usize, bool),
     ) -> Error {
+        // An error with a path comes from the source, such as a damaged container.
+        if error.path().is_some() {
+            return error;
+        }
         let item = part.dtype().item_size().max(1) as u64;
         // The parts of an element follow one another, unless its axes vary slowest.
         let is_together = is_first == (self.order() == Order::Fortran);

@@ -338,7 +338,11 @@ impl NpyStack {
     /// with the parts that it had before, or has another shape or dtype. After an error, `self` is unchanged.
     pub fn refresh(&mut self) -> Result<bool> {
         // Opened completely before anything is replaced: after an error, `self` is unchanged.
-        let now = Self::open_at(&self.folder, &self.options)?;
+        // Without `info`, the parts are still concatenated along the same axis.
+        let now = match read_info(&*self.folder, &self.options)? {
+            Some((info, _)) => Self::of(&self.folder, info, &self.options)?,
+            None => Self::open_at_along(&self.folder, self.info.axis, &self.options)?,
+        };
         let (old, new) = (&self.info, &now.info);
         // The shapes may differ only along the axis.
         let is_same_but_longer = {

@@ -248,8 +248,8 @@ impl<'a> PackedBlocks<'a> {
             (None, Some(fallback)) => {
                 let (file, result) = match fallback() {
                     Ok(file) => (Some(file), Ok(())),
-                    // The read can be repeated once the bytes are there.
-                    Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => return Err(error),
+                    // What failed without a fault of the content can be repeated.
+                    Err(error) if !error.is_format() => return Err(error),
                     Err(error) => (None, Err(error)),
                 };
                 let _ = self.plain.set(file);

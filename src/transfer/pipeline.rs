@@ -19,6 +19,9 @@ type Make<'a> = dyn Fn(usize) -> Result<()> + Sync + 'a;
 /// Uses the result in a slot.
 type Take<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
+/// The largest number of threads: more would only take memory.
+pub(super) const MOST_THREADS: usize = 256;
+
 /// The usual number of slots: each thread works on one, and one result for each waits for its turn.
 fn slots(threads: usize) -> usize {
     2 * threads.max(1)
@@ -148,7 +151,7 @@ pub(super) fn blocks(
     make: &(dyn Fn(usize, &mut Vec<u8>) -> Result<()> + Sync),
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let threads = threads.min(count);
+    let threads = threads.min(count).min(MOST_THREADS);
     let buffers: Vec<Mutex<(usize, Vec<u8>)>> = (0..slots(threads)).map(|_| Mutex::default()).collect();
     let claimed = AtomicUsize::new(0);
     let claim = |slot: usize| {
@@ -172,6 +175,8 @@ pub(crate) fn map<I: Send, O: Send, E: From<Error>>(
     work: impl Fn(I) -> O + Sync,
     take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
+    let most = items.size_hint().1.unwrap_or(usize::MAX).clamp(1, MOST_THREADS);
+    let threads = threads.clamp(1, most);
     map_in(items, (threads, slots(threads)), work, take)
 }
 

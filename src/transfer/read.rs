@@ -243,7 +243,7 @@ fn load_all(
     };
     // With boundaries, each piece is one block of the source.
     let (first, piece, most) = match positioned.boundaries() {
-        Some((first, step)) => (first, step, usize::MAX),
+        Some((first, step)) => (first, step, block.unwrap_or(usize::MAX)),
         None => {
             // Scattered runs take longer per byte, so threads share smaller pieces.
             let piece = if positioned.is_scattered() { PIECE / 16 } else { PIECE };

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use super::pipeline::MOST_THREADS;
 use crate::error::{Error, Result};
 
 /// Calls `work` with each part, on up to `threads` threads including the calling thread.
@@ -43,7 +44,7 @@ pub(super) fn share_out<P: Send, S>(
     } else {
         thread::scope(|scope| {
             let spawn = |_| thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).ok();
-            let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
+            let helpers: Vec<_> = (1..threads.min(MOST_THREADS)).map_while(spawn).collect();
             let own = run(after);
             let join = |helper: thread::ScopedJoinHandle<'_, _>| {
                 helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -263,7 +263,12 @@ impl<'a> Positioned<'a> {
     /// Returns the distance to the first boundary at which reads should end, and that between boundaries.
     pub(super) fn boundaries(&self) -> Option<(usize, usize)> {
         let step = self.hints().get_boundary()?;
-        let at = self.region.start() + self.runs.map_or(0, |(runs, passed)| runs.find(passed).0);
+        let first = match self.runs {
+            Some((runs, passed)) if passed >= runs.byte_len() => return None,
+            Some((runs, passed)) => runs.find(passed).0,
+            None => 0,
+        };
+        let at = self.region.start().saturating_add(first);
         Some((usize::try_from(step - at % step).ok()?, usize::try_from(step).ok()?))
     }
 }

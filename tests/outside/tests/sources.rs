@@ -408,3 +408,55 @@ fn reads_are_repeated_once_their_bytes_are_there() {
         assert!(read == array.slice(s![7.., ..]) && repeated <= 1, "{repeated}");
     }
 }
+
+/// What an audit has found: each of these failed once.
+#[test]
+fn corners_hold() {
+    // A selection without elements, of a member that is compressed in blocks.
+    let archive = NpzFile::from_source(Faulty::new(&npz(Compression::Deflated(1)), Fault::Nothing)).unwrap();
+    let member = archive.open_member("a").unwrap();
+    assert_eq!(member.slice::<u32, _>(s![3..3, ..;2]).unwrap().dim(), (0, 35));
+    // Requests that overlap: `Faulty` checks that the offsets ascend, and that there are not too many.
+    let stack = |files: [Array2<u32>; 2]| {
+        let files =
+            files.iter().enumerate().map(|(number, part)| (format!("{number}.npy"), npy(part, Order::C)));
+        let folder = Memory { files: files.collect(), fault: Fault::Nothing };
+        NpyStack::from_folder_along(folder, 1, &ndarray_io::ReadOptions::new()).unwrap()
+    };
+    let halves = [array().slice(s![.., ..35]).to_owned(), array().slice(s![.., 35..]).to_owned()];
+    let taken: Array2<u32> = stack(halves).as_file().take(0, &[1, 1, 0, 299, 1]).unwrap();
+    assert_eq!(taken, array().select(Axis(0), &[1, 1, 0, 299, 1]));
+    let narrow = Array2::from_shape_fn((150_000, 1), |(row, _)| row as u32);
+    let read: Array2<u32> = stack([narrow.clone(), narrow.clone()]).read().unwrap();
+    assert!(read == ndarray::concatenate![Axis(1), narrow, narrow]);
+    // An iteration that has begun is continued, and one that has failed has ended.
+    let bytes = npy(&array(), Order::C);
+    let file = NpyFile::from_source(Faulty::new(&bytes, Fault::Nothing)).unwrap();
+    let mut blocks = file.blocks::<Array2<u32>>().bytes(28_000);
+    assert_eq!(blocks.next().unwrap().unwrap().number(), 0);
+    let mut numbers = Vec::new();
+    blocks
+        .for_each(|block| {
+            numbers.push(block.number());
+            Ok::<(), ndarray_io::Error>(())
+        })
+        .unwrap();
+    assert_eq!(numbers, [1, 2]);
+    let fails = NpyFile::from_source(Faulty::new(&bytes, Fault::Ends(4))).unwrap();
+    let mut chunks = fails.chunks::<u32, Ix2>(0, 10).unwrap();
+    assert!(chunks.by_ref().any(|chunk| chunk.is_err()));
+    chunks.for_each_ahead(|_| panic!("the iteration has ended")).unwrap();
+    // Any number of threads may be asked for.
+    let mut count = 0;
+    ndarray_io::blocks::map_in_order(
+        0..3,
+        usize::MAX,
+        |number| number,
+        |_| {
+            count += 1;
+            Ok::<(), ndarray_io::Error>(())
+        },
+    )
+    .unwrap();
+    assert_eq!(count, 3);
+}
