@@ -193,11 +193,13 @@ impl DynArray {
 /// The error counts the items of the field, whose header is `column`, in C order.
 fn named(array: &Header, column: Header, path: &FieldPath<'_>) -> impl Fn(Error) -> Error {
     let (array, path) = (array.clone(), path.to_string());
-    let in_array = move |item: usize| {
-        let index = column.shape_ref().index_of(item as u64, Order::C);
-        array.shape_ref().number_of(&index, array.order()) as usize
-    };
-    move |error| error.map_element(&in_array).at_field(&path)
+    move |error| {
+        let in_array = |item: usize| {
+            let index = column.shape_ref().index_of(item as u64, Order::C);
+            array.shape_ref().number_of(&index, array.order()) as usize
+        };
+        array.name_element(error.map_element(in_array), 0, false).at_field(&path)
+    }
 }
 
 /// Returns whether a copy would succeed where the view failed because of byte order, layout or alignment.

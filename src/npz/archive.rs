@@ -178,6 +178,11 @@ impl NpzMember {
         self.0.packed
     }
 
+    /// Returns the range of the archive that has the member: its local header, and its content as it is stored.
+    pub fn range(&self) -> Range<u64> {
+        self.0.offset..self.0.limit
+    }
+
     /// Returns the compression method. Archives do not record the level.
     pub fn method(&self) -> Method {
         self.0.aes_method().unwrap_or(self.0.method)

@@ -294,7 +294,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.payload().check(runs).map_err(|error| self.at_path(error))
     }
 
-    fn check_length(&self, need: u64) -> Result<()> {
+    pub(crate) fn check_length(&self, need: u64) -> Result<()> {
         let have = self.file_len()?;
         if have < (self.data_offset as u64).saturating_add(need) {
             let have = have.saturating_sub(self.data_offset as u64);

@@ -150,6 +150,69 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
+    /// Returns the bytes that [`read`](ArrayFile::read) needs, without reading them.
+    ///
+    /// The offsets are those of the file or [source](crate::bytes::ReadAt); of an archive, those of its bytes. If
+    /// a member is compressed, they are those of its content.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array is larger than the address space.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, s};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::<f64>::zeros((100, 10)))?;
+    /// let file = NpyFile::open(&path)?;
+    /// assert_eq!(file.runs_of_all()?.iter().collect::<Vec<_>>(), vec![128..8128]);
+    /// let columns = file.runs_of_slice::<f64, _>(s![98.., ..2])?;
+    /// assert_eq!(columns.iter().collect::<Vec<_>>(), [7968..7984, 8048..8064]);
+    /// assert_eq!(file.runs_of_take::<Array2<f64>>(0, &[5, 1])?.byte_len(), 160);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn runs_of_all(&self) -> Result<Runs> {
+        let header = self.header();
+        let count = header.in_memory().map_err(|error| self.at_path(error))?.0;
+        Ok(self.in_source(&Runs::new(0, vec![(count, 1)], header.dtype().item_size())))
+    }
+
+    /// Returns the bytes that [`slice`](ArrayFile::slice) needs, without reading them: see
+    /// [`runs_of_all`](ArrayFile::runs_of_all).
+    ///
+    /// # Errors
+    ///
+    /// As for [`slice`](ArrayFile::slice), as far as they do not depend on the bytes.
+    pub fn runs_of_slice<A, I>(&self, slice: I) -> Result<Runs>
+    where
+        A: ReadableElement,
+        I: SliceArg<IxDyn>,
+    {
+        let locate = || self.selection::<A>(&slice)?.locate(self.header());
+        let (_, picked) = locate().map_err(|error| self.at_path(error))?;
+        Ok(self.in_source(&picked))
+    }
+
+    /// Returns the bytes that [`take`](ArrayFile::take) needs, without reading them: see
+    /// [`runs_of_all`](ArrayFile::runs_of_all).
+    ///
+    /// # Errors
+    ///
+    /// As for [`take`](ArrayFile::take), as far as they do not depend on the bytes.
+    pub fn runs_of_take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<Runs> {
+        let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
+        let (_, picked) = locate().map_err(|error| self.at_path(error))?;
+        Ok(self.in_source(&picked))
+    }
+
+    /// Returns runs of the elements as runs of the source.
+    fn in_source(&self, picked: &Runs) -> Runs {
+        picked.moved_by(self.payload().start())
+    }
+
     /// Reads the indices along an axis where the mask is `true`, as NumPy's boolean indexing does.
     ///
     /// The mask must have the length of the axis.

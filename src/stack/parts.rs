@@ -45,7 +45,7 @@ pub(super) fn open(
         let (found, wanted) = (file.dtype().clone(), info.dtype.clone());
         return Err(file.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
     }
-    file.check_complete()?;
+    file.check_length(file.header().payload_len().unwrap_or_default())?;
     Ok(file)
 }
 
@@ -230,6 +230,7 @@ impl ReadAt for Parts {
                 // Each part is checked only once; it is checked again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     self.open(number)
+                        .and_then(|part| part.check_complete())
                         .inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;
                 }
             }

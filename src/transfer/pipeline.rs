@@ -30,9 +30,9 @@ fn slots(threads: usize) -> usize {
 /// Claims and makes pieces on up to `threads` threads, and takes the results in order.
 ///
 /// `take` runs on the calling thread, which also makes pieces when it would otherwise wait. The number of
-/// slots, which is larger than that of threads, bounds memory. If the system refuses to start threads, the calling thread does
-/// all the work. After an error, no more pieces are taken. The function is not generic: pieces are large
-/// enough that dynamic calls cost almost nothing, and code with threads is slow to compile.
+/// slots, which is larger than that of threads, bounds memory. If the system refuses to start threads, the
+/// calling thread does all the work. After an error, no more pieces are taken. The function is not generic:
+/// pieces are large enough that dynamic calls cost almost nothing, and code with threads is slow to compile.
 fn ordered(
     (threads, slots): (usize, usize),
     claim: &Claim<'_>,

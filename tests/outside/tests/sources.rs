@@ -381,6 +381,15 @@ fn reads_are_repeated_once_their_bytes_are_there() {
         let (read, repeated, fetched) = fetching(&source, || file.slice::<u32, _>(s![100..110, 3..5]));
         assert!(read == array.slice(s![100..110, 3..5]) && repeated == 1);
         assert!(fetched <= 20 * 512, "{fetched}");
+        // What a read needs can also be asked for before.
+        let (source, file) = open();
+        let (columns, rows) = (s![.., 7..;9], [17, 280]);
+        source.fetch(&file.runs_of_slice::<u32, _>(columns).unwrap().iter().collect::<Vec<_>>());
+        assert!(file.slice::<u32, _>(columns).unwrap() == array.slice(columns));
+        source.fetch(&file.runs_of_take::<Array2<u32>>(0, &rows).unwrap().iter().collect::<Vec<_>>());
+        assert!(file.take::<Array2<u32>>(0, &rows).unwrap() == array.select(Axis(0), &rows));
+        source.fetch(&file.runs_of_all().unwrap().iter().collect::<Vec<_>>());
+        assert!(file.read::<Array2<u32>>().unwrap() == array);
         let (source, file) = open();
         let (read, repeated, fetched) = fetching(&source, || file.take::<Array2<u32>>(0, &[299, 5]));
         assert!(read == array.select(Axis(0), &[299, 5]) && repeated == 1);
