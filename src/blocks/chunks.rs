@@ -24,7 +24,6 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
     file: &'a ArrayFile<F>,
     axis: usize,
     cuts: Cuts,
-    has_failed: bool,
     pieces: PhantomData<fn() -> Array<A, D>>,
 }
 
@@ -114,7 +113,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
         let cuts = Cuts::along(all, axis, length);
-        Ok(Self { file, axis, cuts, has_failed: false, pieces: PhantomData })
+        Ok(Self { file, axis, cuts, pieces: PhantomData })
     }
 
     /// Reads a piece, reusing `array` if it has the length of the piece along the axis.
@@ -126,9 +125,11 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 
     fn next_into(&mut self, array: Option<Array<A, D>>) -> Option<Result<Array<A, D>>> {
-        let ranges = if self.has_failed { None } else { self.cuts.next() }?;
+        let ranges = self.cuts.next()?;
         let piece = self.read(&ranges, array);
-        self.has_failed = piece.is_err();
+        if piece.is_err() {
+            self.cuts.stop(); // an error ends the iteration
+        }
         Some(piece)
     }
 
@@ -199,9 +200,6 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
                 Self::Failed(error)
             }
         }
-        if self.has_failed {
-            return Ok(());
-        }
         // Arrays that the callback has seen are read into again.
         let used = Mutex::new(Vec::new());
         let lock = || used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -233,7 +231,7 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = if self.has_failed { 0 } else { self.cuts.left() };
+        let left = self.cuts.left();
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
     }

@@ -50,6 +50,11 @@ impl Cuts {
         Self { part, axes, cut, step, next }
     }
 
+    /// Ends the iteration.
+    pub(super) fn stop(&mut self) {
+        self.next = None;
+    }
+
     /// Returns how many boxes are left.
     pub(super) fn left(&self) -> usize {
         let Some(next) = &self.next else { return 0 };

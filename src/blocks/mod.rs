@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 pub use chunks::Chunks;
 use cuts::Cuts;
+use ndarray::SliceInfoElem;
 
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, LimitKind, Result};
@@ -41,6 +42,7 @@ use crate::options::ReadOptions;
 use crate::parts::ArrayFile;
 use crate::shape::{Order, Shape};
 use crate::transfer;
+pub use crate::transfer::map_in_order;
 
 /// The blocks of an array: an iterator that reads them, and the start of [`for_each`](Blocks::for_each) and
 /// [`map`](Blocks::map).
@@ -56,7 +58,6 @@ pub struct Blocks<'a, T> {
     threads: Option<usize>,
     /// What is left, once the iteration has begun.
     left: Option<(usize, Cuts)>,
-    has_failed: bool,
     place: Arc<Place>,
 }
 
@@ -135,15 +136,19 @@ impl Source<Self> for DynArray {
     }
 
     fn read(&self, ranges: &[Range<usize>], _: &ReadOptions) -> Result<(Self, Order)> {
-        let of = |range: &Range<usize>| ndarray::SliceInfoElem::Slice {
-            start: range.start as isize,
-            end: Some(range.end as isize),
-            step: 1,
-        };
-        let part = self.slice(&ranges.iter().map(of).collect::<Vec<_>>()[..])?;
+        let part = self.slice(&slice_of(ranges)[..])?;
         let order = part.order();
         Ok((part, order))
     }
+}
+
+/// Returns the slice that selects these ranges.
+fn slice_of(ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
+    let of = |range: &Range<usize>| {
+        let (start, end) = (range.start as isize, Some(range.end as isize));
+        SliceInfoElem::Slice { start, end, step: 1 }
+    };
+    ranges.iter().map(of).collect()
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -194,7 +199,7 @@ impl<'a, T> Blocks<'a, T> {
         let part = shape.dims().iter().map(|length| 0..*length).collect();
         let (path, member) = source.place();
         let place = Arc::new(Place { shape, order, path, member });
-        Self { source, part, order, bytes: 1 << 20, threads: None, left: None, has_failed: false, place }
+        Self { source, part, order, bytes: 1 << 20, threads: None, left: None, place }
     }
 
     /// Sets the order of the visit; by default, that of the file, which is the fastest.
@@ -240,7 +245,7 @@ impl<'a, T> Blocks<'a, T> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn within(mut self, part: &[Range<usize>]) -> Result<Self> {
-        let shape = self.source.shape();
+        let shape = &self.place.shape;
         let fits =
             |(range, length): (&Range<usize>, &usize)| range.start <= range.end && range.end <= *length;
         if part.len() != shape.ndim() || !part.iter().zip(shape.dims()).all(fits) {
@@ -261,23 +266,23 @@ impl<'a, T> Blocks<'a, T> {
     /// Returns the size in the file of an element of the visit, which may be an array.
     fn item_size(&self) -> usize {
         let header = self.source.header();
-        let parts = header.len() / self.source.shape().len().unwrap_or(1).max(1);
+        let parts = header.len() / self.place.shape.len().unwrap_or(1).max(1);
         header.dtype().item_size().saturating_mul(usize::try_from(parts).unwrap_or(usize::MAX))
+    }
+
+    /// Begins the iteration: returns the number of the first block, and what is left.
+    ///
+    /// Returns an error if there are more elements without bytes than can be visited.
+    fn begun(&self) -> Result<(usize, Cuts)> {
+        if self.source.header().dtype().item_size() == 0 {
+            let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
+            limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64)?;
+        }
+        Ok((0, self.cuts()))
     }
 
     fn cuts(&self) -> Cuts {
         Cuts::new(self.part.clone(), self.order, self.bytes / self.item_size().max(1))
-    }
-
-    /// Returns an error if there are more elements without bytes than can be visited.
-    fn check_len(&self) -> Result<()> {
-        match self.source.header().dtype().item_size() {
-            0 => {
-                let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
-                limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64)
-            }
-            _ => Ok(()),
-        }
     }
 
     fn block(&self, (number, ranges): (usize, Vec<Range<usize>>), options: &ReadOptions) -> Result<Block<T>> {
@@ -336,19 +341,15 @@ impl<'a, T> Blocks<'a, T> {
         O: Send,
         E: From<Error>,
     {
-        if self.has_failed {
-            return Ok(());
-        }
-        self.check_len()?;
-        let own = self.source.options();
         // An iteration that has begun is continued.
-        let (first, cuts) = self.left.clone().unwrap_or_else(|| (0, self.cuts()));
+        let (first, cuts) = self.left.clone().map_or_else(|| self.begun(), Ok)?;
+        let own = self.source.options();
         let threads = self.threads.unwrap_or_else(|| if cuts.left() > 1 { own.get_threads() } else { 1 });
         let threads = threads.clamp(1, cuts.left().max(1));
         // Threads are used across blocks or within one, but not both.
         let options = if threads > 1 { own.threads(1) } else { own };
         let read = |cut| self.block(cut, &options).map(&work);
-        transfer::map((first..).zip(cuts), threads, read, |made| take(made?))
+        transfer::map_in_order((first..).zip(cuts), threads, read, |made| take(made?))
     }
 }
 
@@ -358,21 +359,21 @@ impl<T> Iterator for Blocks<'_, T> {
     /// Reads the next block, on several threads if it is large. Returns `None` after the last block or after
     /// an error.
     fn next(&mut self) -> Option<Self::Item> {
-        if self.has_failed {
-            return None;
-        }
-        if self.left.is_none() {
-            if let Err(error) = self.check_len() {
-                self.has_failed = true;
+        let begun = self.left.take().map_or_else(|| self.begun(), Ok);
+        let (number, cuts) = match begun {
+            Ok(left) => self.left.insert(left),
+            Err(error) => {
+                let (_, cuts) = self.left.insert((0, self.cuts()));
+                cuts.stop();
                 return Some(Err(error));
             }
-            self.left = Some((0, self.cuts()));
-        }
-        let (number, cuts) = self.left.as_mut()?;
+        };
         let cut = (*number, cuts.next()?);
         *number += 1;
         let block = self.block(cut, &self.source.options());
-        self.has_failed = block.is_err();
+        if let (Err(_), Some((_, cuts))) = (&block, &mut self.left) {
+            cuts.stop(); // an error ends the iteration
+        }
         Some(block)
     }
 }
@@ -397,6 +398,27 @@ impl<T> Block<T> {
     /// Returns the indices of the array that are in the block, as a range along each axis.
     pub fn ranges(&self) -> &[Range<usize>] {
         &self.ranges
+    }
+
+    /// Returns the slice that selects the same part of an array of the same shape.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::DynArray;
+    ///
+    /// let one = DynArray::new(&arr1(&[1, 2, 3, 4]))?;
+    /// let two = DynArray::new(&arr1(&[1, 2, 0, 4]))?;
+    /// let differ = |block: &ndarray_io::blocks::Block<DynArray>| {
+    ///     two.slice(&block.slice()[..]).is_ok_and(|other| other != *block.array())
+    /// };
+    /// let blocks: Vec<_> = one.blocks().bytes(8).collect::<Result<_, _>>()?;
+    /// assert_eq!(blocks.iter().map(differ).collect::<Vec<_>>(), [false, true]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn slice(&self) -> Vec<SliceInfoElem> {
+        slice_of(&self.ranges)
     }
 
     /// Returns how many blocks precede this one.
@@ -438,42 +460,4 @@ impl<T> Block<T> {
         let error = member.iter().fold(error, |error, name| error.at_member(name));
         path.iter().fold(error, Error::at_path)
     }
-}
-
-/// Calls a function with each item on several threads, and passes the results to `take` on this thread, in
-/// the order of the items.
-///
-/// This is [`Blocks::map`] for other sequences, such as pieces of a text. At most two items for each thread
-/// are in progress at a time. If the system refuses to start threads, the current one does all the work.
-///
-/// # Errors
-///
-/// Those of `take`, which end the work.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray_io::Error;
-/// use ndarray_io::blocks::map_in_order;
-///
-/// let mut lengths = Vec::new();
-/// map_in_order(
-///     ["one", "three", "four"].into_iter(),
-///     2,
-///     str::len,
-///     |length| {
-///         lengths.push(length);
-///         Ok::<(), Error>(())
-///     },
-/// )?;
-/// assert_eq!(lengths, [3, 5, 4]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn map_in_order<I: Send, O: Send, E: From<Error>>(
-    items: impl Iterator<Item = I> + Send,
-    threads: usize,
-    work: impl Fn(I) -> O + Sync,
-    take: impl FnMut(O) -> Result<(), E>,
-) -> Result<(), E> {
-    transfer::map(items, threads, work, take)
 }

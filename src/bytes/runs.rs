@@ -1,4 +1,4 @@
-//! A selection of an array's bytes, presented as one sequence: what a slice needs of a file.
+//! [`Runs`]: ranges of bytes, presented as one sequence: what a slice needs of a file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,12 +16,11 @@ use std::sync::Arc;
 /// assert_eq!((runs.byte_len(), runs.end()), (100, 200));
 /// assert_eq!(runs.iter().collect::<Vec<_>>(), vec![100..200]);
 /// ```
-///
-// The axes are in the order of the file, the slowest first; axes within a run are omitted.
 #[derive(Clone, Debug)]
 pub struct Runs {
     /// The offset of the first run in the array, in bytes.
     start: u64,
+    /// In the order of the file, the slowest first; axes within a run are omitted.
     axes: Vec<Along>,
     /// The length of a run in bytes.
     run: usize,

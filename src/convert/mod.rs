@@ -11,7 +11,7 @@ use std::path::Path;
 use join::{Along, Inputs};
 
 use crate::dtype::Casting;
-use crate::dtype::{ByteOrder, DType, Kind};
+use crate::dtype::{ByteOrder, DType};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
@@ -418,17 +418,31 @@ where
     join_files(from.iter().copied(), to.as_ref(), Along::NewAxis(axis), conversion)
 }
 
+/// Returns an error if an NPY file cannot have all that is in a file with this header.
+fn check_for_npy<F: ArrayFormat>(
+    found: &F::Found,
+    trailing: Option<u64>,
+    conversion: &Conversion<'_>,
+) -> Result<()> {
+    if F::HAS_TRAILING
+        && !conversion.drop_trailing
+        && let Some(bytes @ 1..) = trailing
+    {
+        let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
+        return Err(error.with_help(Help::DropTrailing));
+    }
+    F::check_for_npy(found)
+}
+
 fn join_files<'f, F: ArrayFormat>(
     from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
     to: &Path,
     along: Along,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    for file in from.clone().into_iter().filter(|_| F::HAS_TRAILING && !conversion.drop_trailing) {
-        if let Some(bytes @ 1..) = file.trailing_len()? {
-            let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
-            return Err(file.at_path(error.with_help(Help::DropTrailing)));
-        }
+    for file in from.clone() {
+        check_for_npy::<F>(file.found(), file.trailing_len()?, &conversion)
+            .map_err(|error| file.at_path(error))?;
     }
     let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
     let locked = change::lock_if_open(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
@@ -524,19 +538,8 @@ where
         .map_err(Error::from)
         .and_then(|file| RaReader::new_with(file, &conversion.read))
         .map_err(|error| error.at_path(from))?;
-    if !conversion.drop_trailing
-        && let Some(bytes @ 1..) = reader.trailing_len()
-    {
-        let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
-        return Err(error.with_help(Help::DropTrailing).at_path(from));
-    }
-    if matches!(reader.eltype(), 1..=4)
-        && reader.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void)
-    {
-        let reason = format!("it is a number of {} bytes in the RA file", reader.elbyte());
-        let dtype = reader.dtype().clone();
-        return Err(Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, reason }).at_path(from));
-    }
+    let trailing = reader.trailing_len();
+    check_for_npy::<Ra>(reader.ra_header(), trailing, &conversion).map_err(|error| error.at_path(from))?;
     let inputs = match RaFile::open_with(from, &conversion.read) {
         Ok(file) => Inputs::of_file::<Ra>(file)?,
         Err(error) if matches!(error.kind(), ErrorKind::Packed) => {

@@ -49,6 +49,12 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
         Ok(())
     }
 
+    /// Returns an error if NPY files cannot represent the elements.
+    #[doc(hidden)]
+    fn check_for_npy(_: &Self::Found) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the size of the stored elements in bytes, if the header declares it.
     #[doc(hidden)]
     fn stored_len(found: &Self::Found) -> Option<u64> {

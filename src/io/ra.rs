@@ -60,6 +60,16 @@ impl ArrayFormat for Ra {
         }
     }
 
+    fn check_for_npy(found: &RaHeader) -> Result<()> {
+        let dtype = found.header.dtype();
+        let is_void = dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
+        if matches!(found.eltype, 1..=4) && is_void {
+            let reason = format!("it is a number of {} bytes in the RA file", found.elbyte);
+            return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), reason }.into());
+        }
+        Ok(())
+    }
+
     fn stored_len(found: &RaHeader) -> Option<u64> {
         (found.packing() != Packing::Unclear).then_some(found.size)
     }

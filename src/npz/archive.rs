@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use crate::bytes::Region;
 use crate::error::{ErrorKind, Result};
-use crate::limits;
-use crate::transfer::{Observed, Observer, Source, cut};
+use crate::progress::Tally;
+use crate::transfer::{Observed, Observer, Source, append, cut};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
@@ -117,22 +117,12 @@ impl<'a> ArchiveBytes<'a> {
     /// Reads exactly `range`, which may span the entire archive.
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let is_certain = !matches!(&self.from, Place::Region(region) if !region.is_certain());
         self.with(range, |mut source| {
             let mut bytes = Vec::new();
-            while bytes.len() < len {
-                // The length may be only a server's claim: then the buffer grows as bytes arrive.
-                let arrived = bytes.len();
-                let room = if is_certain { len } else { limits::room_for(arrived, len) };
-                bytes
-                    .try_reserve_exact(room - arrived)
-                    .map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
-                bytes.resize(room, 0);
-                if source.fill(&mut bytes[arrived..])? < room - arrived {
-                    return Err(cut());
-                }
+            match append(&mut source, &mut bytes, len, &Tally::default())? {
+                came if came < len => Err(cut()),
+                _ => Ok(bytes),
             }
-            Ok(bytes)
         })
     }
 }

@@ -489,7 +489,7 @@ impl NpzFile {
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let mut all = Vec::new();
         let read = |index: usize| (index, self.read_index_with::<T>(index, &options));
-        transfer::map(arrays.into_iter(), threads, read, |(index, array)| {
+        transfer::map_in_order(arrays.into_iter(), threads, read, |(index, array)| {
             all.push((members[index].name().to_owned(), array?));
             Ok::<(), Error>(())
         })?;

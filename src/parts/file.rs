@@ -252,6 +252,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
         F::header(&self.found)
     }
 
+    pub(crate) fn found(&self) -> &F::Found {
+        &self.found
+    }
+
     /// Returns the bytes of the array's elements.
     pub(crate) fn payload(&self) -> Region<'_> {
         self.bytes.get().after(self.data_offset as u64)

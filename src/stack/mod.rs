@@ -39,8 +39,8 @@
 //! Reading is as fast as reading one file if all parts have the same order and byte order and are
 //! concatenated along the slowest axis (the first in C order). Along another axis, each row spans all parts:
 //! up to 64 files stay open, and if there are more, files are reopened every few megabytes. A part whose
-//! order or byte order differs from that of the whole array is read completely; about 256 MiB of such parts, and the last one,
-//! are cached.
+//! order or byte order differs from that of the whole array is read completely; about 256 MiB of such parts
+//! and one more are cached.
 //! [`convert_stack_to_npy`] reads parts of the same layout together where their rows interleave, and otherwise
 //! one part after another.
 //!
@@ -139,7 +139,7 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`].
     pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
-        Self::open_at(&here(folder.as_ref()), options)
+        Self::open_at(&here(folder.as_ref()), 0, options)
     }
 
     /// Opens a stack whose parts and `info` are in any [folder](Folder).
@@ -148,7 +148,7 @@ impl NpyStack {
     ///
     /// Those of [`open`](Self::open), and those of the folder and its sources.
     pub fn from_folder<S: Folder + 'static>(folder: S, options: &ReadOptions) -> Result<Self> {
-        Self::open_at(&(Arc::new(folder) as Arc<dyn Folder>), options)
+        Self::open_at(&(Arc::new(folder) as Arc<dyn Folder>), 0, options)
     }
 
     /// Opens a stack in any [folder](Folder), whose parts are concatenated along this axis.
@@ -164,11 +164,13 @@ impl NpyStack {
         Self::open_at_along(&(Arc::new(folder) as Arc<dyn Folder>), axis, options)
     }
 
-    fn open_at(folder: &Arc<dyn Folder>, options: &ReadOptions) -> Result<Self> {
-        match read_info(&**folder, options)? {
-            Some((info, _)) => Self::of(folder, info, options),
-            None => Self::open_at_along(folder, 0, options),
-        }
+    /// Opens a stack. Without `info`, its parts are concatenated along `axis`.
+    fn open_at(folder: &Arc<dyn Folder>, axis: usize, options: &ReadOptions) -> Result<Self> {
+        let info = match read_info(&**folder, options)? {
+            Some((info, _)) => info,
+            None => info_of_parts(&**folder, axis, options)?,
+        };
+        Self::of(folder, info, options)
     }
 
     /// Opens a stack in an object store.
@@ -204,15 +206,12 @@ impl NpyStack {
     }
 
     fn open_at_along(folder: &Arc<dyn Folder>, axis: usize, options: &ReadOptions) -> Result<Self> {
-        if let Some((info, _)) = read_info(&**folder, options)? {
-            if info.axis != axis {
-                let reason = format!("the parts are concatenated along axis {}, expected {axis}", info.axis);
-                return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&folder.path()));
-            }
-            return Self::of(folder, info, options);
+        let stack = Self::open_at(folder, axis, options)?;
+        if stack.axis() != axis {
+            let reason = format!("the parts are concatenated along axis {}, expected {axis}", stack.axis());
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&folder.path()));
         }
-        let info = info_of_parts(&**folder, axis, options)?;
-        Self::of(folder, info, options)
+        Ok(stack)
     }
 
     fn of(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
@@ -338,11 +337,7 @@ impl NpyStack {
     /// with the parts that it had before, or has another shape or dtype. After an error, `self` is unchanged.
     pub fn refresh(&mut self) -> Result<bool> {
         // Opened completely before anything is replaced: after an error, `self` is unchanged.
-        // Without `info`, the parts are still concatenated along the same axis.
-        let now = match read_info(&*self.folder, &self.options)? {
-            Some((info, _)) => Self::of(&self.folder, info, &self.options)?,
-            None => Self::open_at_along(&self.folder, self.info.axis, &self.options)?,
-        };
+        let now = Self::open_at(&self.folder, self.info.axis, &self.options)?;
         let (old, new) = (&self.info, &now.info);
         // The shapes may differ only along the axis.
         let is_same_but_longer = {

@@ -119,43 +119,6 @@ impl<'a> PackedBlocks<'a> {
         share_out(rest.into_iter(), threads, &Vec::new, &check, &mut || Ok(()))
     }
 
-    /// Reads until `into` is full or the member ends, and returns how many bytes were read.
-    fn fill_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
-        let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
-        let wanted = into.len().min(have);
-        let mut filled = 0;
-        while filled < wanted {
-            if let Some(Some(plain)) = self.plain.get() {
-                let rest = &mut into[filled..wanted];
-                return Ok(filled + fill_at(&LocalFile(plain), rest, from + filled as u64)?);
-            }
-            let at = from + filled as u64;
-            let index = (at / self.step()) as usize;
-            let Range { start, end } = self.range(index);
-            let rest = &mut into[filled..wanted];
-            // An entire block is decompressed directly to its destination.
-            let done = if start == at && rest.len() as u64 >= end - start {
-                let part = &mut rest[..(end - start) as usize];
-                self.unpack(index, part).map(|()| part.len())
-            } else {
-                self.copy_part(index, (at - start) as usize, rest)
-            };
-            match done {
-                Ok(0) => return Err(cut()), // blocks are never empty
-                Ok(count) => filled += count,
-                Err(error) if self.is_wrong() => self.unpack_all(error)?,
-                Err(error) => return Err(error),
-            }
-            // If blocks are decompressed more than three times on average, a decompressed file is faster.
-            if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
-                && self.fallback.is_some()
-            {
-                let _ = self.unpack_all(cut());
-            }
-        }
-        Ok(filled)
-    }
-
     /// Returns the range of the content that is in a block.
     fn range(&self, index: usize) -> Range<u64> {
         let start = index as u64 * self.step();
@@ -282,8 +245,41 @@ pub(crate) fn cut() -> Error {
 }
 
 impl ReadAt for PackedBlocks<'_> {
-    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        self.fill_at(into, offset)
+    /// Reads until `into` is full or the member ends, and returns how many bytes were read.
+    fn read_at(&self, into: &mut [u8], from: u64) -> Result<usize> {
+        let have = usize::try_from(self.len().saturating_sub(from)).unwrap_or(usize::MAX);
+        let wanted = into.len().min(have);
+        let mut filled = 0;
+        while filled < wanted {
+            if let Some(Some(plain)) = self.plain.get() {
+                let rest = &mut into[filled..wanted];
+                return Ok(filled + fill_at(&LocalFile(plain), rest, from + filled as u64)?);
+            }
+            let at = from + filled as u64;
+            let index = (at / self.step()) as usize;
+            let Range { start, end } = self.range(index);
+            let rest = &mut into[filled..wanted];
+            // An entire block is decompressed directly to its destination.
+            let done = if start == at && rest.len() as u64 >= end - start {
+                let part = &mut rest[..(end - start) as usize];
+                self.unpack(index, part).map(|()| part.len())
+            } else {
+                self.copy_part(index, (at - start) as usize, rest)
+            };
+            match done {
+                Ok(0) => return Err(cut()), // blocks are never empty
+                Ok(count) => filled += count,
+                Err(error) if self.is_wrong() => self.unpack_all(error)?,
+                Err(error) => return Err(error),
+            }
+            // If blocks are decompressed more than three times on average, a decompressed file is faster.
+            if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
+                && self.fallback.is_some()
+            {
+                let _ = self.unpack_all(cut());
+            }
+        }
+        Ok(filled)
     }
 
     fn size(&self) -> Result<u64> {

@@ -34,7 +34,10 @@ pub(crate) use gather::turn;
 pub(crate) use observed::{Observed, Observer};
 #[cfg(feature = "npz")]
 pub(crate) use pack::{Pack, Packers};
-pub(crate) use pipeline::{map, map_in};
+pub(crate) use pipeline::map_in;
+pub use pipeline::map_in_order;
+#[cfg(feature = "npz")]
+pub(crate) use read::append;
 pub(crate) use read::{
     Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
 };

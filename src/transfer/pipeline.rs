@@ -166,10 +166,36 @@ pub(super) fn blocks(
     ordered((threads, buffers.len()), &claim, &make, &mut |slot| take(&lock(&buffers[slot]).1))
 }
 
-/// Works on items on up to `threads` threads, and passes the results to `take` in order.
+/// Calls a function with each item on several threads, and passes the results to `take` on this thread, in
+/// the order of the items.
 ///
-/// `take` runs on the calling thread. At most two items for each thread are in progress at a time.
-pub(crate) fn map<I: Send, O: Send, E: From<Error>>(
+/// This is [`Blocks::map`](crate::blocks::Blocks::map) for other sequences, such as pieces of a text. At most two items for each thread
+/// are in progress at a time. If the system refuses to start threads, the current one does all the work.
+///
+/// # Errors
+///
+/// Those of `take`, which end the work.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray_io::Error;
+/// use ndarray_io::blocks::map_in_order;
+///
+/// let mut lengths = Vec::new();
+/// map_in_order(
+///     ["one", "three", "four"].into_iter(),
+///     2,
+///     str::len,
+///     |length| {
+///         lengths.push(length);
+///         Ok::<(), Error>(())
+///     },
+/// )?;
+/// assert_eq!(lengths, [3, 5, 4]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn map_in_order<I: Send, O: Send, E: From<Error>>(
     items: impl Iterator<Item = I> + Send,
     threads: usize,
     work: impl Fn(I) -> O + Sync,
@@ -180,7 +206,7 @@ pub(crate) fn map<I: Send, O: Send, E: From<Error>>(
     map_in(items, (threads, slots(threads)), work, take)
 }
 
-/// Like [`map`], with at most `slots` items in progress, which must be more than there are threads.
+/// Like [`map_in_order`], with at most `slots` items in progress, which must be more than there are threads.
 pub(crate) fn map_in<I: Send, O: Send, E: From<Error>>(
     items: impl Iterator<Item = I> + Send,
     (threads, slots): (usize, usize),
@@ -224,7 +250,7 @@ fn panicked() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{blocks, map};
+    use super::{blocks, map_in_order};
     use crate::error::Error;
 
     #[test]
@@ -244,7 +270,7 @@ mod tests {
                 .unwrap();
                 assert_eq!(taken, (0..count).map(|index| index as u8).collect::<Vec<_>>());
                 let mut taken = Vec::new();
-                map(
+                map_in_order(
                     0..count,
                     threads,
                     |item| item * item,
@@ -269,7 +295,7 @@ mod tests {
             let made = blocks(100, threads, &make, &mut |_| Ok(()));
             assert_eq!(made.unwrap_err().to_string(), "full");
             let mut taken = Vec::new();
-            let made = map(
+            let made = map_in_order(
                 0..,
                 threads,
                 |item| if item == 50 { Err(fail()) } else { Ok(item) },
@@ -288,13 +314,14 @@ mod tests {
         for threads in 1..4 {
             let make = |index, _: &mut Vec<u8>| if index == 50 { panic!("broken") } else { Ok(()) };
             assert!(std::panic::catch_unwind(|| blocks(100, threads, &make, &mut |_| Ok(()))).is_err());
-            let mapped = || map(0..100, threads, |item| assert_ne!(item, 50), |()| Ok::<(), Error>(()));
+            let mapped =
+                || map_in_order(0..100, threads, |item| assert_ne!(item, 50), |()| Ok::<(), Error>(()));
             assert!(std::panic::catch_unwind(mapped).is_err());
             let take = |item| {
                 assert_ne!(item, 50);
                 Ok::<(), Error>(())
             };
-            let taken = || map(0..100, threads, |item| item, take);
+            let taken = || map_in_order(0..100, threads, |item| item, take);
             assert!(std::panic::catch_unwind(taken).is_err());
         }
     }

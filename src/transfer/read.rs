@@ -376,26 +376,15 @@ fn read_whole<T>(
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     // The end of the elements is known only after decoding, and only random access can return to it.
-    let positioned = source.positioned();
-    let payload = match &positioned {
-        Some(positioned) => {
-            let remaining = source.remaining().unwrap_or_default();
+    let ahead = source.ahead();
+    let is_stream = ahead.is_none();
+    let payload = match ahead {
+        Some(mut ahead) => {
+            let remaining = ahead.remaining().unwrap_or_default();
             options.get_limits().check_payload(remaining)?;
             let total = usize::try_from(remaining).unwrap_or(usize::MAX);
             let mut payload = Vec::new();
-            while payload.len() < total {
-                let arrived = payload.len();
-                // The length may be only a server's claim: then memory grows as data arrives.
-                let room = if positioned.is_certain() { total } else { limits::room_for(arrived, total) };
-                reserve(&mut payload, room - arrived)?;
-                os::advise_huge_pages((payload.as_ptr(), payload.capacity()));
-                payload.resize(room, 0);
-                let filled = positioned.fill_at(&mut payload[arrived..], arrived)?;
-                payload.truncate(arrived + filled);
-                if payload.len() < room {
-                    break;
-                }
-            }
+            append(&mut ahead, &mut payload, total, &Tally::default())?;
             payload
         }
         None => {
@@ -406,12 +395,10 @@ fn read_whole<T>(
     };
     let (items, used) = decode.decode(&payload, header, options)?;
     let surplus = (payload.len() - used) as u64;
-    match positioned {
-        Some(_) => source.advance(used as u64),
-        None if surplus > 0 && !options.get_allow_trailing() => {
-            return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
-        }
-        None => {}
+    if !is_stream {
+        source.advance(used as u64);
+    } else if surplus > 0 && !options.get_allow_trailing() {
+        return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
     }
     Ok(items)
 }
@@ -423,21 +410,41 @@ fn read_more(
     count: u64,
     options: &ReadOptions,
 ) -> Result<u64> {
-    let start = payload.len();
-    options.get_limits().check_payload((start as u64).saturating_add(count))?;
-    let total = usize::try_from(count).unwrap_or(usize::MAX).saturating_add(start);
-    while payload.len() < total {
-        let arrived = payload.len();
-        let room = limits::room_for(arrived, total);
-        payload.try_reserve(room - arrived).map_err(|_| ErrorKind::OutOfMemory { bytes: room as u64 })?;
-        payload.resize(room, 0);
-        let came = source.fill(&mut payload[arrived..])?;
-        payload.truncate(arrived + came);
-        if payload.len() < room {
+    options.get_limits().check_payload((payload.len() as u64).saturating_add(count))?;
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    Ok(append(source, payload, count, &Tally::default())? as u64)
+}
+
+/// Appends up to `count` bytes of a source, and returns how many were read.
+///
+/// Memory is allocated in advance only if the source certainly has the bytes. A server, or another source, may claim any
+/// length, and a stream may end: then memory grows as bytes arrive.
+pub(crate) fn append(
+    source: &mut Source<'_>,
+    into: &mut Vec<u8>,
+    count: usize,
+    tally: &Tally,
+) -> Result<usize> {
+    let is_certain = source.positioned().is_some_and(|positioned| positioned.is_certain());
+    let start = into.len();
+    let total = start.saturating_add(count);
+    while into.len() < total {
+        let arrived = into.len();
+        let room = if is_certain { total } else { limits::room_for(arrived, total) };
+        let more = room - arrived;
+        // A caller that appends little by little needs space in proportion.
+        let reserved = if is_certain { into.try_reserve_exact(more) } else { into.try_reserve(more) };
+        reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: room as u64 })?;
+        os::advise_huge_pages((into.as_ptr(), into.capacity()));
+        into.resize(room, 0);
+        let came = source.fill(&mut into[arrived..])?;
+        into.truncate(arrived + came);
+        tally.add(came)?;
+        if came < more {
             break;
         }
     }
-    Ok((payload.len() - start) as u64)
+    Ok(into.len() - start)
 }
 
 /// Reads all that remains of a source, within the payload limit.
@@ -449,15 +456,10 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
         tally = Tally::new(options.the_progress(), remaining);
     }
     loop {
-        let arrived = payload.len();
         let known = source.remaining().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         // Doubles the buffer if the length is unknown.
-        let more = known.unwrap_or(BLOCK.max(arrived));
-        reserve(&mut payload, more)?;
-        payload.resize(arrived + more, 0);
-        let came = source.fill(&mut payload[arrived..])?;
-        payload.truncate(arrived + came);
-        tally.add(came)?;
+        let more = known.unwrap_or(BLOCK.max(payload.len()));
+        let came = append(source, &mut payload, more, &tally)?;
         // Checked in each step, since a stream of unknown length may be endless.
         options.get_limits().check_payload(payload.len() as u64)?;
         if came < more || known.is_some() {

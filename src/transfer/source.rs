@@ -125,6 +125,17 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Returns a source of the same bytes that does not advance this one; `None` for a stream.
+    pub(crate) fn ahead(&self) -> Option<Self> {
+        let origin = match &self.origin {
+            Origin::Slice(slice) => Origin::Region(Region::of_memory(slice.get())),
+            Origin::Region(rest) => Origin::Region(*rest),
+            Origin::Runs(array, runs) => Origin::Runs(*array, runs),
+            Origin::Stream(..) => return None,
+        };
+        Some(Self { origin, passed: self.passed, own: None })
+    }
+
     /// Skips up to `bytes` bytes, and returns how many were skipped.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
         if let (Some(remaining), false) = (self.remaining(), matches!(self.origin, Origin::Stream(..))) {

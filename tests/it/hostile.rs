@@ -80,7 +80,7 @@ fn a_bad_bool_is_named_by_its_element_on_every_way() {
 
 /// The elements of a part are named by their place in the file, and by their index along each axis.
 #[test]
-fn a_bad_bool_is_named_by_its_element_in_every_part() {
+fn bad_bool_in_part_is_named_by_element_of_file() {
     use ndarray::{Array3, Ix2};
     use ndarray_io::{DynArray, NpyFile};
 
@@ -162,7 +162,7 @@ fn a_bad_bool_is_named_by_its_element_in_every_part() {
 /// A column that is read later may have an earlier fault.
 #[cfg(feature = "derive")]
 #[test]
-fn the_first_bad_record_is_named() {
+fn earliest_bad_record_is_named_across_columns() {
     #[derive(ndarray_io::Record)]
     struct Flags {
         #[allow(dead_code)]

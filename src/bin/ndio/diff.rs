@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -180,7 +179,7 @@ fn arrays(
         |block| {
             let is_first = std::ptr::eq(wide, one);
             let other = if is_first { two } else { one };
-            let other = other.slice(&slice_of(block.ranges()))?;
+            let other = other.slice(&block.slice())?;
             Ok(unequal(block.take_array(), other, is_first, arguments))
         },
         |read: Result<_, Failure>| {
@@ -249,15 +248,6 @@ struct Both {
     one: DynArray,
     two: DynArray,
     block: Block<()>,
-}
-
-/// Returns the slice of these ranges.
-fn slice_of(ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
-    let of = |range: &Range<usize>| {
-        let (start, end) = (range.start as isize, Some(range.end as isize));
-        SliceInfoElem::Slice { start, end, step: 1 }
-    };
-    ranges.iter().map(of).collect()
 }
 
 /// Returns the size of a block in bytes, and the blocks unless they are equal.

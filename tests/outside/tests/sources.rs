@@ -199,7 +199,7 @@ fn remains() -> (usize, usize) {
 
 /// One test, because it counts the threads of the process.
 #[test]
-fn every_route_reads_any_source_or_fails() {
+fn faulty_sources_give_right_arrays_or_errors() {
     let folder = tempfile::tempdir().unwrap();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -418,17 +418,19 @@ fn reads_are_repeated_once_their_bytes_are_there() {
     }
 }
 
-/// What an audit has found: each of these failed once.
 #[test]
-fn corners_hold() {
-    // A selection without elements, of a member that is compressed in blocks.
+fn empty_selection_of_compressed_member_is_empty() {
     let archive = NpzFile::from_source(Faulty::new(&npz(Compression::Deflated(1)), Fault::Nothing)).unwrap();
     let member = archive.open_member("a").unwrap();
     assert_eq!(member.slice::<u32, _>(s![3..3, ..;2]).unwrap().dim(), (0, 35));
-    // Requests that overlap: `Faulty` checks that the offsets ascend, and that there are not too many.
+}
+
+/// `Faulty` checks that the offsets of a batch ascend, and that there are not too many.
+#[test]
+fn overlapping_and_narrow_requests_of_stacks_are_batched() {
     let stack = |files: [Array2<u32>; 2]| {
-        let files =
-            files.iter().enumerate().map(|(number, part)| (format!("{number}.npy"), npy(part, Order::C)));
+        let files = files.iter().enumerate();
+        let files = files.map(|(number, part)| (format!("{number}.npy"), npy(part, Order::C)));
         let folder = Memory { files: files.collect(), fault: Fault::Nothing };
         NpyStack::from_folder_along(folder, 1, &ndarray_io::ReadOptions::new()).unwrap()
     };
@@ -438,7 +440,10 @@ fn corners_hold() {
     let narrow = Array2::from_shape_fn((150_000, 1), |(row, _)| row as u32);
     let read: Array2<u32> = stack([narrow.clone(), narrow.clone()]).read().unwrap();
     assert!(read == ndarray::concatenate![Axis(1), narrow, narrow]);
-    // An iteration that has begun is continued, and one that has failed has ended.
+}
+
+#[test]
+fn begun_iterations_continue_and_failed_ones_have_ended() {
     let bytes = npy(&array(), Order::C);
     let file = NpyFile::from_source(Faulty::new(&bytes, Fault::Nothing)).unwrap();
     let mut blocks = file.blocks::<Array2<u32>>().bytes(28_000);
@@ -454,18 +459,55 @@ fn corners_hold() {
     let fails = NpyFile::from_source(Faulty::new(&bytes, Fault::Ends(4))).unwrap();
     let mut chunks = fails.chunks::<u32, Ix2>(0, 10).unwrap();
     assert!(chunks.by_ref().any(|chunk| chunk.is_err()));
+    assert!(chunks.next().is_none());
     chunks.for_each_ahead(|_| panic!("the iteration has ended")).unwrap();
-    // Any number of threads may be asked for.
+    let mut blocks = fails.blocks::<Array2<u32>>().bytes(1000);
+    assert!(blocks.by_ref().any(|block| block.is_err()));
+    assert!(blocks.next().is_none());
+    blocks.for_each(|_| -> Result<()> { panic!("the iteration has ended") }).unwrap();
+}
+
+#[test]
+fn threads_are_bounded_by_items() {
     let mut count = 0;
-    ndarray_io::blocks::map_in_order(
-        0..3,
-        usize::MAX,
-        |number| number,
-        |_| {
-            count += 1;
-            Ok::<(), ndarray_io::Error>(())
-        },
-    )
-    .unwrap();
+    let take = |_| {
+        count += 1;
+        Ok::<(), ndarray_io::Error>(())
+    };
+    ndarray_io::blocks::map_in_order(0..3, usize::MAX, |number| number, take).unwrap();
     assert_eq!(count, 3);
+}
+
+/// Memory grows as bytes arrive where only the source says how many there are.
+#[test]
+fn claimed_size_of_info_takes_no_memory() {
+    #[derive(Debug)]
+    struct Endless;
+    impl ReadAt for Endless {
+        fn read_at(&self, _: &mut [u8], offset: u64) -> Result<usize> {
+            assert!(offset < 10 << 20, "it reads on and on");
+            Ok(0)
+        }
+
+        fn size(&self) -> Result<u64> {
+            Ok(1 << 60)
+        }
+    }
+    #[derive(Debug)]
+    struct Claims;
+    impl Folder for Claims {
+        fn names(&self) -> Result<Vec<String>> {
+            Ok(Vec::new())
+        }
+
+        fn open(&self, _: &str) -> Result<Arc<dyn ReadAt>> {
+            Ok(Arc::new(Endless))
+        }
+
+        fn path(&self) -> std::path::PathBuf {
+            "claims".into()
+        }
+    }
+    let error = NpyStack::from_folder(Claims, &ndarray_io::ReadOptions::new()).unwrap_err();
+    assert!(error.is_format(), "{error}"); // an empty `info`, rather than a lack of memory
 }
