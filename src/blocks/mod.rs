@@ -33,6 +33,7 @@ pub use chunks::Chunks;
 use cuts::Cuts;
 use ndarray::SliceInfoElem;
 
+use crate::bytes::ReadHints;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::header::Header;
@@ -89,6 +90,9 @@ trait Source<T>: Sync + std::fmt::Debug {
 
     fn options(&self) -> ReadOptions;
 
+    /// Returns how the bytes are best read.
+    fn hints(&self) -> ReadHints;
+
     /// Returns the path and the member that errors report.
     fn place(&self) -> (Option<PathBuf>, Option<String>);
 
@@ -107,6 +111,10 @@ impl<T: FromPayload, F: ArrayFormat> Source<T> for ArrayFile<F> {
 
     fn options(&self) -> ReadOptions {
         self.the_options().clone()
+    }
+
+    fn hints(&self) -> ReadHints {
+        self.payload().hints()
     }
 
     fn place(&self) -> (Option<PathBuf>, Option<String>) {
@@ -129,6 +137,10 @@ impl Source<Self> for DynArray {
 
     fn options(&self) -> ReadOptions {
         ReadOptions::new()
+    }
+
+    fn hints(&self) -> ReadHints {
+        ReadHints::new()
     }
 
     fn place(&self) -> (Option<PathBuf>, Option<String>) {
@@ -219,7 +231,7 @@ impl<'a, T> Blocks<'a, T> {
     }
 
     /// Sets the number of threads of [`for_each`](Self::for_each) and [`map`](Self::map); by default, that of
-    /// the file's options.
+    /// the file's options, within the [concurrency](ReadHints::concurrency) that its source asks for.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
@@ -344,7 +356,15 @@ impl<'a, T> Blocks<'a, T> {
         // An iteration that has begun is continued.
         let (first, cuts) = self.left.clone().map_or_else(|| self.begun(), Ok)?;
         let own = self.source.options();
-        let threads = self.threads.unwrap_or_else(|| if cuts.left() > 1 { own.get_threads() } else { 1 });
+        let usual = || match (cuts.left(), self.source.hints()) {
+            (0 | 1, _) => 1,
+            // Blocks that are one request each: as many as the source is best asked for at a time.
+            (_, hints) if hints.get_block().is_none_or(|block| self.bytes <= block) => {
+                hints.threads(|| own.get_threads())
+            }
+            _ => own.get_threads(),
+        };
+        let threads = self.threads.unwrap_or_else(usual);
         let threads = threads.clamp(1, cuts.left().max(1));
         // Threads are used across blocks or within one, but not both.
         let options = if threads > 1 { own.threads(1) } else { own };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The layout of arrays that form one along an axis.
 #[derive(Debug)]
@@ -15,6 +15,30 @@ pub(crate) struct JoinLayout {
     pub(crate) row: u64,
     /// The size of the entire array in bytes.
     len: u64,
+}
+
+/// The first error that says what has to be loaded.
+///
+/// All sources of an operation are asked before it is returned, so that one repetition is enough.
+#[derive(Default)]
+pub(crate) struct NotLoaded(Option<Error>);
+
+impl NotLoaded {
+    /// Keeps an error that says what has to be loaded, and returns any other.
+    pub(crate) fn keep<T>(&mut self, done: Result<T>) -> Result<Option<T>> {
+        match done {
+            Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => {
+                self.0.get_or_insert(error);
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
+    }
+
+    /// Returns the first error that was kept.
+    pub(crate) fn first(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
 }
 
 /// Parts of a source: their offsets, which ascend, and their destinations.

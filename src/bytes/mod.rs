@@ -60,7 +60,7 @@ pub(crate) use file::{READING_MOVES, READS_ANYWHERE, len_of_regular};
 pub(crate) use fill::{fill, fill_at};
 pub use folder::{Folder, LocalFolder};
 pub use hints::ReadHints;
-pub(crate) use joined::JoinLayout;
+pub(crate) use joined::{JoinLayout, NotLoaded};
 pub use memory::InMemory;
 pub(crate) use region::{Region, SharedRegion};
 pub use runs::Runs;
@@ -131,10 +131,10 @@ pub trait ReadAt: Debug + Send + Sync {
     /// the elements of an array or of a part of it, the content of a member, or the compressed blocks that
     /// have it. A source whose owner does the I/O can therefore answer with
     /// [`NotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
-    /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Of a stack, entire parts are asked for,
-    /// one part after another; references and joins ask for entire arrays. Headers (of a compressed member:
-    /// its first block), directories, and members of up to 64 KiB are read without it, in a few calls of
-    /// [`read_at`](ReadAt::read_at).
+    /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Stacks ask for entire parts, references and
+    /// joins for entire arrays; stacks and joins ask all of them before they return the first error, so each
+    /// should note what it lacks. Headers (of a compressed member: its first block), directories, and members
+    /// of up to 64 KiB are read without it, in a few calls of [`read_at`](ReadAt::read_at).
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use super::Conversion;
-use crate::bytes::{self, JoinLayout, ReadAt, Region};
+use crate::bytes::{self, JoinLayout, NotLoaded, ReadAt, Region};
 use crate::dynamic::DynArray;
 use crate::element::{Change, change};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
@@ -190,8 +190,9 @@ impl<'a> Inputs<'a> {
     pub(super) fn of_files<F: ArrayFormat>(
         files: impl IntoIterator<Item = &'a ArrayFile<F>>,
     ) -> Result<Self> {
-        let mut inputs = Self::default();
-        files.into_iter().try_for_each(|file| inputs.add(file))?;
+        let (mut inputs, mut not_loaded) = (Self::default(), NotLoaded::default());
+        files.into_iter().try_for_each(|file| not_loaded.keep(inputs.add(file)).map(drop))?;
+        not_loaded.first()?;
         Ok(inputs)
     }
 

@@ -247,7 +247,7 @@ impl<W: Write> NpzWriter<W> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut content = Vec::new();
         store_npy_into(array, Sink::of(&mut content), options.get_write())?;
-        if let Some(packing) = packing(options) {
+        if let (_, Some(packing)) = packing(options.get_compression()) {
             let mut packed = Vec::new();
             let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
             set_packed(member, &self.rows.pack(&mut Sink::of(&mut packed), packing, options, write)?);
@@ -300,7 +300,7 @@ impl<W: Write> NpzWriter<W> {
         self.flush_row()?;
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
-        if let Some(packing) = packing(options) {
+        if let (_, Some(packing)) = packing(options.get_compression()) {
             let write = |mut packer: &mut dyn Write| {
                 store_npy_into(array, Sink::of(&mut packer), options.get_write())
             };
@@ -394,13 +394,13 @@ impl ArchiveState {
     }
 }
 
-/// Returns the compression that the options request, if any.
-fn packing(options: &NpzOptions) -> Option<Packing> {
-    match options.get_compression() {
-        Compression::Stored => None,
-        Compression::Deflated(level) => Some(Packing::Deflate(level)),
+/// Returns the method of a compression, and what compresses, if anything does.
+fn packing(compression: Compression) -> (Method, Option<Packing>) {
+    match compression {
+        Compression::Stored => (Method::Stored, None),
+        Compression::Deflated(level) => (Method::Deflated, Some(Packing::Deflate(level))),
         #[cfg(feature = "zstd")]
-        Compression::Zstd(level) => Some(Packing::Zstd(level)),
+        Compression::Zstd(level) => (Method::Zstd, Some(Packing::Zstd(level))),
     }
 }
 
@@ -421,12 +421,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
     const STAMP: u32 = 0x0021_0000;
     /// Unix permissions: a regular file that its owner can write and everyone can read.
     const ATTRIBUTES: u32 = 0o100_644 << 16;
-    let method = match compression {
-        Compression::Stored => Method::Stored,
-        Compression::Deflated(_) => Method::Deflated,
-        #[cfg(feature = "zstd")]
-        Compression::Zstd(_) => Method::Zstd,
-    };
+    let (method, _) = packing(compression);
     Member {
         name: name.to_owned(),
         other_name: None,

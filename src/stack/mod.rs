@@ -72,7 +72,7 @@ use parts::Parts;
 pub use writer::NpyStackWriter;
 
 use crate::blocks::Chunks;
-use crate::bytes::{Folder, LocalFolder, ReadAt, Region};
+use crate::bytes::{Folder, LocalFolder, NotLoaded, ReadAt, Region};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
@@ -402,9 +402,9 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
         return Err(bad(format!("{missing} is missing, although {found} exists")).at_path(&path));
     }
     let mut first: Option<Info> = None;
-    let mut lengths = Vec::new();
+    let (mut lengths, mut not_loaded) = (Vec::new(), NotLoaded::default());
     for number in numbers {
-        let part = parts::open_any(folder, number, options)?;
+        let Some(part) = not_loaded.keep(parts::open_any(folder, number, options))? else { continue };
         let Some(&length) = part.shape().get(axis) else {
             let reason = format!("an array of shape {} has no axis {axis}", part.header().shape_ref());
             return Err(part.at_path(ErrorKind::BadOption { reason }.into()));
@@ -424,6 +424,7 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
             return Err(part.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
         }
     }
+    not_loaded.first()?;
     let Some(first) = first else { unreachable!("there is a part") };
     Info::new(first.dtype, first.shape, axis, lengths).map_err(|error| error.at_path(&path))
 }

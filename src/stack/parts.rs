@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::info::{Info, is_alike};
 use crate::array::WriteNpyExt;
-use crate::bytes::{Folder, InMemory, JoinLayout, ReadAt, ReadHints, Runs, SharedRegion};
+use crate::bytes::{Folder, InMemory, JoinLayout, NotLoaded, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
 use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result};
@@ -217,7 +217,7 @@ impl ReadAt for Parts {
             return Ok(()); // no part has any bytes
         }
         let head = self.head.len() as u64;
-        let (mut at, mut first_row) = (0, None);
+        let (mut at, mut first_row, mut not_loaded) = (0, None, NotLoaded::default());
         while at < len {
             let (place, left) = runs.find(at);
             let place = place.saturating_sub(head);
@@ -229,14 +229,14 @@ impl ReadAt for Parts {
             for number in self.parts_of(place, left as u64) {
                 // Each part is checked only once; it is checked again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
-                    self.open(number)
-                        .and_then(|part| part.check_complete())
-                        .inspect_err(|_| self.is_checked[number].store(false, Ordering::Relaxed))?;
+                    let checked = self.open(number).and_then(|part| part.check_complete());
+                    self.is_checked[number].store(checked.is_ok(), Ordering::Relaxed);
+                    not_loaded.keep(checked)?;
                 }
             }
             at += left as u64;
         }
-        Ok(())
+        not_loaded.first()
     }
 }
 

@@ -78,6 +78,15 @@ impl Method {
             Self::Other(number) => number,
         }
     }
+
+    /// Returns the highest possible compression ratio, if members compressed in this way can have a block index.
+    pub(crate) fn highest_ratio(self) -> Option<u64> {
+        match self {
+            Self::Deflated => Some(1032), // a match of 258 bytes needs at least two bits
+            Self::Zstd => Some(32 << 10), // a block of 128 KiB needs at least four bytes
+            Self::Stored | Self::Deflate64 | Self::Bzip2 | Self::Lzma | Self::Xz | Self::Other(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Method {

@@ -274,9 +274,7 @@ pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 
 /// Returns the block index of a compressed member, if it matches the member's checksum and sizes.
 pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
-    // The highest compression ratio of each method: in Deflate, a match of 258 bytes needs at least two bits;
-    // in Zstandard, a block of 128 KiB needs at least four bytes.
-    let ratio = if member.method == Method::Deflated { 1032 } else { 32 << 10 };
+    let ratio = member.method.highest_ratio()?;
     BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed, ratio)
 }
 

@@ -9,6 +9,7 @@ use ndarray_io::{DType, DynArray};
 use serde_json::json;
 
 use super::Failure;
+use super::source::Source;
 
 /// A scalar within each element: one cell of CSV.
 pub(crate) struct Leaf {
@@ -160,30 +161,43 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// Formats an array as one line of JSON: `dtype`, `shape`, and `values` in nested lists.
+/// Writes an array as one line of JSON, block by block: `dtype`, `shape`, and `values` in nested lists.
 ///
 /// Records become objects, and complex numbers become lists of two numbers. NaN and infinities, which JSON
 /// cannot represent, become strings.
-pub(crate) fn json(array: &DynArray) -> Result<String, Failure> {
-    let dtype = dtype_text(array.dtype());
-    let mut out =
-        format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype), json!(array.shape())).into_bytes();
-    let array = array.in_order(Order::C)?;
+pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Failure> {
+    const BUFFER: usize = 64 << 10;
+    let (dtype, shape) = (source.dtype(), source.shape());
+    let mut out = format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype_text(dtype)), json!(shape))
+        .into_bytes();
     // The other axes of an empty array may be of any length: print one empty list instead of millions.
-    let lists = array.shape().iter().take_while(|length| **length > 0);
+    let lists = shape.iter().take_while(|length| **length > 0);
     let many = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
-    let shape = if array.is_empty() && many { &[0] } else { array.shape() };
-    let mut number = 0;
+    let shape = if source.len() == 0 && many { &[0] } else { shape };
+    let (mut blocks, mut block, mut number) = (source.blocks().order(Order::C), None, 0);
     put_list(shape, &mut out, &mut |out| {
-        number += 1;
-        if let Some(objects) = array.objects() {
-            return Ok(serde_json::to_writer(out, &objects[number - 1])?);
+        if out.len() >= BUFFER {
+            file.write_all(out)?;
+            out.clear();
         }
-        let size = array.dtype().item_size();
-        put_json(array.dtype(), &array.bytes()[(number - 1) * size..][..size], out)
+        let array = match block.take() {
+            Some(array) => array,
+            None => {
+                number = 0;
+                let next = blocks.next().ok_or("the array has fewer elements than its shape")??;
+                next.array().in_order(Order::C)?.into_owned()
+            }
+        };
+        match array.objects() {
+            Some(objects) => serde_json::to_writer(out, &objects[number])?,
+            None => put_json(dtype, &array.bytes()[number * dtype.item_size()..][..dtype.item_size()], out)?,
+        }
+        number += 1;
+        block = (number < array.len()).then_some(array);
+        Ok(())
     })?;
-    out.push(b'}');
-    Ok(String::from_utf8_lossy(&out).into_owned())
+    out.extend_from_slice(b"}\n");
+    Ok(file.write_all(&out)?)
 }
 
 /// Formats a dtype in NumPy's notation, without quotes if it is only a name.

@@ -73,12 +73,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     for source in choice.all(file, &options, is_whole)? {
         let source = if arguments.json { source?.readable(file)? } else { source? };
         let slice = slice_of(slice.as_deref(), &source)?;
-        let show = || match arguments.json {
-            true => super::cells::json(&source.slice(&slice)?),
-            false => preview(&source, &slice, &look),
+        let mut show = || match (arguments.json, &arguments.which.slice) {
+            (true, None) => super::cells::write_json(&source, out),
+            (true, Some(_)) => {
+                super::cells::write_json(&Source::Memory(Box::new(source.slice(&slice)?)), out)
+            }
+            (false, _) => Ok(writeln!(out, "{}", preview(&source, &slice, &look)?)?),
         };
-        let shown = show().map_err(|failure| at(file, failure))?;
-        writeln!(out, "{shown}")?;
+        show().map_err(|failure| at(file, failure))?;
     }
     Ok(0)
 }

@@ -162,12 +162,36 @@ impl Folder for Memory {
     }
 }
 
+/// A folder of sources that hold only what has been fetched.
+#[derive(Debug)]
+pub struct FetchedFolder(pub Vec<Arc<Fetched>>);
+
+impl Folder for FetchedFolder {
+    fn names(&self) -> Result<Vec<String>> {
+        Ok((0..self.0.len()).map(|number| format!("{number}.npy")).collect())
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
+        let number = name.strip_suffix(".npy").and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| self.0.get(number)) {
+            Some(file) => Ok(Arc::clone(file) as Arc<dyn ReadAt>),
+            None => Err(Error::from(io::Error::from(io::ErrorKind::NotFound))),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        "memory:stack".into()
+    }
+}
+
 /// A source that holds only what has been fetched, as where someone else does the I/O.
 #[derive(Debug)]
 pub struct Fetched {
     bytes: Arc<Vec<u8>>,
     /// Which pages have been fetched.
     pages: Mutex<BTreeSet<u64>>,
+    /// What it lacked, and was told of.
+    lacked: Mutex<Vec<Range<u64>>>,
 }
 
 impl Fetched {
@@ -175,7 +199,21 @@ impl Fetched {
     const PAGE: u64 = 512;
 
     pub fn new(bytes: &Arc<Vec<u8>>) -> Self {
-        Self { bytes: Arc::clone(bytes), pages: Mutex::default() }
+        Self { bytes: Arc::clone(bytes), pages: Mutex::default(), lacked: Mutex::default() }
+    }
+
+    /// Fetches what it lacked, and returns how many bytes that were.
+    pub fn fetch_lacked(&self) -> u64 {
+        let lacked = std::mem::take(&mut *self.lacked.lock().unwrap());
+        self.fetch(&lacked)
+    }
+
+    fn lacks(&self, missing: Vec<Range<u64>>) -> Result<()> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.lacked.lock().unwrap().extend_from_slice(&missing);
+        Err(ErrorKind::NotLoaded { missing }.into())
     }
 
     /// Fetches ranges, and returns how many bytes that were.
@@ -199,10 +237,7 @@ impl Fetched {
 
 impl ReadAt for Fetched {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        let missing: Vec<_> = self.missing(offset..offset + into.len() as u64).collect();
-        if !missing.is_empty() {
-            return Err(ErrorKind::NotLoaded { missing }.into());
-        }
+        self.lacks(self.missing(offset..offset + into.len() as u64).collect())?;
         self.bytes.as_slice().read_at(into, offset)
     }
 
@@ -211,8 +246,7 @@ impl ReadAt for Fetched {
     }
 
     fn check(&self, runs: &Runs) -> Result<()> {
-        let missing: Vec<_> = runs.iter().flat_map(|run| self.missing(run)).collect();
-        if missing.is_empty() { Ok(()) } else { Err(ErrorKind::NotLoaded { missing }.into()) }
+        self.lacks(runs.iter().flat_map(|run| self.missing(run)).collect())
     }
 
     /// Gaps are not fetched.

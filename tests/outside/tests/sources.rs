@@ -15,7 +15,7 @@ use ndarray_io::ra::{RaFile, WriteRaExt};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 use ndarray_io::stack::NpyStack;
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
-use outside::{Fault, Faulty, Fetched, Memory};
+use outside::{Fault, Faulty, Fetched, FetchedFolder, Memory};
 
 /// What a route has read; the wrong bytes are noticed by comparing it with the array.
 type Route = Box<dyn Fn(Fault, &Path) -> Result<Vec<Array2<u32>>>>;
@@ -415,6 +415,49 @@ fn reads_are_repeated_once_their_bytes_are_there() {
         assert!(repeated <= 3, "{repeated}");
         let (read, repeated, _) = fetching(&source, || member.slice::<u32, _>(s![7.., ..]));
         assert!(read == array.slice(s![7.., ..]) && repeated <= 1, "{repeated}");
+    }
+}
+
+/// All parts are asked before the first error, so the number of repetitions does not follow that of parts.
+#[test]
+fn stacks_and_joins_ask_all_parts_at_once() {
+    fn repeated<T>(files: &[Arc<Fetched>], mut read: impl FnMut() -> Result<T>) -> (T, usize) {
+        for repeated in 0..20 {
+            match read() {
+                Ok(made) => return (made, repeated),
+                Err(error) => {
+                    assert!(matches!(error.kind(), ErrorKind::NotLoaded { .. }), "{error}");
+                    let fetched: u64 = files.iter().map(|file| file.fetch_lacked()).sum();
+                    assert!(fetched > 0, "it asks again for what it has");
+                }
+            }
+        }
+        panic!("it asks again and again");
+    }
+    let array = array();
+    for axis in [0, 1] {
+        let parts: Vec<_> = array.axis_chunks_iter(Axis(axis), 7).collect();
+        let files = || -> Vec<_> {
+            parts.iter().map(|part| Arc::new(Fetched::new(&npy(&part.to_owned(), Order::C)))).collect()
+        };
+        let fetched = files();
+        let options = ndarray_io::ReadOptions::new();
+        let open = || NpyStack::from_folder_along(FetchedFolder(fetched.clone()), axis, &options);
+        let (stack, times) = repeated(&fetched, open);
+        assert!(times <= 2, "opening: {times}");
+        let (read, times) = repeated(&fetched, || stack.read::<Array2<u32>>());
+        assert!(read == array && times == 1, "reading: {times}");
+
+        let fetched = files();
+        let open = |file: &Arc<Fetched>| repeated(&fetched, || NpyFile::from_source(Arc::clone(file))).0;
+        let open: Vec<NpyFile> = fetched.iter().map(open).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("joined.npy");
+        let open: Vec<_> = open.iter().collect();
+        let join = || concatenate_files(&open, &path, axis, Conversion::new());
+        let (_, times) = repeated(&fetched, join);
+        assert!(times <= 1, "joining: {times}");
+        assert!(ndarray_io::read_npy::<_, Array2<u32>>(&path).unwrap() == array);
     }
 }
 
