@@ -14,6 +14,9 @@ use crate::parts::{ArrayFile, Selection};
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
+/// The slice of an entire axis.
+const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads part of the array as a [`DynArray`].
     ///
@@ -47,8 +50,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         // `select` reads in ascending order and keeps all axes. Axes are reversed, dropped and added in
         // memory.
         let residual = selection.residual_slice();
-        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        if residual.iter().all(|part| *part == all) { Ok(array) } else { array.slice(&residual[..]) }
+        if residual.iter().all(|part| *part == WHOLE) { Ok(array) } else { array.slice(&residual[..]) }
     }
 }
 
@@ -90,25 +92,12 @@ impl DynArray {
             let header = Header::new(self.dtype().clone(), Order::C, part.shape().into())?;
             return Ok(Self::of_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
         }
-        elements.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
-        let (bytes, item) = (self.bytes(), self.dtype().item_size());
-        // Elements of the size of an integer are moved as integers, which is faster than byte by byte.
-        match item {
-            2 => self.part::<u16>(bytemuck::cast_slice(bytes), 1, &elements),
-            4 => self.part::<u32>(bytemuck::cast_slice(bytes), 1, &elements),
-            8 => self.part::<u64>(bytemuck::cast_slice(bytes), 1, &elements),
-            _ => self.part::<u8>(bytes, item, &elements),
-        }
-    }
-
-    fn part<W: WritableElement>(&self, words: &[W], each: usize, elements: &[SliceInfoElem]) -> Result<Self> {
-        let view = words_of(self, words, each);
-        let part = view.slice(elements);
-        let (_, dims) = part.shape().split_last().expect("the words of an element are the last axis");
-        let header = Header::new(self.dtype().clone(), Order::C, dims.into())?;
+        elements.push(WHOLE);
+        let part = bytes_of(self).slice_move(&elements[..]);
+        let header = Header::new(self.dtype().clone(), Order::C, part.shape()[..part.ndim() - 1].into())?;
         let mut data = Data::new(header.in_memory()?.1)?;
         let mut into = data.bytes_mut();
-        gathered(&mut Sink::of(&mut into), part, Order::C, &WriteOptions::new())?;
+        self.put_part(&elements, &mut Sink::of(&mut into), Order::C, &WriteOptions::new())?;
         Ok(Self::of_data(header, data))
     }
 
@@ -131,13 +120,25 @@ impl DynArray {
         if order == self.order() || self.shape().len() < 2 {
             return sink.write(self.bytes());
         }
-        let (bytes, item) = (self.bytes(), self.dtype().item_size());
-        match item {
+        self.put_part(&vec![WHOLE; self.shape().len() + 1], sink, order, options)
+    }
+
+    /// Writes part of the elements; the last one of `elements` selects the words of an element.
+    fn put_part(
+        &self,
+        elements: &[SliceInfoElem],
+        sink: &mut Sink<'_>,
+        order: Order,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let (bytes, to) = (self.bytes(), (order, options));
+        // Elements of the size of an integer are moved as integers, which is faster than byte by byte.
+        match self.dtype().item_size() {
             0 => Ok(()),
-            2 => gathered::<u16>(sink, words_of(self, bytemuck::cast_slice(bytes), 1), order, options),
-            4 => gathered::<u32>(sink, words_of(self, bytemuck::cast_slice(bytes), 1), order, options),
-            8 => gathered::<u64>(sink, words_of(self, bytemuck::cast_slice(bytes), 1), order, options),
-            _ => gathered::<u8>(sink, bytes_of(self), order, options),
+            2 => put_words::<u16>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            4 => put_words::<u32>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            8 => put_words::<u64>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            _ => put_words::<u8>(bytes_of(self), elements, sink, to),
         }
     }
 }
@@ -150,34 +151,34 @@ fn bytes_of(array: &DynArray) -> ArrayViewD<'_, u8> {
 /// Views an array as words: each element has `each` of them, which form an additional, last axis.
 fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
     let mut dims = array.shape().to_vec();
-    let ndim = dims.len();
     if array.order() == Order::Fortran {
         dims.reverse();
     }
     dims.push(each);
     // A DynArray has exactly the bytes of its shape.
     let view = ArrayViewD::from_shape(dims, words).expect("exactly the words of the shape");
-    match array.order() {
-        Order::C => view,
-        Order::Fortran => view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>()),
-    }
+    if array.order() == Order::C { view } else { reversed(view) }
 }
 
-/// Writes a view in the given order. Its last axis consists of the words of one element.
-fn gathered<W: WritableElement>(
-    sink: &mut Sink<'_>,
-    mut view: ArrayViewD<'_, W>,
-    order: Order,
-    options: &WriteOptions,
-) -> Result<()> {
+/// Reverses the axes, except the last, which has the words of an element.
+fn reversed<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
     let ndim = view.ndim() - 1;
-    // Fortran order is C order with the axes reversed; the last axis stays within the element.
-    if order == Order::Fortran {
-        view = view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>());
-    }
+    view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>())
+}
+
+/// Writes part of a view in the given order. Its last axis consists of the words of one element.
+fn put_words<W: WritableElement>(
+    view: ArrayViewD<'_, W>,
+    elements: &[SliceInfoElem],
+    sink: &mut Sink<'_>,
+    (order, options): (Order, &WriteOptions),
+) -> Result<()> {
+    let part = view.slice_move(elements);
+    // Fortran order is C order with the axes reversed.
+    let part = if order == Order::C { part } else { reversed(part) };
     let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
     // `write_more` uses only the length and dtype of the header, so the words are described as one axis.
-    let header = Header::new(dtype, Order::C, [view.len()].into())?;
+    let header = Header::new(dtype, Order::C, [part.len()].into())?;
     let emit = W::emit(header.dtype());
-    transfer::write_more(sink, Vec::new(), &header, Items::Strided(view), &emit, options)
+    transfer::write_more(sink, Vec::new(), &header, Items::Strided(part), &emit, options)
 }
