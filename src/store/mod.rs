@@ -59,6 +59,7 @@ mod bytes;
 mod failure;
 mod place;
 mod plan;
+mod response;
 mod runtime;
 mod service;
 mod upload;

@@ -4,7 +4,7 @@
 //! rows are contiguous, otherwise tile by tile, so that each cache line is loaded once and used completely.
 //! Copying a transposed array element by element would load each line once for every element in the line.
 
-use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, ShapeBuilder, Slice, s};
+use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, Slice, s};
 
 use crate::element::cast::BitwiseOut;
 
@@ -84,7 +84,7 @@ impl<'a, T> Plan<'a, T> {
 /// Merges axes that are contiguous in both memory and file, and removes those of length 1.
 ///
 /// At least one axis remains.
-fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
+pub(super) fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
     for axis in 1..view.ndim() {
         view.merge_axes(Axis(axis - 1), Axis(axis));
     }
@@ -266,81 +266,5 @@ fn scatter<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8]
         for (item, into) in line.iter().zip(into.as_chunks_mut().0) {
             *into = *item;
         }
-    }
-}
-
-/// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
-///
-/// `axes` are pairs of length and stride in bytes, the slowest first.
-pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: usize, into: &mut [u8]) {
-    match item {
-        _ if into.is_empty() => {}
-        1 => pick_units::<1>(bytes, start, axes, into),
-        2 => pick_units::<2>(bytes, start, axes, into),
-        4 => pick_units::<4>(bytes, start, axes, into),
-        8 => pick_units::<8>(bytes, start, axes, into),
-        16 => pick_units::<16>(bytes, start, axes, into),
-        // For example, points with three coordinates.
-        3 => pick_units::<3>(bytes, start, axes, into),
-        6 => pick_units::<6>(bytes, start, axes, into),
-        12 => pick_units::<12>(bytes, start, axes, into),
-        24 => pick_units::<24>(bytes, start, axes, into),
-        32 => pick_units::<32>(bytes, start, axes, into),
-        _ => {
-            let (last, outer) = axes.split_last().unwrap_or((&(1, 0), &[]));
-            each_row(start, outer, last.0 * item, into, &mut |place, row| {
-                for (index, into) in row.chunks_exact_mut(item).enumerate() {
-                    into.copy_from_slice(&bytes[place + index * last.1..][..item]);
-                }
-            });
-        }
-    }
-}
-
-fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usize)], into: &mut [u8]) {
-    let is_unit = |axis: &(usize, usize)| axis.1.is_multiple_of(SIZE);
-    let strided = |axes: &[(usize, usize)]| axes.iter().filter(|axis| axis.0 > 1).count() > 1;
-    if strided(axes) && axes.iter().all(is_unit) {
-        let dims: Vec<usize> = axes.iter().map(|(len, _)| *len).collect();
-        let strides: Vec<usize> = axes.iter().map(|(_, stride)| stride / SIZE).collect();
-        let shape = ndarray::IxDyn(&dims).strides(ndarray::IxDyn(&strides));
-        // Elements that overlap are copied one by one below.
-        if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].as_chunks::<SIZE>().0) {
-            simplify(&mut view);
-            return gather(&view, &crate::element::raw_units::<SIZE>(), into);
-        }
-    }
-    let (&(len, stride), outer) = axes.split_last().unwrap_or((&(1, SIZE), &[]));
-    each_row(start, outer, len * SIZE, into, &mut |place, row| {
-        if stride == SIZE {
-            return row.copy_from_slice(&bytes[place..][..row.len()]);
-        }
-        if stride < SIZE {
-            for (index, into) in row.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
-                into.copy_from_slice(&bytes[place + index * stride..][..SIZE]);
-            }
-            return;
-        }
-        for (item, into) in bytes[place..].chunks(stride).zip(row.as_chunks_mut::<SIZE>().0) {
-            into.copy_from_slice(&item[..SIZE]);
-        }
-    });
-}
-
-/// Invokes `call` for each row, with the offset of its first element and its destination.
-fn each_row(
-    start: usize,
-    outer: &[(usize, usize)],
-    row: usize,
-    into: &mut [u8],
-    call: &mut dyn FnMut(usize, &mut [u8]),
-) {
-    for (number, into) in into.chunks_exact_mut(row).enumerate() {
-        let (mut left, mut place) = (number, start);
-        for (len, stride) in outer.iter().rev() {
-            place += left % len * stride;
-            left /= len;
-        }
-        call(place, into);
     }
 }

@@ -13,6 +13,7 @@ mod observed;
 pub(crate) mod os;
 #[cfg(feature = "npz")]
 mod pack;
+mod pick;
 mod pipeline;
 mod read;
 mod share;

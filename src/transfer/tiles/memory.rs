@@ -3,7 +3,7 @@
 use super::run::Work;
 use crate::error::Result;
 use crate::transfer::aligned;
-use crate::transfer::gather::pick;
+use crate::transfer::pick::pick;
 use crate::transfer::share::share_out;
 
 /// The approximate size of a part, chosen so that its source and target both fit into the cache.

@@ -8,7 +8,8 @@ use super::plan::{Plan, Tile};
 use crate::bytes::{READS_ANYWHERE, Region, Runs};
 use crate::error::{Error, Result};
 use crate::header::Header;
-use crate::transfer::gather::{pick, turn};
+use crate::transfer::gather::turn;
+use crate::transfer::pick::pick;
 use crate::transfer::share::share_out;
 use crate::transfer::{Sink, aligned, os, pipeline, truncated};
 

@@ -1,0 +1,216 @@
+//! Arrays that consist of parts in several files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::grid::{ChunkLocation, ChunkRequest, Layout};
+use super::meta::{self, Described};
+use super::{Ref, RefOptions, References};
+use crate::bytes::SharedRegion;
+use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{Header, Order};
+use crate::io::ArrayFormat;
+use crate::parts::ArrayFile;
+use crate::transfer::truncated;
+
+/// The approximate size of a chunk in bytes, if no length is requested.
+const BYTES: u64 = 32 << 20;
+/// The maximum size of an embedded last chunk in bytes, even if the options allow more.
+///
+/// Several copies of the chunk are in memory at the same time.
+const INLINE: u64 = 64 << 20;
+
+/// The bytes of an array, or of one part of it, in a file.
+pub(super) struct ReferencedPart {
+    path: PathBuf,
+    pub(super) location: Arc<str>,
+    /// The offset of the data in the file.
+    offset: u64,
+    pub(super) header: Header,
+    /// The open file, kept only for the last part, whose end may have to be read.
+    ///
+    /// There may be more parts than a process can have open files.
+    elements: Option<(SharedRegion, u64)>,
+}
+
+impl ReferencedPart {
+    /// Creates a part from an open file.
+    pub(super) fn new<F: ArrayFormat>(path: &Path, file: &ArrayFile<F>, location: String) -> Result<Self> {
+        file.check_complete()?;
+        let (offset, header) = (file.payload().start(), file.header().clone());
+        let elements = Some(file.shared_payload());
+        Ok(Self { path: path.to_owned(), location: location.into(), offset, header, elements })
+    }
+
+    pub(super) fn named(&self, error: Error) -> Error {
+        error.at_path(&self.path)
+    }
+
+    /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
+    fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
+        let Some((file, offset)) = &self.elements else {
+            unreachable!("the file of the last part is open, and no other is padded")
+        };
+        let mut bytes = vec![0; full as usize]; // `full` is at most `INLINE`
+        let wanted = &mut bytes[..place.len as usize];
+        let came = file.get().fill_at(wanted, offset + place.start).map_err(|error| self.named(error))?;
+        if came < wanted.len() {
+            return Err(self.named(truncated(&self.header, place.start + came as u64)));
+        }
+        Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
+    }
+}
+
+/// Appends a part, and closes the file of the previous part.
+pub(super) fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
+    if let Some(last) = parts.last_mut() {
+        last.elements = None;
+    }
+    parts.push(part);
+}
+
+impl References {
+    /// Adds an array from its parts, none of which is empty.
+    pub(super) fn add_parts(
+        &mut self,
+        name: &str,
+        whole: &Header,
+        axis: usize,
+        parts: Vec<ReferencedPart>,
+        options: &RefOptions,
+    ) -> Result<()> {
+        self.check_name(name)?;
+        meta::check_item(whole.dtype())?;
+        // A part whose elements are at the same positions in both orders does not determine the order.
+        let order = order_of(&parts).unwrap_or(whole.order());
+        for part in &parts {
+            if part.header.order() != order && !part.header.shape_ref().is_any_order() {
+                let (found, wanted) = (spelled(part.header.order()), spelled(order));
+                let reason =
+                    format!("it is in {found} order, and other parts of the array are in {wanted} order");
+                return Err(part.named(ErrorKind::BadOption { reason }.into()));
+            }
+            refuse_other_dtype(part, whole.dtype())?;
+        }
+        let lengths: Vec<usize> =
+            parts.iter().map(|part| part.header.shape().get(axis).copied().unwrap_or(1)).collect();
+        refuse_unequal(&parts, &lengths)?;
+        let layout =
+            Layout { shape: whole.shape(), order, item: whole.dtype().item_size(), axis, lengths: &lengths };
+        let wish =
+            ChunkRequest { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
+        if options.chunk == Some(0) {
+            return Err(
+                ErrorKind::BadOption { reason: "the length of a chunk must be at least 1".into() }.into()
+            );
+        }
+        let grid = layout.grid(wish).map_err(|error| match parts.last() {
+            Some(last) => last.named(error),
+            None => error,
+        })?;
+        let dims = self.dims(name, whole, options)?;
+        let described =
+            Described { dtype: whole.dtype(), order, shape: whole.shape(), chunk: &grid.chunk, dims: &dims };
+        let mut added: Vec<(String, Ref)> = Vec::new();
+        for (file, value) in self.format.array(&described)? {
+            added.push((format!("{name}/{file}"), value.into()));
+        }
+        let counts = layout.counts(&grid);
+        let chunks = check_count(self.chunks, &counts)?;
+        let full =
+            grid.chunk.iter().fold(layout.item as u64, |all, length| all.saturating_mul(*length as u64));
+        let mut numbers = vec![0; counts.len()];
+        let mut has_more = !parts.is_empty() && !counts.contains(&0);
+        while has_more {
+            let place = layout.place(&grid, &numbers);
+            let part = &parts[place.part];
+            let value = match place.len == full {
+                true => Ref::Bytes(Arc::clone(&part.location), part.offset + place.start, full),
+                false => part.padded(&place, full)?,
+            };
+            added.push((format!("{name}/{}", self.format.key(&numbers)), value));
+            has_more = next(&mut numbers, &counts);
+        }
+        // Nothing below can fail, so the array is added either completely or not at all.
+        if let Some(wanted) = grid.wanted {
+            let (length, chunk) = (whole.shape()[grid.cut], grid.chunk[grid.cut]);
+            let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
+            let parts = if lengths.len() > 1 { " and its parts" } else { "" };
+            self.notes.push(format!(
+                "{name}: chunks of {chunk} along axis {}; {wanted} ({of}) does not divide its length {length}{parts}",
+                grid.cut
+            ));
+        } else if options.chunk.is_none() && full > 2 * BYTES {
+            self.notes.push(format!(
+                "{name}: chunks of {full} bytes, since the lengths of its axes have no suitable divisors"
+            ));
+        }
+        self.chunks = chunks;
+        self.dims.extend(dims.into_iter().zip(whole.shape().iter().copied()));
+        self.add_groups(name);
+        self.refs.extend(added);
+        let from = parts.first().map_or_else(String::new, |part| part.location.to_string());
+        self.arrays.insert(name.to_owned(), from);
+        Ok(())
+    }
+}
+
+pub(super) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result<()> {
+    if part.header.dtype() == dtype {
+        return Ok(());
+    }
+    let (found, wanted) = (part.header.dtype().clone(), dtype.clone());
+    Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()))
+}
+
+/// Returns the common order of the parts: that of the first part for which the two orders differ.
+fn order_of(parts: &[ReferencedPart]) -> Option<Order> {
+    parts.iter().map(|part| &part.header).find(|header| !header.shape_ref().is_any_order()).map(Header::order)
+}
+
+fn spelled(order: Order) -> &'static str {
+    if order == Order::C { "C" } else { "Fortran" }
+}
+
+/// Rejects parts of different lengths. Only the last part may be shorter than the others.
+fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
+    let Some((first, last)) = lengths.first().zip(lengths.last()) else { return Ok(()) };
+    let other =
+        lengths.iter().position(|length| length != first).filter(|at| at + 1 < lengths.len() || last > first);
+    match other {
+        None => Ok(()),
+        Some(at) => {
+            let (one, other) = (&parts[0].location, &parts[at].location);
+            let reason = format!(
+                "Zarr's chunks have one length: '{one}' has {first} along the axis, and '{other}' has {}",
+                lengths[at]
+            );
+            Err(ErrorKind::BadOption { reason }.into())
+        }
+    }
+}
+
+/// Returns the number of chunks after adding an array, or an error if there are too many.
+fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
+    /// The maximum number of references: readers keep all of them in memory, as Python objects.
+    const MOST: usize = 2_000_000;
+    let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);
+    if count > MOST {
+        let reason = format!("{count} chunks exceed the limit of readers of references (2 million)");
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    Ok(count)
+}
+
+/// Advances chunk indices, with the last axis fastest. Returns `false` after the last chunk.
+fn next(numbers: &mut [usize], counts: &[usize]) -> bool {
+    for (number, count) in numbers.iter_mut().zip(counts).rev() {
+        *number += 1;
+        if *number < *count {
+            return true;
+        }
+        *number = 0;
+    }
+    false
+}

@@ -1,0 +1,130 @@
+//! Requests, and what their responses are written to.
+
+use bytes::Bytes as Chunk;
+use futures_util::stream::{BoxStream, TryStreamExt};
+use object_store_0_14::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
+
+use super::bytes::WINDOW;
+use super::failure::{failure, io};
+use super::place::ObjectLocation;
+use super::runtime::Stop;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The destination of fetched bytes.
+pub(super) enum Cursor<'a, 'p> {
+    /// One buffer, filled contiguously.
+    Plain(&'a mut [u8]),
+    /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
+    Parts { parts: &'a mut [(u64, &'p mut [u8])], done: usize },
+}
+
+impl Cursor<'_, '_> {
+    /// Copies received bytes, which begin at an offset of the object. They arrive in order.
+    pub(super) fn put(&mut self, start: u64, bytes: &[u8]) {
+        let end = start + bytes.len() as u64;
+        match self {
+            Self::Plain(into) => {
+                let (own, rest) = std::mem::take(into).split_at_mut(bytes.len());
+                own.copy_from_slice(bytes);
+                *into = rest;
+            }
+            Self::Parts { parts, done } => {
+                // Parts that end before this chunk are complete.
+                while parts.get(*done).is_some_and(|(place, part)| place + part.len() as u64 <= start) {
+                    *done += 1;
+                }
+                for (place, part) in &mut parts[*done..] {
+                    let own = *place..*place + part.len() as u64;
+                    if own.start >= end {
+                        break;
+                    }
+                    let (first, last) = (own.start.max(start), own.end.min(end));
+                    if first < last {
+                        let to = (first - own.start) as usize..(last - own.start) as usize;
+                        part[to].copy_from_slice(&bytes[(first - start) as usize..(last - start) as usize]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Requests a range of an object, on the condition that its version is that of `meta`, if given.
+pub(super) async fn get(
+    place: &ObjectLocation,
+    range: GetRange,
+    meta: Option<&ObjectMeta>,
+) -> Result<GetResult, StoreError> {
+    let mut options = GetOptions { range: Some(range), ..GetOptions::default() };
+    if let Some(meta) = meta {
+        match &meta.e_tag {
+            // HTTP compares If-Match strongly: a weak tag never matches.
+            Some(tag) if !tag.starts_with("W/") => options.if_match = Some(tag.clone()),
+            // Without the header `Last-Modified`, the time is 0.
+            _ if meta.last_modified.timestamp() > 0 => options.if_unmodified_since = Some(meta.last_modified),
+            _ => {}
+        }
+    }
+    place.store.get_opts(&place.path, options).await
+}
+
+pub(super) async fn collect(
+    stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
+    len: u64,
+) -> Result<Chunk> {
+    // Allocates little in advance: `len` is only what the server claims.
+    let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
+    while let Some(chunk) = stream.try_next().await.map_err(|error| failure(&error))? {
+        if (bytes.len() + chunk.len()) as u64 > len {
+            return Err(io(std::io::ErrorKind::InvalidData, "the server sent more than was requested"));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    match bytes.len() as u64 {
+        have if have < len => Err(short(have, len)),
+        _ => Ok(bytes.into()),
+    }
+}
+
+/// Reads the first `len` bytes of a longer response, and returns them with the rest of the last chunk.
+pub(super) async fn first_of(
+    stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
+    len: u64,
+) -> Result<(Chunk, Chunk)> {
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < len {
+        let Some(mut chunk) = stream.try_next().await.map_err(|error| failure(&error))? else {
+            return Err(short(bytes.len() as u64, len));
+        };
+        let part = chunk.split_to(chunk.len().min((len - bytes.len() as u64) as usize));
+        bytes.extend_from_slice(&part);
+        if !chunk.is_empty() {
+            return Ok((bytes.into(), chunk));
+        }
+    }
+    Ok((bytes.into(), Chunk::new()))
+}
+
+pub(super) async fn stopped<T>(stop: Option<&Stop>, future: impl Future<Output = Result<T>>) -> Result<T> {
+    match stop {
+        Some(stop) => stop.or(future).await,
+        None => future.await,
+    }
+}
+
+pub(super) fn short(have: u64, need: u64) -> Error {
+    let text = format!("the response ended after {have} of {need} bytes");
+    io(std::io::ErrorKind::UnexpectedEof, &text)
+}
+
+pub(super) fn no_ranges_or(error: &StoreError) -> Error {
+    match error {
+        StoreError::NotSupported { .. } => no_ranges(),
+        error => failure(error),
+    }
+}
+
+pub(super) fn no_ranges() -> Error {
+    let reason = "the server ignores requests for ranges".into();
+    ErrorKind::BadOption { reason }.into()
+}
