@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io;
 
-use super::{ReadAt, ReadHints, fill, join};
+use super::{ReadAt, ReadHints, Room, fill, fill_at, join};
 use crate::error::Result;
 
 /// A file as a source of bytes.
@@ -111,6 +111,29 @@ fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
         file.seek(SeekFrom::Start(at))?;
         file.read(into)
     }
+}
+
+/// Fills up to `most` bytes from an offset, and returns how many were read: fewer only at the end.
+pub(super) fn fill_room(file: &File, room: &mut Room<'_>, most: usize, at: u64) -> Result<usize> {
+    let most = most.min(room.left());
+    if i64::try_from(at.saturating_add(most as u64)).is_err() {
+        return room.read_with(most, |into| fill_at(&LocalFile(file), into, at));
+    }
+    #[cfg(unix)]
+    {
+        let mut filled = 0;
+        while filled < most {
+            match room.read_file(most - filled, file, at + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(filled)
+    }
+    #[cfg(not(unix))]
+    room.read_with(most, |into| fill_at(&LocalFile(file), into, at))
 }
 
 /// Reads cached data at an offset without waiting for the disk; `None` if that is impossible.

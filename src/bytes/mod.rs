@@ -48,6 +48,7 @@ mod join;
 mod joined;
 mod memory;
 mod region;
+mod room;
 mod runs;
 
 use std::fmt::Debug;
@@ -63,6 +64,7 @@ pub use hints::ReadHints;
 pub(crate) use joined::{JoinLayout, NotLoaded};
 pub use memory::InMemory;
 pub(crate) use region::{Region, SharedRegion};
+pub(crate) use room::{Room, append};
 pub use runs::Runs;
 
 use crate::error::Result;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::file::fill_room;
 use super::fill::is_interrupted;
-use super::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
+use super::{LocalFile, ReadAt, ReadHints, Room, Runs, fill_at};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The largest number of parts in a batch, which bounds the memory for them.
@@ -147,47 +148,71 @@ impl<'a> Region<'a> {
 
     /// Fills a buffer from an offset, and returns how many bytes were read: fewer only at the end.
     pub(crate) fn fill_at(self, into: &mut [u8], offset: u64) -> Result<usize> {
-        let left = self.end.saturating_sub(self.start.saturating_add(offset));
-        let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let (into, at) = (&mut into[..most], self.start.saturating_add(offset));
+        self.fill_room(&mut Room::of(into), usize::MAX, offset)
+    }
+
+    /// Fills up to `most` bytes from an offset, and returns how many were read: fewer only at the end.
+    pub(crate) fn fill_room(self, room: &mut Room<'_>, most: usize, offset: u64) -> Result<usize> {
+        let at = self.start.saturating_add(offset);
+        let left = usize::try_from(self.end.saturating_sub(at)).unwrap_or(usize::MAX);
+        let most = most.min(room.left()).min(left);
         match self.source {
-            Origin::Memory(bytes) => bytes.read_at(into, at),
-            Origin::File(file) => fill_at(&LocalFile(file), into, at),
-            Origin::Other(source) => fill_at(source, into, at),
+            Origin::Memory(bytes) => {
+                let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                Ok(room.copy(&rest[..most.min(rest.len())]))
+            }
+            Origin::File(file) => fill_room(file, room, most, at),
+            Origin::Other(source) => match source.file() {
+                Some((file, start)) => fill_room(file, room, most, start.saturating_add(at)),
+                None => room.read_with(most, |into| fill_at(source, into, at)),
+            },
         }
     }
 
-    /// Fills `into` with selected bytes, beginning with selected byte `from`, and returns how many were read.
+    /// Returns whether memory that these bytes are read into has to be cleared first.
+    pub(crate) fn needs_cleared_memory(self) -> bool {
+        matches!(self.source, Origin::Other(_)) && self.file().is_none() || cfg!(not(unix))
+    }
+
+    /// Fills up to `most` bytes with selected ones, beginning with selected byte `from`, and returns how many were
+    /// read.
     ///
     /// Outside memory, the result is 0 if the runs are listed and any of them is truncated.
-    pub(crate) fn fill_runs(self, runs: &Runs, into: &mut [u8], from: u64) -> Result<usize> {
+    pub(crate) fn fill_runs(self, runs: &Runs, room: &mut Room<'_>, most: usize, from: u64) -> Result<usize> {
+        let most = most.min(room.left());
         let is_memory = matches!(self.source, Origin::Memory(_)); // in memory, single runs cost no extra calls
         let fits = self.start.saturating_add(runs.end()) <= self.end;
         if !is_memory && fits {
             let hints = self.hints();
             if runs.is_listed() || hints.get_batches() && !runs.is_one() {
-                return self.fill_batches(runs, hints, into, from);
+                return room.read_with(most, |into| self.fill_batches(runs, hints, into, from));
             }
-            return self.fill_spans(runs, hints, into, from);
+            return self.fill_spans(runs, hints, (room, most), from);
         }
-        self.fill_spans(runs, ReadHints::new().span(0), into, from)
+        self.fill_spans(runs, ReadHints::new().span(0), (room, most), from)
     }
 
     /// Reads runs at regular distances, those that are close together by one call.
     ///
     /// They are read including their gaps, because a call costs as much as reading a few pages.
-    fn fill_spans(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
+    fn fill_spans(
+        self,
+        runs: &Runs,
+        hints: ReadHints,
+        (room, most): (&mut Room<'_>, usize),
+        from: u64,
+    ) -> Result<usize> {
         let mut scratch = Vec::new();
         let mut filled = 0;
-        while filled < into.len() {
+        while filled < most {
             let at = from + filled as u64;
             let (place, left) = runs.find(at);
             let (stride, neighbours) = runs.neighbours(at);
-            let rest = &mut into[filled..];
+            let rest = most - filled;
             // A run is read by itself if the read begins within the run, or the run does not fit completely.
-            let is_whole = neighbours > 1 && left == runs.run() && left < rest.len();
+            let is_whole = neighbours > 1 && left == runs.run() && left < rest;
             let together = match is_whole && stride.saturating_sub(left as u64) <= hints.get_gap() {
-                true => neighbours.min(rest.len() / left).min((hints.get_span() / stride.max(1)) as usize),
+                true => neighbours.min(rest / left).min((hints.get_span() / stride.max(1)) as usize),
                 false => 1,
             };
             if together > 1 {
@@ -195,17 +220,15 @@ impl<'a> Region<'a> {
                 let span = (together - 1) * stride + left;
                 scratch.resize(span, 0);
                 let came = self.fill_at(&mut scratch, place)?;
-                for (run, into) in scratch[..came].chunks(stride).zip(rest.chunks_exact_mut(left)) {
-                    let length = left.min(run.len());
-                    into[..length].copy_from_slice(&run[..length]);
-                    filled += length;
+                for run in scratch[..came].chunks(stride) {
+                    filled += room.copy(&run[..left.min(run.len())]);
                 }
                 if came < span {
                     return Ok(filled);
                 }
             } else {
-                let wanted = left.min(rest.len());
-                let came = self.fill_at(&mut rest[..wanted], place)?;
+                let wanted = left.min(rest);
+                let came = self.fill_room(room, wanted, place)?;
                 filled += came;
                 if came < wanted {
                     return Ok(filled);

@@ -26,7 +26,7 @@ use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, W
 use crate::dtype::{Casting, DType};
 #[cfg(feature = "object")]
 use crate::element::ReadPlan;
-use crate::element::cast::{self, Bitwise};
+use crate::element::cast::{self, Bitwise, UncheckedVec};
 use crate::element::{
     ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_of, mismatch, raw_words,
 };
@@ -100,10 +100,12 @@ struct Data {
 
 impl Data {
     fn new(len: usize) -> Result<Self> {
+        let mut words = UncheckedVec::new(&raw_words(), len.div_ceil(size_of::<u128>()), true)?;
+        let mut part = words.all();
         // Huge pages make the first access to the memory cheaper, so they are requested before it.
-        let zeros = |bytes: &mut [u8]| transfer::os::advise_huge_pages((bytes.as_ptr(), bytes.len()));
-        let words = raw_words().make(len.div_ceil(size_of::<u128>()), zeros)?;
-        Ok(Self { words, len })
+        transfer::os::advise_huge_pages(part.memory());
+        part.load(usize::MAX, |room| room.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
+        Ok(Self { words: words.finish(), len })
     }
 
     #[cfg(feature = "object")]

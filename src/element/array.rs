@@ -118,6 +118,10 @@ impl<T: Send + Sync, const N: usize> Decode<[T; N]> for Each<T> {
         out.extend((0..count).map(|_| array::from_fn(|_| next())));
         Ok(())
     }
+
+    fn cost(&self) -> u64 {
+        self.0.cost().saturating_mul(N as u64)
+    }
 }
 
 struct EachOut<T> {

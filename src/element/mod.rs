@@ -203,6 +203,11 @@ pub trait Decode<T>: Send + Sync {
     ///
     /// It may modify `items`. An error contains the index of the element within the block.
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()>;
+
+    /// Returns about how many nanoseconds an element takes, which decides how many threads decode.
+    fn cost(&self) -> u64 {
+        10
+    }
 }
 
 /// Decodes a payload that is one unit.

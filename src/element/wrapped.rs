@@ -65,6 +65,10 @@ impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
         out.extend(elements.into_iter().map(O::wrap));
         Ok(())
     }
+
+    fn cost(&self) -> u64 {
+        self.0.cost()
+    }
 }
 
 impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {

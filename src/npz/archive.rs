@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::bytes::Region;
 use crate::error::{ErrorKind, Result};
 use crate::progress::Tally;
-use crate::transfer::{Observed, Observer, Source, append, cut};
+use crate::transfer::{Effort, Observed, Observer, Source, append, cut};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
@@ -161,6 +161,15 @@ impl NpzMember {
     /// Returns the uncompressed size in bytes. For an array, the size includes the NPY header.
     pub fn size(&self) -> u64 {
         self.0.size
+    }
+
+    /// Returns how much work it is to read the member.
+    pub(super) fn effort(&self) -> Effort {
+        let size = usize::try_from(self.size()).unwrap_or(usize::MAX);
+        match self.method() {
+            Method::Stored => Effort::moving(size).and(Effort::calling(2)),
+            _ => Effort::each(size, 1).and(Effort::calling(10)),
+        }
     }
 
     /// Returns the compressed size in bytes: the size of the content as stored in the archive.

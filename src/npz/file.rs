@@ -15,7 +15,7 @@ use crate::io::FromPayload;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
-use crate::transfer;
+use crate::transfer::{self, Effort};
 
 /// An NPZ archive in a file, shareable across threads.
 ///
@@ -485,7 +485,10 @@ impl NpzFile {
         let members = self.members();
         let arrays: Vec<usize> = (0..members.len()).filter(|&index| members[index].is_array()).collect();
         // Use threads either across members or within one, but not both: `threads` is the total.
-        let threads = self.options.get_threads().min(arrays.len());
+        let wanted = || self.options.get_threads();
+        let effort = arrays.iter().map(|&index| members[index].effort()).fold(Effort::default(), Effort::and);
+        let threads = if self.holder.hints().is_remote() { wanted() } else { effort.threads(wanted) };
+        let threads = threads.min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let mut all = Vec::new();
         let read = |index: usize| (index, self.read_index_with::<T>(index, &options));

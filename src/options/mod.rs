@@ -9,6 +9,7 @@ pub use ra::Trailing;
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -528,6 +529,8 @@ impl WriteOptions {
 
 fn thread_count(asked: Option<NonZero<usize>>) -> usize {
     const MOST: usize = 4;
+    // Asked once: the answer takes as long as reading a small array, because it comes from several files.
+    static AVAILABLE: OnceLock<usize> = OnceLock::new();
     let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
-    asked.map_or_else(available, NonZero::get)
+    asked.map_or_else(|| *AVAILABLE.get_or_init(available), NonZero::get)
 }

@@ -4,6 +4,8 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+#[cfg(feature = "object")]
+use super::Effort;
 use super::os;
 use super::share::share_out;
 use crate::error::{ErrorKind, Result};
@@ -17,6 +19,7 @@ pub(crate) fn make_each<T: Send>(
     threads: impl FnOnce() -> usize,
     make: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
+    let threads = Effort::each(len, 10).threads(threads);
     make_parts(len, threads, &|filled, from| filled.fill_each(from, &make))
 }
 
@@ -27,27 +30,40 @@ type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync + 'a;
 pub(super) fn make_blocks<T: Send>(
     len: usize,
     block: usize,
-    threads: impl FnOnce() -> usize,
+    threads: usize,
     make: &Make<'_, T>,
 ) -> Result<Vec<T>> {
-    make_parts(len, threads, &|filled, from| filled.fill(from, block, make))
+    if threads > 1 {
+        return make_parts(len, threads, &|filled, from| filled.fill(from, block, make));
+    }
+    // One thread needs no parts, into which the elements would have to be moved.
+    let mut items = reserved(len)?;
+    for first in (0..len).step_by(block.max(1)) {
+        let end = len.min(first + block.max(1));
+        make(first..end, &mut items)?;
+        assert_eq!(items.len(), end, "an element for each number");
+    }
+    Ok(items)
+}
+
+/// Allocates memory for elements.
+fn reserved<T>(len: usize) -> Result<Vec<T>> {
+    let mut items: Vec<T> = Vec::new();
+    let bytes = len.saturating_mul(size_of::<T>());
+    items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
+    os::advise_huge_pages((items.as_ptr().cast(), bytes));
+    Ok(items)
 }
 
 /// Divides the elements into parts, and calls `fill` with each part and the index of its first element.
 fn make_parts<T: Send>(
     len: usize,
-    threads: impl FnOnce() -> usize,
+    threads: usize,
     fill: &(dyn Fn(&mut Filled<'_, T>, usize) -> Result<()> + Sync),
 ) -> Result<Vec<T>> {
-    /// Starting a thread for fewer elements takes longer than creating them.
-    const LEAST: usize = if cfg!(miri) { 1 << 6 } else { 1 << 14 }; // Miri's threads should have something to do
-    let mut items: Vec<T> = Vec::new();
-    let bytes = len.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
-    os::advise_huge_pages((items.as_ptr().cast(), bytes));
-    let threads = if len < 2 * LEAST { 1 } else { threads() };
+    let mut items = reserved(len)?;
     // Four parts for each thread, so that faster threads can take over from slower ones.
-    let part = len.div_ceil(threads.saturating_mul(4).max(1)).max(LEAST);
+    let part = len.div_ceil(threads.saturating_mul(4).max(1)).max(1);
     let mut parts: Vec<Filled<'_, T>> =
         items.spare_capacity_mut()[..len].chunks_mut(part).map(|room| Filled { room, count: 0 }).collect();
     let threads = threads.min(parts.len());
@@ -114,7 +130,7 @@ mod tests {
     fn all_are_made_in_order() {
         for len in [0, 1, 5, 100_000] {
             for block in [1, 64, 1000] {
-                let made = make_blocks(len, block, || 3, &|numbers, made| {
+                let made = make_blocks(len, block, 3, &|numbers, made| {
                     made.extend(numbers.map(|number| number.to_string()));
                     Ok(())
                 })
@@ -128,7 +144,7 @@ mod tests {
     #[test]
     fn the_first_error_is_told_and_nothing_leaks() {
         let counted = Arc::new(());
-        let made = make_blocks(100_000, 10, || 4, &|numbers, made| {
+        let made = make_blocks(100_000, 10, 4, &|numbers, made| {
             for index in numbers {
                 if index >= 40_000 {
                     return Err(Error::from(ErrorKind::BadOption { reason: index.to_string() }));
@@ -145,7 +161,7 @@ mod tests {
     #[should_panic(expected = "an element for each number")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn missing_elements_are_noticed() {
-        let _ = make_blocks(100, 10, || 1, &|numbers, made| {
+        let _ = make_blocks(100, 10, 1, &|numbers, made| {
             made.extend(numbers.skip(1));
             Ok(())
         });
@@ -157,7 +173,7 @@ mod tests {
         let counted = Arc::new(());
         for threads in [1, 4] {
             let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                make_blocks(100_000, 10, || threads, &|numbers, made| {
+                make_blocks(100_000, 10, threads, &|numbers, made| {
                     assert!(!numbers.contains(&40_000), "as a caller's function may");
                     made.extend(numbers.map(|_| Arc::clone(&counted)));
                     Ok(())

@@ -7,6 +7,7 @@ mod block;
 #[cfg(feature = "npz")]
 mod blocks;
 mod each;
+mod effort;
 mod gather;
 #[cfg(feature = "npz")]
 mod observed;
@@ -30,6 +31,7 @@ pub(crate) use block::Block;
 pub(crate) use blocks::{PackedBlocks, cut};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
+pub(crate) use effort::Effort;
 pub(crate) use gather::turn;
 #[cfg(feature = "npz")]
 pub(crate) use observed::{Observed, Observer};

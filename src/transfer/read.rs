@@ -3,8 +3,8 @@
 use super::each::make_blocks;
 use super::share::share_out;
 use super::source::{Positioned, Source};
-use super::{BLOCK, aligned, os};
-use crate::bytes::ReadHints;
+use super::{BLOCK, Effort, aligned, os};
+use crate::bytes::{self, ReadHints, Room};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
 use crate::element::{Decode, DecodeOpaque, ReadPlan};
@@ -69,7 +69,11 @@ fn read_coded<T: Send>(
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
     let hints = positioned.hints();
-    let threads = || hints.threads(|| options.get_threads());
+    let cost = decode.cost().saturating_add(item as u64 / 16);
+    let threads = match hints.is_remote() {
+        true => hints.threads(|| options.get_threads()),
+        false => Effort::each(header.count(), cost).threads(|| hints.threads(|| options.get_threads())),
+    };
     let block = hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4;
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
@@ -112,7 +116,12 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     each_block(source, header, &tally, |block, count| {
         let mut items = Vec::with_capacity(count);
         match &how {
-            ReadPlan::Bitwise(plain) => items = plain.make(count, |into| into.copy_from_slice(block))?,
+            ReadPlan::Bitwise(plain) => {
+                items = plain.make(count, |room| {
+                    room.copy(block);
+                    Ok(())
+                })?;
+            }
             ReadPlan::PerItem(decode) => decode.decode(block, count, &mut items)?,
             ReadPlan::Opaque(_) => unreachable!("it was taken above"),
         }
@@ -203,7 +212,8 @@ fn read_plain<T: Send>(
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let is_there = source.remaining().is_some() || bytes == 0;
-    let mut room = UncheckedVec::new(plain, if is_there { len } else { 0 })?;
+    let needs_cleared = source.positioned().is_none_or(|positioned| positioned.needs_cleared_memory());
+    let mut room = UncheckedVec::new(plain, if is_there { len } else { 0 }, needs_cleared)?;
     if is_there {
         let part = room.all().limited(bytes);
         os::advise_huge_pages(part.memory());
@@ -236,24 +246,34 @@ fn load_all(
     };
     let hints = positioned.hints();
     let block = hints.get_block();
+    // Memory that has to be cleared is cleared in the cache.
+    let is_cleared = part.is_cleared() || !positioned.needs_cleared_memory();
     let most = match block {
         Some(block) => block,
-        None if touches || tally.is_told() => BLOCK,
+        None if touches || tally.is_told() || !is_cleared => BLOCK,
         None => usize::MAX,
     };
+    let boundaries = positioned.boundaries();
+    let effort = match boundaries {
+        Some(_) => Effort::each(bytes, 1), // decompressing
+        None => Effort::moving(bytes).and(positioned.effort()),
+    };
+    let wanted = || hints.threads(|| options.get_threads());
+    let threads = if hints.is_remote() { wanted() } else { effort.threads(wanted) };
     // With boundaries, each piece is one block of the source.
-    let (first, piece, most) = match positioned.boundaries() {
+    let (first, piece, most) = match boundaries {
         Some((first, step)) => (first, step, block.unwrap_or(usize::MAX)),
         None => {
-            // Scattered runs take longer per byte, so threads share smaller pieces.
-            let piece = if positioned.is_scattered() { PIECE / 16 } else { PIECE };
-            let piece = if hints.is_remote() { block.unwrap_or(piece) } else { piece };
-            // Fewer than two pieces are not worth a second thread.
-            let piece = if bytes < 2 * piece && !hints.is_remote() { usize::MAX } else { piece };
+            let piece = match (hints.is_remote(), threads) {
+                (true, _) => block.unwrap_or(PIECE),
+                (false, 0 | 1) => usize::MAX,
+                // Four pieces for each thread, so that faster threads can take over from slower ones.
+                (false, threads) => (bytes / threads / 4).next_multiple_of(4 << 10).min(PIECE),
+            };
             (piece, piece, most)
         }
     };
-    load_parts(positioned, header, part.split(first, piece), most, tally, options)?;
+    load_parts(positioned, header, part.split(first, piece), most, tally, threads)?;
     source.advance(bytes as u64);
     Ok(())
 }
@@ -265,24 +285,25 @@ fn load_stream(
     touches: bool,
     tally: &Tally,
 ) -> Result<()> {
-    let most = if touches || tally.is_told() { BLOCK } else { usize::MAX };
-    load_part(&mut part, header, most, tally, |block, _| source.fill(block))
+    let most = if touches || tally.is_told() || !part.is_cleared() { BLOCK } else { usize::MAX };
+    load_part(&mut part, header, most, tally, |room, _| source.fill_room(room, usize::MAX))
 }
 
 /// Loads a part of memory, about `most` bytes at a time.
 ///
-/// `fill` is called with each block and its offset in the payload, and returns how many bytes it has read.
+/// `fill` is called with the memory of each block and its offset in the payload, and returns how many bytes it has
+/// read.
 fn load_part(
     part: &mut MemoryPart<'_>,
     header: &Header,
     most: usize,
     tally: &Tally,
-    mut fill: impl FnMut(&mut [u8], usize) -> Result<usize>,
+    mut fill: impl FnMut(&mut Room<'_>, usize) -> Result<usize>,
 ) -> Result<()> {
     while !part.is_done() {
         let at = part.at();
-        part.load(most, |block| match fill(block, at)? {
-            filled if filled < block.len() => Err(truncated(header, (at + filled) as u64)),
+        part.load(most, |room| match fill(room, at)? {
+            filled if room.left() > 0 => Err(truncated(header, (at + filled) as u64)),
             filled => tally.add(filled),
         })?;
     }
@@ -296,12 +317,10 @@ fn load_parts(
     parts: Vec<MemoryPart<'_>>,
     most: usize,
     tally: &Tally,
-    options: &ReadOptions,
+    threads: usize,
 ) -> Result<()> {
-    // Querying the number of processors takes longer than reading a small array.
-    let threads = if parts.len() > 1 { source.hints().threads(|| options.get_threads()) } else { 1 };
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
-        load_part(&mut part, header, most, tally, |block, at| source.fill_at(block, at))
+        load_part(&mut part, header, most, tally, |room, at| source.fill_room(room, usize::MAX, at))
     };
     let threads = threads.min(parts.len());
     share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
@@ -436,9 +455,7 @@ pub(crate) fn append(
         let reserved = if is_certain { into.try_reserve_exact(more) } else { into.try_reserve(more) };
         reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: room as u64 })?;
         os::advise_huge_pages((into.as_ptr(), into.capacity()));
-        into.resize(room, 0);
-        let came = source.fill(&mut into[arrived..])?;
-        into.truncate(arrived + came);
+        let came = bytes::append(into, more, |room| source.fill_room(room, usize::MAX).map(drop))?;
         tally.add(came)?;
         if came < more {
             break;

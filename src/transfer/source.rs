@@ -5,8 +5,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Effort;
 use super::streams::{self, SliceReader};
-use crate::bytes::{self, ReadHints, Region, Runs};
+use crate::bytes::{self, ReadHints, Region, Room, Runs};
 use crate::error::Result;
 
 /// A source of bytes with a current position.
@@ -100,14 +101,18 @@ impl<'a> Source<'a> {
 
     /// Reads until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
+        self.fill_room(&mut Room::of(into), usize::MAX)
+    }
+
+    /// Reads up to `most` bytes, fewer only at the end, and returns how many were read.
+    pub(crate) fn fill_room(&mut self, room: &mut Room<'_>, most: usize) -> Result<usize> {
         let filled = match &mut self.origin {
             Origin::Stream(stream, left) => {
-                let most = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
-                let most = most.min(into.len());
-                bytes::fill(&mut into[..most], |rest, _| Ok(stream.read(rest)?))?
+                let left = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
+                room.read_with(most.min(left), |into| bytes::fill(into, |rest, _| Ok(stream.read(rest)?)))?
             }
             _ => match self.positioned() {
-                Some(positioned) => positioned.fill_at(into, 0)?,
+                Some(positioned) => positioned.fill_room(room, most, 0)?,
                 None => unreachable!("only a stream has no positions"),
             },
         };
@@ -248,11 +253,22 @@ impl<'a> Positioned<'a> {
 
     /// Reads at an offset until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
-        let Some((runs, passed)) = self.runs else { return self.region.fill_at(into, from as u64) };
+        self.fill_room(&mut Room::of(into), usize::MAX, from)
+    }
+
+    /// Reads up to `most` bytes at an offset, fewer only at the end, and returns how many were read.
+    pub(crate) fn fill_room(&self, room: &mut Room<'_>, most: usize, from: usize) -> Result<usize> {
+        let Some((runs, passed)) = self.runs else {
+            return self.region.fill_room(room, most, from as u64);
+        };
         let at = passed + from as u64;
         let left = usize::try_from(runs.byte_len().saturating_sub(at)).unwrap_or(usize::MAX);
-        let most = into.len().min(left);
-        self.region.fill_runs(runs, &mut into[..most], at)
+        self.region.fill_runs(runs, room, most.min(left), at)
+    }
+
+    /// Returns whether memory that is read into has to be cleared first.
+    pub(super) fn needs_cleared_memory(&self) -> bool {
+        self.region.needs_cleared_memory() || self.runs.is_some_and(|(runs, _)| runs.is_listed())
     }
 
     pub(crate) fn hints(&self) -> ReadHints {
@@ -264,11 +280,13 @@ impl<'a> Positioned<'a> {
         self.region.is_certain()
     }
 
-    /// Returns whether the bytes are scattered over short runs, which take longer to read per byte.
-    pub(super) fn is_scattered(&self) -> bool {
-        /// From this length on, transferring the bytes takes longer than the calls.
-        const LONG: usize = 64 << 10;
-        self.runs.is_some_and(|(runs, _)| runs.run() < LONG)
+    /// Returns the effort of finding scattered bytes, in addition to moving them.
+    pub(super) fn effort(&self) -> Effort {
+        let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run().max(1) as u64);
+        match self.region.bytes() {
+            Some(_) => Effort::each(usize::try_from(runs).unwrap_or(usize::MAX), 2),
+            None => Effort::calling(runs),
+        }
     }
 
     /// Returns the distance to the first boundary at which reads should end, and that between boundaries.

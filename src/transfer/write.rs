@@ -3,7 +3,7 @@
 use ndarray::ArrayViewD;
 
 use super::gather::{Plan, gather};
-use super::{Sink, os, pipeline};
+use super::{Effort, Sink, os, pipeline};
 use crate::element::WritePlan;
 use crate::error::Result;
 use crate::header::Header;
@@ -132,6 +132,7 @@ fn write_blocks<T: Send + Sync>(
         bytes.resize(length, 0);
         fill(&block, bytes)
     };
-    let threads = if plan.count() > 1 { options.get_threads() } else { 1 };
+    let bytes = header.payload_len().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    let threads = Effort::moving(bytes.saturating_mul(2)).threads(|| options.get_threads());
     pipeline::blocks(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
 }

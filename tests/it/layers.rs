@@ -149,9 +149,7 @@ fn unsafe_code_is_where_the_guide_says() {
                 let name = line.split_once(what)?.1;
                 Some(name.split(|char: char| !char.is_alphanumeric() && char != '_').next()?.to_owned())
             };
-            if let Some(name) =
-                word_after("fn ").filter(|_| !line.contains("dyn Fn") && !line.contains("impl Fn"))
-            {
+            if let Some(name) = word_after("fn ").filter(|name| !name.is_empty()) {
                 function = name;
             }
             let item = if line.contains("unsafe impl") {

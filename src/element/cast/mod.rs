@@ -3,8 +3,7 @@
 //! Two tokens are proofs about a type: [`Bitwise`] (bytes that pass the check are valid elements) and
 //! [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s traits
 //! prove it, or from the tokens of a struct's fields; everything else here trusts them. [`UncheckedVec`] is
-//! memory that is being filled with elements: it is zeroed, its bytes are loaded and checked block by block,
-//! and it becomes a `Vec` only when every byte has passed the check.
+//! memory that is being filled with elements: its bytes are loaded and checked block by block, and it becomes a `Vec` only when every byte has passed the check.
 #![allow(unsafe_code)]
 
 mod unchecked;
@@ -25,6 +24,7 @@ use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
 use super::transform::{ByteTransform, Explain};
 use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void};
+use crate::bytes::Room;
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -177,14 +177,15 @@ impl<T> Bitwise<T> {
         self.fix.is_needed()
     }
 
-    /// Creates `count` elements from the bytes that `load` writes.
-    pub(crate) fn make(&self, count: usize, load: impl FnOnce(&mut [u8])) -> Result<Vec<T>> {
-        let mut room = UncheckedVec::new(self, count)?;
-        room.all().load(usize::MAX, |bytes| {
-            load(bytes);
-            Ok(())
-        })?;
-        Ok(room.finish())
+    /// Creates `count` elements from the bytes that `load` fills in.
+    pub(crate) fn make(
+        &self,
+        count: usize,
+        load: impl FnOnce(&mut Room<'_>) -> Result<()>,
+    ) -> Result<Vec<T>> {
+        let mut items = UncheckedVec::new(self, count, false)?;
+        items.all().load(usize::MAX, load)?;
+        Ok(items.finish())
     }
 
     /// Returns the memory of existing elements as a part, to load new elements into.
@@ -197,9 +198,11 @@ impl<T> Bitwise<T> {
         }
         let length = size_of_val(items);
         // SAFETY: T has no padding and needs no check, so its bytes are initialized and may be overwritten
-        // with any others. The slice is borrowed for as long as the bytes are.
-        let rest = unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast::<u8>(), length) };
-        Some(Part::over(rest, &self.fix))
+        // with any others, of which a part writes only initialized ones. The slice is borrowed for as long as the
+        // bytes are.
+        let rest = unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast(), length) };
+        // SAFETY: as above, all bytes are initialized.
+        Some(unsafe { Part::over(rest, &self.fix) })
     }
 }
 

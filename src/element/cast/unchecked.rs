@@ -8,20 +8,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::transform::ByteTransform;
 use super::Bitwise;
+use crate::bytes::Room;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Zeroed memory for elements, which becomes a `Vec` once every byte has been loaded and checked.
+/// Memory for elements, which becomes a `Vec` once every byte has been loaded and checked.
 pub(crate) struct UncheckedVec<T> {
     items: Vec<MaybeUninit<T>>,
     fix: ByteTransform,
+    /// Whether the memory was cleared when it was allocated.
+    is_cleared: bool,
     /// The number of bytes that have passed the check. It is atomic because parts are loaded concurrently.
     good: AtomicUsize,
 }
 
 impl<T> UncheckedVec<T> {
-    pub(crate) fn new(plain: &Bitwise<T>, len: usize) -> Result<Self> {
-        let items = zeroed(len)?;
-        Ok(Self { items, fix: plain.fix.clone(), good: AtomicUsize::new(0) })
+    /// Allocates memory. `needs_cleared` says that it will be filled by a reader that needs initialized bytes.
+    pub(crate) fn new(plain: &Bitwise<T>, len: usize, needs_cleared: bool) -> Result<Self> {
+        let (items, is_cleared) = allocated(len, needs_cleared)?;
+        Ok(Self { items, fix: plain.fix.clone(), is_cleared, good: AtomicUsize::new(0) })
     }
 
     fn byte_len(&self) -> usize {
@@ -39,12 +43,12 @@ impl<T> UncheckedVec<T> {
     }
 
     fn part_from(&mut self, from: usize) -> Part<'_> {
-        let length = self.byte_len();
-        // SAFETY: the memory was zeroed on allocation and has only been written as bytes, so each byte is
-        // initialized. It is not accessed as T before all bytes have passed the check. The slice borrows
-        // self.
-        let bytes = unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<u8>(), length) };
-        Part { rest: &mut bytes[from..], at: from, fix: &self.fix, good: Some(&self.good) }
+        let (length, is_cleared) = (self.byte_len(), self.is_cleared);
+        // SAFETY: the memory has this length, and bytes that may not be initialized are valid whatever it contains.
+        // Only initialized bytes are written to it. The slice borrows self.
+        let bytes =
+            unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<MaybeUninit<u8>>(), length) };
+        Part { rest: &mut bytes[from..], at: from, fix: &self.fix, is_cleared, good: Some(&self.good) }
     }
 
     /// Grows to `len` elements and returns the part to load next. All bytes must have been loaded.
@@ -52,14 +56,13 @@ impl<T> UncheckedVec<T> {
         assert!(self.is_full(), "only fully loaded memory can grow");
         let old_len = self.byte_len();
         if len > self.items.len() {
-            // Not `realloc`: the new bytes have to be zeroed.
-            let mut items = zeroed::<T>(len)?;
+            let (mut items, is_cleared) = allocated::<T>(len, true)?;
             let source = self.items.as_ptr().cast::<u8>();
             let target = items.as_mut_ptr().cast::<u8>();
             // SAFETY: both allocations have at least old_len bytes and do not overlap, and all bytes of the
             // old one are initialized.
             unsafe { std::ptr::copy_nonoverlapping(source, target, old_len) };
-            self.items = items;
+            (self.items, self.is_cleared) = (items, is_cleared);
         }
         Ok(self.part_from(old_len))
     }
@@ -74,18 +77,22 @@ impl<T> UncheckedVec<T> {
     }
 }
 
-/// Allocates zeroed memory. For large allocations, the system provides zeroed pages on first access.
-#[expect(clippy::uninit_vec, reason = "items of size 0 need no initialization")]
-fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
+/// Allocates memory, and returns whether it has been cleared.
+///
+/// Small memory is cleared little by little, when it is needed, in the cache. For large memory, the system provides
+/// cleared pages on first access.
+fn allocated<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, bool)> {
+    /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
+    const LARGE: usize = 32 << 20;
     // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.
     let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
-    if layout.size() == 0 {
+    if layout.size() < LARGE || !needs_cleared {
         let mut items = Vec::new();
-        // SAFETY: either there are no items, or the items have no size and any number of them fits. A
-        // MaybeUninit may contain anything.
+        items.try_reserve_exact(len).map_err(|_| no_memory(layout.size()))?;
+        // SAFETY: there is memory for `len` items, and a MaybeUninit may contain anything.
         unsafe { items.set_len(len) };
-        return Ok(items);
+        return Ok((items, false));
     }
     // SAFETY: the size is not 0.
     let memory = unsafe { alloc_zeroed(layout) };
@@ -94,35 +101,42 @@ fn zeroed<T>(len: usize) -> Result<Vec<MaybeUninit<T>>> {
     }
     // SAFETY: the memory comes from the global allocator with the layout of `len` items, and a MaybeUninit
     // may contain anything.
-    Ok(unsafe { Vec::from_raw_parts(memory.cast(), len, len) })
+    Ok((unsafe { Vec::from_raw_parts(memory.cast(), len, len) }, true))
 }
 
 /// A range of memory that is being loaded.
 pub(crate) struct Part<'a> {
-    rest: &'a mut [u8],
+    rest: &'a mut [MaybeUninit<u8>],
     at: usize,
     fix: &'a ByteTransform,
+    /// Whether all bytes of `rest` are initialized.
+    is_cleared: bool,
     good: Option<&'a AtomicUsize>,
 }
 
 impl<'a> Part<'a> {
     /// Creates a part from memory for which any bytes are valid at any time.
-    pub(super) fn over(rest: &'a mut [u8], fix: &'a ByteTransform) -> Self {
-        Self { rest, at: 0, fix, good: None }
+    ///
+    /// # Safety
+    ///
+    /// All of it is initialized.
+    pub(super) unsafe fn over(rest: &'a mut [MaybeUninit<u8>], fix: &'a ByteTransform) -> Self {
+        Self { rest, at: 0, fix, is_cleared: true, good: None }
     }
 
     /// Shortens the part to end at `to`, counted from the start of the entire memory.
     ///
-    /// The remaining bytes stay zero and count as loaded. This is sound only for types for which any bytes
+    /// The remaining bytes become zero and count as loaded. This is sound only for types for which any bytes
     /// are valid.
     pub(crate) fn limited(mut self, to: usize) -> Self {
         let length = to.saturating_sub(self.at);
         if length < self.rest.len() {
-            assert!(!self.fix.checks(), "only types without a check may keep zeroed bytes");
-            let left_out = self.rest.len() - length;
-            self.rest = &mut std::mem::take(&mut self.rest)[..length];
+            assert!(!self.fix.checks(), "only types without a check may have cleared bytes");
+            let (rest, left_out) = std::mem::take(&mut self.rest).split_at_mut(length);
+            self.rest = rest;
+            left_out.fill(MaybeUninit::new(0));
             if let Some(good) = self.good {
-                good.fetch_add(left_out, Ordering::Release);
+                good.fetch_add(left_out.len(), Ordering::Release);
             }
         }
         self
@@ -136,13 +150,13 @@ impl<'a> Part<'a> {
         let item = self.fix.item().max(1);
         // Pieces consist of complete elements, because each piece is checked separately.
         let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
-        let Self { mut rest, mut at, fix, good } = self;
+        let Self { mut rest, mut at, fix, is_cleared, good } = self;
         let mut parts = Vec::new();
         let mut end = first;
         while !rest.is_empty() {
             let taken = whole(end.saturating_sub(at)).min(rest.len());
             let (part, others) = rest.split_at_mut(taken);
-            parts.push(Part { rest: part, at, fix, good });
+            parts.push(Part { rest: part, at, fix, is_cleared, good });
             (rest, at, end) = (others, at + taken, end.saturating_add(piece));
         }
         parts
@@ -150,7 +164,7 @@ impl<'a> Part<'a> {
 
     /// Returns the address and length of the memory, for advice to the operating system.
     pub(crate) fn memory(&self) -> (*const u8, usize) {
-        (self.rest.as_ptr(), self.rest.len())
+        (self.rest.as_ptr().cast(), self.rest.len())
     }
 
     /// Returns the position of the next byte to load, in bytes from the start of the memory.
@@ -162,12 +176,22 @@ impl<'a> Part<'a> {
         self.rest.is_empty()
     }
 
-    /// Loads about `most` more bytes. `read` must fill its buffer or fail.
-    pub(crate) fn load(&mut self, most: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+    /// Returns whether the memory is initialized, so that clearing it costs nothing.
+    pub(crate) fn is_cleared(&self) -> bool {
+        self.is_cleared
+    }
+
+    /// Loads about `most` more bytes. `read` must fill all of the memory or fail.
+    pub(crate) fn load(&mut self, most: usize, read: impl FnOnce(&mut Room<'_>) -> Result<()>) -> Result<()> {
         let item = self.fix.item().max(1);
         let most = (most / item).max(1).saturating_mul(item).min(self.rest.len());
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(most);
-        read(block)?;
+        let (memory, length) = (block.as_ptr().cast::<u8>(), block.len());
+        // SAFETY: `is_cleared` is what is known of all of the memory.
+        let mut room = unsafe { Room::known(block, self.is_cleared) };
+        read(&mut room)?;
+        let block = room.into_filled();
+        assert!(block.as_ptr() == memory && block.len() == length, "all of this memory must be filled");
         // A block counts as loaded only after its check has passed: `finish` relies on that.
         self.fix.apply(block).map_err(|error| error.offset_element(self.at / item))?;
         self.rest = rest;

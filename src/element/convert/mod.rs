@@ -72,19 +72,37 @@ pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
 pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<ReadPlan<T>> {
     let wanted = T::scalar(ByteOrder::NATIVE);
     match recoder(found, &wanted) {
-        Some(recode) => check(casting, found, &wanted)
-            .map(|()| ReadPlan::PerItem(Box::new(Converted(recode)) as Box<dyn Decode<T>>)),
+        Some(recode) => check(casting, found, &wanted).map(|()| {
+            ReadPlan::PerItem(Box::new(Converted::of(recode, found, &wanted)) as Box<dyn Decode<T>>)
+        }),
         None => Err(mismatch(&(*found).into(), wanted.into(), false)),
     }
 }
 
-struct Converted(Recode);
+struct Converted {
+    recode: Recode,
+    is_text: bool,
+}
+
+impl Converted {
+    fn of(recode: Recode, found: &Scalar, wanted: &Scalar) -> Self {
+        Self { recode, is_text: text::width(found).or(text::width(wanted)).is_some() }
+    }
+
+    fn cost(&self) -> u64 {
+        if self.is_text { 50 } else { 1 }
+    }
+}
 
 impl<T: Fixed> Decode<T> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()> {
         let done = out.len();
         out.resize(done + count, T::zeroed());
-        (self.0)(items, bytemuck::cast_slice_mut(&mut out[done..]))
+        (self.recode)(items, bytemuck::cast_slice_mut(&mut out[done..]))
+    }
+
+    fn cost(&self) -> u64 {
+        self.cost()
     }
 }
 
@@ -92,8 +110,9 @@ impl<T: Fixed> Decode<T> for Converted {
 pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<bool>> {
     let wanted = super::boolean::scalar();
     match recoder(found, &wanted) {
-        Some(recode) => check(casting, found, &wanted)
-            .map(|()| ReadPlan::PerItem(Box::new(Converted(recode)) as Box<dyn Decode<bool>>)),
+        Some(recode) => check(casting, found, &wanted).map(|()| {
+            ReadPlan::PerItem(Box::new(Converted::of(recode, found, &wanted)) as Box<dyn Decode<bool>>)
+        }),
         None => Err(mismatch(&(*found).into(), wanted.into(), false)),
     }
 }
@@ -102,9 +121,13 @@ impl Decode<bool> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
         let mut bytes = vec![0u8; count];
-        (self.0)(items, &mut bytes)?;
+        (self.recode)(items, &mut bytes)?;
         out.extend(bytes.iter().map(|byte| *byte != 0));
         Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        self.cost()
     }
 }
 

@@ -209,7 +209,13 @@ impl<F> Column<F> {
             Origin::Made(make) => return Ok((0..count).map(|_| make()).collect::<Vec<_>>().into_iter()),
         };
         let fields = match how {
-            ReadPlan::Bitwise(plain) => plain.make(count, |into| self.gather(records, record, into)),
+            ReadPlan::Bitwise(plain) => plain.make(count, |room| {
+                let gather = |into: &mut [u8]| {
+                    self.gather(records, record, into);
+                    Ok(into.len())
+                };
+                room.read_with(usize::MAX, gather).map(drop)
+            }),
             ReadPlan::PerItem(decode) => {
                 let mut column = vec![0; count * self.size];
                 self.gather(records, record, &mut column);

@@ -2,9 +2,9 @@
 
 use super::run::Work;
 use crate::error::Result;
-use crate::transfer::aligned;
 use crate::transfer::pick::pick;
 use crate::transfer::share::share_out;
+use crate::transfer::{Effort, aligned};
 
 /// The approximate size of a part, chosen so that its source and target both fit into the cache.
 const PART: usize = 64 << 10;
@@ -14,13 +14,11 @@ type Fill<'a> = dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync + 
 
 /// Fills parts of `part` bytes of `into`, on up to `threads` threads.
 fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill: &Fill<'_>) -> Result<()> {
-    /// Starting a thread for fewer bytes takes longer than filling them.
-    const LEAST: usize = 1 << 20;
     /// The number of bytes that a thread fills at a time.
     ///
     /// If two threads shared a large page, one would wait while the system zeroes it for the other.
     const PAGES: usize = 4 << 20;
-    let threads = if into.len() < 2 * LEAST { 1 } else { threads() };
+    let threads = Effort::moving(into.len().saturating_mul(2)).threads(threads); // read and written
     let part = part.max(1);
     let each = (PAGES.min(into.len() / threads) / part).max(1);
     let parts = into.chunks_mut(each * part).enumerate();

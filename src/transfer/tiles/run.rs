@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::plan::{Plan, Tile};
-use crate::bytes::{READS_ANYWHERE, Region, Runs};
+use crate::bytes::{READS_ANYWHERE, Region, Room, Runs};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::turn;
 use crate::transfer::pick::pick;
 use crate::transfer::share::share_out;
-use crate::transfer::{Sink, aligned, os, pipeline, truncated};
+use crate::transfer::{Effort, Sink, aligned, os, pipeline, truncated};
 
 /// Converts elements: reads them from the first slice, and writes the results to the second.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -69,7 +69,7 @@ impl Move<'_> {
                 order.sort_unstable(); // `pick` writes in the target's order
             }
             None => {
-                if self.source.fill_runs(&picked, bytes, 0)? < bytes.len() {
+                if self.source.fill_runs(&picked, &mut Room::of(bytes), usize::MAX, 0)? < bytes.len() {
                     return Err(truncated(self.header, self.source.len()?));
                 }
             }
@@ -144,7 +144,9 @@ pub(crate) fn move_all(
 ) -> Result<()> {
     let count = work.plan.count();
     let written = AtomicU64::new(0);
-    let threads = if READS_ANYWHERE { threads.min(count) } else { 1 };
+    let bytes = work.header.payload_len().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    let worth = Effort::moving(bytes.saturating_mul(2)).threads(|| threads);
+    let threads = if READS_ANYWHERE { worth.min(count) } else { 1 };
     let run = |room: &mut TileBuffers, number: usize| {
         let tile = work.plan.tile(number);
         let bytes = work.make(&tile, room)?;

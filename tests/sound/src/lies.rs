@@ -4,10 +4,11 @@ use std::fmt::Debug;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ndarray::{Array1, ArrayD, ArrayView1, arr1};
+use ndarray::{Array1, Array2, ArrayD, ArrayView1, arr1, s};
+use ndarray_io::bytes::{InMemory, ReadAt};
 use ndarray_io::{
-    DType, DynArray, Element, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record, Result, ViewMutNpyExt,
-    ViewNpyExt, WriteNpyExt, WriteOptions,
+    DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record, Result,
+    ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
 use crate::{Aligned, npy, ordered};
@@ -116,6 +117,73 @@ fn lying_readers_give_no_uninitialized_memory() {
                 npz.by_name::<_, ndarray::Ix1>("numbers").map(|array: Array1<u32>| array.sum())
             });
         }
+    }
+    let _ = std::panic::take_hook();
+}
+
+/// A source that begins to lie at an offset.
+#[derive(Debug)]
+struct LyingSource<'a> {
+    bytes: &'a [u8],
+    honest: u64,
+    lie: Lie,
+}
+
+impl ReadAt for LyingSource<'_> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        if offset >= self.honest {
+            return match self.lie {
+                Lie::TooMany => Ok(into.len() + 1),
+                Lie::Nothing => Ok(into.len()),
+                Lie::Panic => panic!("as a source may"),
+                Lie::Fail => Err(io::Error::from(io::ErrorKind::PermissionDenied).into()),
+                Lie::Interrupted => Ok(0),
+            };
+        }
+        let honest = into.len().min((self.honest - offset) as usize);
+        self.bytes.read_at(&mut into[..honest], offset)
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+}
+
+/// Reads an array in all ways, and uses each element: Miri says whether it is initialized.
+fn read_in_all_ways(open: impl Fn() -> Result<NpyFile>) {
+    let sum = |array: Array2<u32>| array.iter().map(|item| u64::from(*item)).sum::<u64>();
+    survive(|| open()?.read::<Array2<u32>>().map(sum));
+    survive(|| open()?.slice::<u32, _>(s![1..;3, ..]).map(sum));
+    survive(|| open()?.slice::<u32, _>(s![.., ..;2]).map(sum));
+    survive(|| open()?.take::<Array2<u32>>(0, &[7, 1, 7]).map(sum));
+    survive(|| {
+        open()?.read::<DynArray>().map(|array| array.bytes().iter().map(|byte| u64::from(*byte)).sum::<u64>())
+    });
+    survive(|| {
+        let mut into = Array2::<u32>::ones((20, 9));
+        let _ = open()?.slice_into(s![.., ..], &mut into);
+        Ok(sum(into))
+    });
+    survive(|| {
+        let mut into = Array2::<u32>::ones((20, 9));
+        let _ = open()?.slice_into(s![..;-1, ..], &mut into);
+        Ok(sum(into))
+    });
+}
+
+/// Memory that arrays are read into is not cleared first: what is missing must not be seen.
+#[test]
+fn lying_sources_give_no_uninitialized_memory() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut bytes = Vec::new();
+    Array2::from_shape_fn((20, 9), |(row, column)| (row * 10 + column) as u32).write_npy(&mut bytes).unwrap();
+    let bytes: &'static [u8] = bytes.leak();
+    for honest in [129, 500, bytes.len()] {
+        for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
+            read_in_all_ways(|| NpyFile::from_source(LyingSource { bytes, honest: honest as u64, lie }));
+        }
+        read_in_all_ways(|| NpyFile::from_source(InMemory(&bytes[..honest])));
+        survive(|| Array2::<u32>::read_npy(&bytes[..honest]).map(|array| array.sum()));
     }
     let _ = std::panic::take_hook();
 }

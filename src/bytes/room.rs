@@ -1,0 +1,179 @@
+//! [`Room`]: memory for bytes that is not cleared before it is filled.
+#![allow(unsafe_code)]
+
+#[cfg(unix)]
+use std::fs::File;
+use std::mem::MaybeUninit;
+use std::slice;
+
+use crate::error::Result;
+
+/// Memory that is filled from its beginning.
+///
+/// Memory and files are copied into it as it is. Whatever else reads gets initialized bytes, as [`Read`](std::io::Read)
+/// requires, which are cleared only then.
+pub(crate) struct Room<'a> {
+    bytes: &'a mut [MaybeUninit<u8>],
+    /// How many bytes at the beginning have been filled; they are initialized.
+    filled: usize,
+    /// How many bytes at the beginning are initialized; at least those that have been filled.
+    initialized: usize,
+}
+
+impl<'a> Room<'a> {
+    /// Returns memory that may not be initialized.
+    pub(crate) fn new(bytes: &'a mut [MaybeUninit<u8>]) -> Self {
+        Self { bytes, filled: 0, initialized: 0 }
+    }
+
+    /// Returns memory that is initialized, and stays so.
+    pub(crate) fn of(bytes: &'a mut [u8]) -> Self {
+        let (memory, length) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: initialized bytes are also valid as bytes that may not be. Nothing here makes them uninitialized:
+        // only initialized bytes are ever written.
+        let bytes = unsafe { slice::from_raw_parts_mut(memory, length) };
+        Self { bytes, filled: 0, initialized: length }
+    }
+
+    /// Returns memory of which the caller knows whether it is initialized.
+    ///
+    /// # Safety
+    ///
+    /// If `is_initialized`, all bytes are.
+    pub(crate) unsafe fn known(bytes: &'a mut [MaybeUninit<u8>], is_initialized: bool) -> Self {
+        let initialized = if is_initialized { bytes.len() } else { 0 };
+        Self { bytes, filled: 0, initialized }
+    }
+
+    /// Returns how many bytes are left to fill.
+    pub(crate) fn left(&self) -> usize {
+        self.bytes.len() - self.filled
+    }
+
+    /// Copies bytes, as many as there is memory for, and returns how many these are.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) -> usize {
+        let count = bytes.len().min(self.left());
+        let target = self.bytes[self.filled..].as_mut_ptr().cast::<u8>();
+        // SAFETY: both have at least `count` bytes, and the target is borrowed mutably, so they do not overlap.
+        unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), count) };
+        self.advance(count);
+        count
+    }
+
+    /// Reads up to `most` bytes of a file at an offset, without using its position, and returns how many were read.
+    #[cfg(unix)]
+    pub(crate) fn read_file(&mut self, most: usize, file: &File, at: u64) -> std::io::Result<usize> {
+        let most = most.min(self.left());
+        let (read, _) = rustix::io::pread(file, &mut self.bytes[self.filled..][..most], at)?;
+        let count = read.len();
+        self.advance(count);
+        Ok(count)
+    }
+
+    /// Calls `read` with up to `most` initialized bytes; it returns how many at their beginning it has filled.
+    ///
+    /// # Panics
+    ///
+    /// If `read` returns more than it was given.
+    pub(crate) fn read_with(
+        &mut self,
+        most: usize,
+        read: impl FnOnce(&mut [u8]) -> Result<usize>,
+    ) -> Result<usize> {
+        let most = most.min(self.left());
+        let end = self.filled + most;
+        if end > self.initialized {
+            self.bytes[self.initialized..end].fill(MaybeUninit::new(0));
+            self.initialized = end;
+        }
+        let memory = self.bytes[self.filled..end].as_mut_ptr().cast();
+        // SAFETY: these bytes are initialized, and borrowed from `self`, which is not used while `read` has them.
+        let count = read(unsafe { slice::from_raw_parts_mut(memory, most) })?;
+        assert!(count <= most, "more bytes were read than requested");
+        self.advance(count);
+        Ok(count)
+    }
+
+    /// `count` more bytes have been filled.
+    fn advance(&mut self, count: usize) {
+        self.filled += count;
+        self.initialized = self.initialized.max(self.filled);
+    }
+
+    /// Returns the bytes that have been filled.
+    pub(crate) fn into_filled(self) -> &'a mut [u8] {
+        let (memory, length) = (self.bytes.as_mut_ptr().cast(), self.filled);
+        // SAFETY: the first `filled` bytes are initialized: each was copied, read by the system, or given out as
+        // initialized. They are borrowed for as long as the memory was.
+        unsafe { slice::from_raw_parts_mut(memory, length) }
+    }
+}
+
+/// Appends up to `most` bytes, and returns how many were appended. The vector must have the capacity.
+pub(crate) fn append(
+    into: &mut Vec<u8>,
+    most: usize,
+    read: impl FnOnce(&mut Room<'_>) -> Result<()>,
+) -> Result<usize> {
+    let start = into.len();
+    let mut room = Room::new(&mut into.spare_capacity_mut()[..most]);
+    let memory = room.bytes.as_ptr();
+    read(&mut room)?;
+    assert!(room.bytes.as_ptr() == memory, "it is the memory of the vector");
+    let count = room.filled;
+    // SAFETY: the bytes after `start` are those of `room`, of which `count` are initialized.
+    unsafe { into.set_len(start + count) };
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::MaybeUninit;
+
+    use super::{Room, append};
+    use crate::error::{Error, ErrorKind};
+
+    #[test]
+    fn only_what_was_filled_is_returned() {
+        let mut memory = [MaybeUninit::uninit(); 10];
+        let mut room = Room::new(&mut memory);
+        assert_eq!((room.copy(b"abc"), room.left()), (3, 7));
+        let read = |bytes: &mut [u8]| {
+            assert_eq!(bytes, [0; 4]); // cleared
+            bytes.copy_from_slice(b"defg");
+            Ok(2)
+        };
+        assert_eq!(room.read_with(4, read).unwrap(), 2);
+        // What was given out before is not cleared again.
+        let again = |bytes: &mut [u8]| {
+            assert_eq!(bytes, b"fg\0");
+            Ok(0)
+        };
+        assert_eq!(room.read_with(3, again).unwrap(), 0);
+        assert_eq!(room.copy(b"12345678"), 5);
+        assert_eq!(room.into_filled(), b"abcde12345");
+    }
+
+    fn copied(room: &mut Room<'_>, bytes: &[u8]) -> crate::error::Result<()> {
+        room.copy(bytes);
+        Ok(())
+    }
+
+    #[test]
+    fn errors_leave_what_was_there() {
+        let mut bytes = Vec::with_capacity(8);
+        assert_eq!(append(&mut bytes, 5, |room| copied(room, b"abc")).unwrap(), 3);
+        let failed = append(&mut bytes, 5, |room| {
+            room.copy(b"de");
+            Err(Error::from(ErrorKind::Cancelled))
+        });
+        assert!(failed.is_err() && bytes == b"abc");
+    }
+
+    #[test]
+    #[should_panic(expected = "more bytes were read than requested")]
+    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
+    fn wrong_counts_are_refused() {
+        let _ = Room::new(&mut [MaybeUninit::uninit(); 4]).read_with(3, |_| Ok(4));
+    }
+}
