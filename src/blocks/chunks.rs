@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, PoisonError};
 
-use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis};
+use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, ShapeBuilder, Slice};
 
 use super::cuts::Cuts;
 use crate::element::ReadableElement;
@@ -16,15 +16,36 @@ use crate::transfer;
 
 /// An iterator over the pieces of an array along an axis, returned by [`ArrayFile::chunks`].
 ///
-/// Each piece is read into a new array when the iterator advances. [`Chunks::for_each_view`] reuses one array
-/// instead, and [`Chunks::for_each_ahead`] reads the next piece on another thread. An error ends the
-/// iteration.
-#[derive(Debug)]
+/// Each piece becomes a new array when the iterator advances. [`Chunks::for_each_view`] reuses one array
+/// instead, and [`Chunks::for_each_ahead`] reads the next pieces on another thread. Small pieces along the slowest axis are
+/// read many at a time. An error ends the iteration.
 pub struct Chunks<'a, A, D, F: ArrayFormat> {
     file: &'a ArrayFile<F>,
     axis: usize,
+    /// The length of a piece.
+    length: usize,
     cuts: Cuts,
+    /// How many pieces are read at a time.
+    at_once: usize,
+    held: Option<Held<A, D>>,
     pieces: PhantomData<fn() -> Array<A, D>>,
+}
+
+/// Elements of several pieces that have been read and not been returned.
+struct Held<A, D> {
+    items: std::vec::IntoIter<A>,
+    /// How many indices along the axis are left, and the elements of each.
+    left: usize,
+    each: usize,
+    /// The shape of a complete piece.
+    dim: D,
+}
+
+impl<A, D, F: ArrayFormat> std::fmt::Debug for Chunks<'_, A, D, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { file, axis, length, .. } = self;
+        f.debug_struct("Chunks").field("file", file).field("axis", axis).field("length", length).finish()
+    }
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -50,7 +71,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Returns an iterator over the rows of the array, along the slowest-varying axis.
     ///
-    /// The rows do not include that axis. About 1 MiB is read at a time, and each row is copied from it.
+    /// The rows do not include that axis. Short rows are read many at a time.
     ///
     /// # Errors
     ///
@@ -74,26 +95,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn rows<A, D>(&self) -> Result<impl Iterator<Item = Result<Array<A, D::Smaller>>>>
     where
-        A: ReadableElement + Clone,
+        A: ReadableElement,
         D: RemoveAxis,
     {
-        /// The number of bytes of rows to read at a time.
-        const AT_A_TIME: u64 = 1 << 20;
         let shape = self.axes::<A>().map_err(|error| self.at_path(error))?.shape;
         let axis = slowest(self.order(), &shape);
-        let rows = shape.dims().get(axis).copied().unwrap_or(0);
-        let bytes = self.header().payload_len().unwrap_or_default() / rows.max(1) as u64;
-        let chunks = self.chunks::<A, D>(axis, (AT_A_TIME / bytes.max(1)).max(1) as usize)?;
-        Ok(chunks.flat_map(move |chunk| {
-            let (rows, error) = match chunk {
-                Ok(chunk) => {
-                    let rows = chunk.axis_iter(Axis(axis)).map(|row| Ok(row.to_owned()));
-                    (rows.collect::<Vec<_>>(), None)
-                }
-                Err(error) => (Vec::new(), Some(Err(error))),
-            };
-            rows.into_iter().chain(error)
-        }))
+        let chunks = self.chunks::<A, D>(axis, 1)?;
+        Ok(chunks.map(move |row| Ok(row?.index_axis_move(Axis(axis), 0))))
     }
 }
 
@@ -113,10 +121,23 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
         let cuts = Cuts::along(all, axis, length);
-        Ok(Self { file, axis, cuts, pieces: PhantomData })
+        let at_once =
+            if axis == slowest(file.order(), shape) { Self::at_once(file, shape, axis, length) } else { 1 };
+        Ok(Self { file, axis, length, cuts, at_once, held: None, pieces: PhantomData })
     }
 
-    /// Reads a piece, reusing `array` if it has the length of the piece along the axis.
+    /// Returns how many pieces to read at a time.
+    fn at_once(file: &ArrayFile<F>, shape: &Shape, axis: usize, length: usize) -> usize {
+        /// The number of bytes to read at a time: a call costs little in comparison, and they fit into the cache.
+        const BYTES: u64 = 256 << 10;
+        let indices = shape.dims().get(axis).copied().unwrap_or(0).max(1) as u64;
+        let index = file.header().payload_len().unwrap_or(0) / indices;
+        let piece = index.saturating_mul(length as u64);
+        // Elements without bytes take memory all the same.
+        usize::try_from(BYTES.checked_div(piece).unwrap_or(1)).unwrap_or(1).max(1)
+    }
+
+    /// Reads pieces, reusing `array` if it has their length along the axis.
     fn read(&self, ranges: &[Range<usize>], array: Option<Array<A, D>>) -> Result<Array<A, D>> {
         match array.filter(|array| array.len_of(Axis(self.axis)) == ranges[self.axis].len()) {
             Some(mut array) => self.file.read_ranges_into(ranges, &mut array).map(|()| array),
@@ -124,13 +145,64 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         }
     }
 
-    fn next_into(&mut self, array: Option<Array<A, D>>) -> Option<Result<Array<A, D>>> {
-        let ranges = self.cuts.next()?;
-        let piece = self.read(&ranges, array);
-        if piece.is_err() {
-            self.cuts.stop(); // an error ends the iteration
+    /// Calls a function with each piece of an array of several, or reads each by itself if they could not be read
+    /// together: those before an error are visited. Returns whether all were.
+    fn each_piece(
+        &self,
+        ranges: &[Range<usize>],
+        pieces: &Result<Array<A, D>>,
+        call: &mut impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let axis = Axis(self.axis);
+        match pieces {
+            Ok(pieces) if pieces.len_of(axis) <= self.length => Ok(call(pieces.view()).is_continue()),
+            Ok(pieces) => {
+                let length = pieces.len_of(axis);
+                let piece = |from: usize| Slice::from(from..length.min(from + self.length));
+                let starts = (0..length).step_by(self.length);
+                Ok(starts.map(piece).all(|piece| call(pieces.slice_axis(axis, piece)).is_continue()))
+            }
+            Err(_) => {
+                for ranges in Cuts::along(ranges.to_vec(), self.axis, self.length) {
+                    if call(self.read(&ranges, None)?.view()).is_break() {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
         }
-        Some(piece)
+    }
+
+    /// Returns the next of the pieces that have been read together.
+    fn next_held(&mut self) -> Option<Array<A, D>> {
+        let held = self.held.as_mut().filter(|held| held.left > 0)?;
+        let (length, mut dim) = (self.length.min(held.left), held.dim.clone());
+        dim[self.axis] = length;
+        held.left -= length;
+        let items: Vec<A> = held.items.by_ref().take(length * held.each).collect();
+        Array::from_shape_vec(dim.set_f(self.file.order() == Order::Fortran), items).ok()
+    }
+
+    /// Reads several pieces at once, if that is possible; otherwise, they are read one by one from here on.
+    fn hold(&mut self) {
+        let before = self.cuts.clone();
+        let Some(ranges) = self.cuts.next_many(self.at_once) else { return };
+        let read = self.read(&ranges, None).ok();
+        let dim = read.as_ref().map(Array::raw_dim).unwrap_or_default();
+        // The pieces follow one another in memory.
+        let is_fortran = self.file.order() == Order::Fortran;
+        let follow = |array: &Array<A, D>| match is_fortran {
+            true => array.view().reversed_axes().is_standard_layout(),
+            false => array.is_standard_layout(),
+        };
+        match read.filter(follow).map(Array::into_raw_vec_and_offset) {
+            Some((items, None | Some(0))) => {
+                let left = ranges[self.axis].len();
+                let each = items.len() / left.max(1);
+                self.held = Some(Held { items: items.into_iter(), left, each, dim });
+            }
+            _ => (self.cuts, self.at_once) = (before, 1),
+        }
     }
 
     /// Invokes the callback with a view of each piece, until it returns `ControlFlow::Break`.
@@ -166,20 +238,25 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         mut self,
         mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut used = None;
-        while let Some(piece) = self.next_into(used.take()) {
-            let piece = piece?;
+        while let Some(piece) = self.next_held() {
             if call(piece.view()).is_break() {
+                return Ok(());
+            }
+        }
+        let mut used = None;
+        while let Some(ranges) = self.cuts.next_many(self.at_once) {
+            let pieces = self.read(&ranges, used.take());
+            if !self.each_piece(&ranges, &pieces, &mut call)? {
                 break;
             }
-            used = Some(piece);
+            used = pieces.ok();
         }
         Ok(())
     }
 
     /// Invokes the callback with each piece while another thread reads the next one.
     ///
-    /// At most three pieces are in memory. If no thread can be started, the pieces are read on the current
+    /// At most three pieces, or 256 KiB of small ones three times, are in memory. If no thread can be started, the pieces are read on the current
     /// thread.
     ///
     /// # Errors
@@ -189,7 +266,10 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn for_each_ahead(self, mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>) -> Result<()> {
+    pub fn for_each_ahead(
+        mut self,
+        mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
+    ) -> Result<()> {
         /// Why the work ends early.
         enum End {
             Broken,
@@ -203,16 +283,23 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         // Arrays that the callback has seen are read into again.
         let used = Mutex::new(Vec::new());
         let lock = || used.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(piece) = self.next_held() {
+            if call(piece.view()).is_break() {
+                return Ok(());
+            }
+        }
         let read = |ranges: Vec<Range<usize>>| {
             let array = lock().pop();
-            self.read(&ranges, array)
+            let pieces = self.read(&ranges, array);
+            (ranges, pieces)
         };
-        let done = transfer::map_in(self.cuts.clone(), (2, 3), read, |piece| {
-            let piece = piece?;
-            if call(piece.view()).is_break() {
+        let mut cuts = self.cuts.clone();
+        let groups = std::iter::from_fn(|| cuts.next_many(self.at_once));
+        let done = transfer::map_in(groups, (2, 3), read, |(ranges, pieces)| {
+            if !self.each_piece(&ranges, &pieces, &mut call)? {
                 return Err(End::Broken);
             }
-            lock().push(piece);
+            lock().extend(pieces.ok());
             Ok(())
         });
         match done {
@@ -225,13 +312,29 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
 impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A, D, F> {
     type Item = Result<Array<A, D>>;
 
-    /// Reads the next piece. Returns `None` after the last piece or after an error.
+    /// Returns the next piece, and `None` after the last piece or after an error.
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_into(None)
+        if let Some(piece) = self.next_held() {
+            return Some(Ok(piece));
+        }
+        self.held = None;
+        if self.at_once > 1 {
+            self.hold();
+            if let Some(piece) = self.next_held() {
+                return Some(Ok(piece));
+            }
+        }
+        let ranges = self.cuts.next()?;
+        let piece = self.read(&ranges, None);
+        if piece.is_err() {
+            self.cuts.stop(); // an error ends the iteration
+        }
+        Some(piece)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.cuts.left();
+        let held = self.held.as_ref().map_or(0, |held| held.left.div_ceil(self.length));
+        let left = self.cuts.left().saturating_add(held);
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
     }

@@ -50,6 +50,15 @@ impl Cuts {
         Self { part, axes, cut, step, next }
     }
 
+    /// Returns `count` boxes that follow one another as one, or those that are left. `None` after the last box.
+    pub(super) fn next_many(&mut self, count: usize) -> Option<Vec<Range<usize>>> {
+        let step = self.step;
+        self.step = step.saturating_mul(count);
+        let many = self.next();
+        self.step = step;
+        many
+    }
+
     /// Ends the iteration.
     pub(super) fn stop(&mut self) {
         self.next = None;

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Memory that is filled from its beginning.
 ///
-/// Memory and files are copied into it as it is. Whatever else reads gets initialized bytes, as [`Read`](std::io::Read)
+/// Memory and files are copied into it as it is. Any other reader gets initialized bytes, as [`Read`](std::io::Read)
 /// requires, which are cleared only then.
 pub(crate) struct Room<'a> {
     bytes: &'a mut [MaybeUninit<u8>],
@@ -111,18 +111,18 @@ impl<'a> Room<'a> {
 
 /// Appends up to `most` bytes, and returns how many were appended. The vector must have the capacity.
 pub(crate) fn append(
-    into: &mut Vec<u8>,
+    items: &mut Vec<u8>,
     most: usize,
     read: impl FnOnce(&mut Room<'_>) -> Result<()>,
 ) -> Result<usize> {
-    let start = into.len();
-    let mut room = Room::new(&mut into.spare_capacity_mut()[..most]);
+    let start = items.len();
+    let mut room = Room::new(&mut items.spare_capacity_mut()[..most]);
     let memory = room.bytes.as_ptr();
     read(&mut room)?;
     assert!(room.bytes.as_ptr() == memory, "it is the memory of the vector");
     let count = room.filled;
     // SAFETY: the bytes after `start` are those of `room`, of which `count` are initialized.
-    unsafe { into.set_len(start + count) };
+    unsafe { items.set_len(start + count) };
     Ok(count)
 }
 

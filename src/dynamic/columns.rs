@@ -50,7 +50,7 @@ impl DynArray {
             return Err(ErrorKind::BadOption { reason: "at least one column is required".into() }.into());
         };
         let header = Header::new(builder.build()?, Order::C, [length].into())?;
-        let mut data = Data::new(header.in_memory()?.1)?;
+        let mut data = Data::new(&header)?;
         let (size, into) = (header.dtype().item_size(), data.bytes_mut());
         let mut offset = 0;
         for part in &parts {
@@ -150,7 +150,7 @@ impl DynArray {
             let items = super::object::rearranged(objects, &self.header, order);
             return Ok(Cow::Owned(Self::of_objects(header, items)));
         }
-        let mut data = Data::new(self.bytes().len())?;
+        let mut data = Data::new(&header)?;
         self.put(&mut Sink::of(&mut data.bytes_mut()), order, &WriteOptions::new())?;
         Ok(Cow::Owned(Self::of_data(header, data)))
     }

@@ -91,7 +91,7 @@ impl DynArray {
             Change::Recode(recode) => Work::Into(recode),
         };
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
-        let mut data = Data::new(header.in_memory()?.1)?;
+        let mut data = Data::new(&header)?;
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
         let threads = || ReadOptions::new().get_threads();
         recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)

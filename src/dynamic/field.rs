@@ -47,8 +47,8 @@ impl DynArray {
     pub fn field<'p>(&self, path: impl Into<FieldPath<'p>>) -> Result<Self> {
         let column = FieldLayout::of(self, &path.into())?;
         let header = column.header(self)?;
-        let mut data = Data::new(header.in_memory()?.1)?;
-        if data.len == 0 {
+        let mut data = Data::new(&header)?;
+        if data.len() == 0 {
             return Ok(Self::of_data(header, data)); // without bytes, the number of elements is not bounded by memory
         }
         // Records are contiguous in any order of the array; within a field, the elements are in C order.

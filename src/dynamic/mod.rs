@@ -3,6 +3,7 @@
 mod check;
 mod columns;
 mod convert;
+mod data;
 mod dates;
 mod field;
 mod numbers;
@@ -19,16 +20,14 @@ use object::Object;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
-#[cfg(feature = "object")]
-use crate::array::dimension;
-use crate::array::viewable_as;
+use data::Data;
+
 use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
+use crate::array::{dimension, viewable_as};
 use crate::dtype::{Casting, DType};
-#[cfg(feature = "object")]
-use crate::element::ReadPlan;
-use crate::element::cast::{self, Bitwise, UncheckedVec};
+use crate::element::cast::{self, Bitwise};
 use crate::element::{
-    ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_of, mismatch, raw_words,
+    ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_of, mismatch, reading,
 };
 use crate::error::{ErrorKind, Result, Returned};
 use crate::header::Header;
@@ -89,44 +88,6 @@ impl PartialEq for DynArray {
 }
 
 impl Eq for DynArray {}
-
-/// Bytes, aligned for every element type.
-#[derive(Clone, PartialEq, Eq)]
-struct Data {
-    // Words of 16 bytes, the largest alignment of an element, so every array is aligned for views.
-    words: Vec<u128>,
-    len: usize,
-}
-
-impl Data {
-    fn new(len: usize) -> Result<Self> {
-        let mut words = UncheckedVec::new(&raw_words(), len.div_ceil(size_of::<u128>()), true)?;
-        let mut part = words.all();
-        // Huge pages make the first access to the memory cheaper, so they are requested before it.
-        transfer::os::advise_huge_pages(part.memory());
-        part.load(usize::MAX, |room| room.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
-        Ok(Self { words: words.finish(), len })
-    }
-
-    #[cfg(feature = "object")]
-    fn empty() -> Self {
-        Self { words: Vec::new(), len: 0 }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.len]
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
-    }
-}
-
-impl std::fmt::Debug for Data {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.len)
-    }
-}
 
 impl DynArray {
     /// Creates an array with a copy of the elements.
@@ -200,7 +161,7 @@ impl DynArray {
 
     /// Creates an array from a header and a copy of the bytes, whose number must match the header.
     pub(crate) fn of_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
-        let mut data = Data::new(bytes.len())?;
+        let mut data = Data::new(&header)?;
         data.bytes_mut().copy_from_slice(bytes);
         Ok(Self::of_data(header, data))
     }
@@ -318,7 +279,9 @@ impl DynArray {
 
     /// Converts the array to an array of a known type.
     ///
-    /// The elements are copied, so memory temporarily contains them twice.
+    /// Nothing is copied if the elements in memory are those of the type: numbers, bools, times, and texts of the
+    /// same width; the byte order is changed in place. Records, and elements of other kinds, are copied, so memory
+    /// temporarily contains them twice.
     ///
     /// # Errors
     ///
@@ -328,7 +291,31 @@ impl DynArray {
     ///
     /// The error contains the array: see [`Returned::into_inner`].
     pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, Returned<Self>> {
-        self.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(self, error))
+        // Otherwise, the elements are copied, which also finds what is wrong.
+        self.adopted().or_else(|array: Self| {
+            array.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(array, error))
+        })
+    }
+
+    /// Returns the memory of the elements as a typed array; `self` if that is impossible.
+    fn adopted<A: ReadableElement, D: Dimension>(mut self) -> Result<Array<A, D>, Self> {
+        let plan = reading::<A>(self.dtype(), &ReadOptions::new());
+        match (plan, dimension::<D>(self.header.shape_ref())) {
+            (Ok(ReadPlan::Bitwise(plain)), Ok(dim)) if inner_of::<A>().is_empty() => {
+                match self.data.into_elements(&plain) {
+                    Ok(items) => {
+                        let shape = dim.set_f(self.header.order() == Order::Fortran);
+                        // There is exactly one element for each of the shape.
+                        Ok(Array::from_shape_vec(shape, items).expect("an element for each of the shape"))
+                    }
+                    Err(data) => {
+                        self.data = data;
+                        Err(self)
+                    }
+                }
+            }
+            _ => Err(self),
+        }
     }
 
     /// Returns the elements in the order of the file if they are Python objects, and `None` otherwise.
@@ -406,9 +393,7 @@ impl FromPayload for DynArray {
             let found = payload.header.dtype();
             return Err(mismatch(found, found.clone(), false));
         }
-        let (_, len) = payload.header.in_memory()?;
-        let words = transfer::read_aligned(payload.source, payload.header, payload.options)?;
-        Ok(Self::of_data(payload.header.clone(), Data { words, len }))
+        Ok(Self::of_data(payload.header.clone(), Data::read(payload)?))
     }
 }
 
@@ -418,7 +403,7 @@ impl WriteRaExt for DynArray {}
 
 impl WriteArray for DynArray {
     fn byte_len(&self) -> usize {
-        self.data.len
+        self.data.len()
     }
 
     fn payload_len(&self, _: &WriteOptions) -> Option<u64> {

@@ -5,7 +5,7 @@ use ndarray::ShapeBuilder;
 use ndarray::{ArrayViewD, Axis, IxDyn, SliceArg, SliceInfoElem};
 
 use super::{Data, DynArray};
-use crate::element::WritableElement;
+use crate::element::{Bytes, WritableElement};
 use crate::error::Result;
 use crate::header::Header;
 use crate::io::ArrayFormat;
@@ -95,7 +95,7 @@ impl DynArray {
         elements.push(WHOLE);
         let part = bytes_of(self).slice_move(&elements[..]);
         let header = Header::new(self.dtype().clone(), Order::C, part.shape()[..part.ndim() - 1].into())?;
-        let mut data = Data::new(header.in_memory()?.1)?;
+        let mut data = Data::new(&header)?;
         let mut into = data.bytes_mut();
         self.put_part(&elements, &mut Sink::of(&mut into), Order::C, &WriteOptions::new())?;
         Ok(Self::of_data(header, data))
@@ -132,12 +132,13 @@ impl DynArray {
         options: &WriteOptions,
     ) -> Result<()> {
         let (bytes, to) = (self.bytes(), (order, options));
-        // Elements of the size of an integer are moved as integers, which is faster than byte by byte.
+        // Elements of the size of a number are moved as units, which is faster than byte by byte.
         match self.dtype().item_size() {
             0 => Ok(()),
-            2 => put_words::<u16>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
-            4 => put_words::<u32>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
-            8 => put_words::<u64>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            2 => put_words::<Bytes<2>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            4 => put_words::<Bytes<4>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            8 => put_words::<Bytes<8>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
+            16 => put_words::<Bytes<16>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
             _ => put_words::<u8>(bytes_of(self), elements, sink, to),
         }
     }

@@ -40,7 +40,9 @@ use crate::dtype::{DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
+use bytemuck::Pod;
 use cast::{Bitwise, BitwiseOut};
+pub(crate) use swap::unit_of;
 
 /// A type that elements can be read as.
 ///
@@ -259,13 +261,8 @@ pub trait EncodeOpaque<T>: Send + Sync {
     ) -> Result<Vec<u8>>;
 }
 
-/// Returns the plan for reading bytes without interpreting them.
-pub(crate) fn raw_bytes() -> Bitwise<u8> {
-    Bitwise::pod(1, false)
-}
-
-/// Returns the plan for reading bytes as 16-byte words without interpreting them.
-pub(crate) fn raw_words() -> Bitwise<u128> {
+/// Returns the plan for reading bytes as words of this size without interpreting them.
+pub(crate) fn raw<W: Pod>() -> Bitwise<W> {
     Bitwise::pod(1, false)
 }
 

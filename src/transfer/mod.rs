@@ -41,9 +41,7 @@ pub(crate) use pipeline::map_in;
 pub use pipeline::map_in_order;
 #[cfg(feature = "npz")]
 pub(crate) use read::append;
-pub(crate) use read::{
-    Target, check_length, read, read_aligned, read_bytes, read_into, read_rest, truncated,
-};
+pub(crate) use read::{Target, check_length, read, read_bytes, read_into, read_rest, read_words, truncated};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 #[cfg(feature = "npz")]

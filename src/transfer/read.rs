@@ -179,24 +179,22 @@ pub(crate) fn truncated(header: &Header, have: u64) -> Error {
 pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<Vec<u8>> {
     match header.payload_len() {
         None => read_rest(source, options),
-        Some(_) => {
-            let (bytes, tally) = begin(source, header, options)?;
-            read_plain(source, header, &crate::element::raw_bytes(), (bytes, bytes), &tally, options)
-        }
+        Some(_) => read_words(source, header, &crate::element::raw::<u8>(), options),
     }
 }
 
-/// Reads the bytes of a payload into words that are aligned for every element type.
+/// Reads the bytes of a payload into words.
 ///
 /// Padding in the last word is 0.
-pub(crate) fn read_aligned(
+pub(crate) fn read_words<W: Send>(
     source: &mut Source<'_>,
     header: &Header,
+    raw: &Bitwise<W>,
     options: &ReadOptions,
-) -> Result<Vec<u128>> {
+) -> Result<Vec<W>> {
     let (bytes, tally) = begin(source, header, options)?;
-    let words = bytes.div_ceil(size_of::<u128>());
-    read_plain(source, header, &crate::element::raw_words(), (words, bytes), &tally, options)
+    let words = bytes.div_ceil(size_of::<W>());
+    read_plain(source, header, raw, (words, bytes), &tally, options)
 }
 
 /// Reads `len` items from `bytes` bytes; the last item may be incomplete.

@@ -162,6 +162,40 @@ fn chunks_and_rows_are_the_array() {
     }
 }
 
+/// Small pieces are read many at a time; which of them are visited does not show it.
+#[test]
+fn small_pieces_before_an_error_are_visited() {
+    let is_true = |index: usize| index % 3 == 0;
+    let path = written(&Array1::from_shape_fn(1000, is_true), &WriteOptions::new());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[128 + 777] = 2;
+    std::fs::write(&path, bytes).unwrap();
+    let file = NpyFile::open(&path).unwrap();
+    let chunks = || file.chunks::<bool, ndarray::Ix1>(0, 5).unwrap();
+    // 155 pieces of five precede element 777; the first piece is taken from the iterator in any case.
+    let wanted: Vec<bool> = (0..775).map(is_true).collect();
+    for way in 0..3 {
+        let mut iterator = chunks();
+        assert_eq!(iterator.size_hint(), (1, Some(200)));
+        let mut seen = iterator.next().unwrap().unwrap().into_raw_vec_and_offset().0;
+        assert_eq!(iterator.size_hint(), (1, Some(199)));
+        let mut each = |chunk: ndarray::ArrayView1<'_, bool>| {
+            assert!(chunk.len() == 5 && chunk.is_standard_layout());
+            seen.extend(chunk);
+            ControlFlow::Continue(())
+        };
+        let error = match way {
+            0 => iterator.find_map(|chunk| chunk.map(|chunk| each(chunk.view())).err()).unwrap(),
+            1 => iterator.for_each_view(&mut each).unwrap_err(),
+            _ => iterator.for_each_ahead(&mut each).unwrap_err(),
+        };
+        assert_eq!(error.element(), Some(777));
+        assert_eq!(seen, wanted);
+    }
+    let mut ended = chunks();
+    assert_eq!((ended.by_ref().filter(Result::is_ok).count(), ended.next().is_none()), (155, true));
+}
+
 /// NumPy's files, of any dtype and shape, read the same by path as from memory; text and scalars can be
 /// sliced.
 #[test]

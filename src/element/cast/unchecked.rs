@@ -6,6 +6,8 @@ use std::mem::MaybeUninit;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytemuck::Pod;
+
 use super::super::transform::ByteTransform;
 use super::Bitwise;
 use crate::bytes::Room;
@@ -44,7 +46,7 @@ impl<T> UncheckedVec<T> {
 
     fn part_from(&mut self, from: usize) -> Part<'_> {
         let (length, is_cleared) = (self.byte_len(), self.is_cleared);
-        // SAFETY: the memory has this length, and bytes that may not be initialized are valid whatever it contains.
+        // SAFETY: the memory has this length, and bytes that may not be initialized are valid with any content.
         // Only initialized bytes are written to it. The slice borrows self.
         let bytes =
             unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<MaybeUninit<u8>>(), length) };
@@ -74,6 +76,29 @@ impl<T> UncheckedVec<T> {
         // SAFETY: pointer, length and capacity come from a Vec of the same layout, which is not dropped.
         // Every byte has passed the check, so by the proof in Bitwise<T> the bytes are valid elements.
         unsafe { Vec::from_raw_parts(items.as_mut_ptr().cast::<T>(), items.len(), items.capacity()) }
+    }
+}
+
+impl<T> Bitwise<T> {
+    /// Makes elements of the first `len` bytes of words, without a copy.
+    ///
+    /// Returns the words unchanged if their memory is not that of elements, or if an element is invalid.
+    pub(crate) fn adopt<W: Pod>(&self, mut words: Vec<W>, len: usize) -> Result<Vec<T>, Vec<W>> {
+        let (bytes, room) = (size_of_val(&words[..]), words.capacity() * size_of::<W>());
+        let is_whole = |bytes: usize| bytes.checked_rem(size_of::<T>()) == Some(0);
+        let is_memory =
+            align_of::<W>() == align_of::<T>() && bytes == len && is_whole(bytes) && is_whole(room);
+        // If it swapped before it finds an invalid element, the words would have changed.
+        let stays = !(self.fix.checks() && self.fix.swaps());
+        if !is_memory || !stays || self.fix.apply(bytemuck::cast_slice_mut(&mut words)).is_err() {
+            return Err(words);
+        }
+        let mut words = std::mem::ManuallyDrop::new(words);
+        let (len, capacity) = (bytes / size_of::<T>(), room / size_of::<T>());
+        // SAFETY: the words come from a Vec, which is not dropped; `len` and `capacity` elements have exactly the
+        // size of its content and of its memory, and the same alignment. By the proof in Bitwise<T>, bytes that have
+        // passed the check are valid elements.
+        Ok(unsafe { Vec::from_raw_parts(words.as_mut_ptr().cast::<T>(), len, capacity) })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, arr1, s};
 use ndarray_io::bytes::{InMemory, ReadAt};
@@ -123,13 +124,13 @@ fn lying_readers_give_no_uninitialized_memory() {
 
 /// A source that begins to lie at an offset.
 #[derive(Debug)]
-struct LyingSource<'a> {
-    bytes: &'a [u8],
+struct LyingSource {
+    bytes: Arc<[u8]>,
     honest: u64,
     lie: Lie,
 }
 
-impl ReadAt for LyingSource<'_> {
+impl ReadAt for LyingSource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         if offset >= self.honest {
             return match self.lie {
@@ -177,12 +178,14 @@ fn lying_sources_give_no_uninitialized_memory() {
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::new();
     Array2::from_shape_fn((20, 9), |(row, column)| (row * 10 + column) as u32).write_npy(&mut bytes).unwrap();
-    let bytes: &'static [u8] = bytes.leak();
+    let bytes: Arc<[u8]> = bytes.into();
     for honest in [129, 500, bytes.len()] {
         for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
-            read_in_all_ways(|| NpyFile::from_source(LyingSource { bytes, honest: honest as u64, lie }));
+            read_in_all_ways(|| {
+                NpyFile::from_source(LyingSource { bytes: Arc::clone(&bytes), honest: honest as u64, lie })
+            });
         }
-        read_in_all_ways(|| NpyFile::from_source(InMemory(&bytes[..honest])));
+        read_in_all_ways(|| NpyFile::from_source(InMemory(bytes[..honest].to_vec())));
         survive(|| Array2::<u32>::read_npy(&bytes[..honest]).map(|array| array.sum()));
     }
     let _ = std::panic::take_hook();

@@ -1,11 +1,11 @@
 //! Views of bytes as elements, and of fields of records.
 
-use ndarray::{ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2};
+use ndarray::{Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{
-    Bytes, Chars, Datetime64, DynArray, LongDouble, ReadNpyExt, Record, Timedelta64, ViewMutNpyExt,
-    ViewNpyExt, Void, units,
+    Bytes, Chars, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadableElement, Record, Timedelta64,
+    ViewMutNpyExt, ViewNpyExt, Void, units,
 };
 use num_complex::Complex;
 
@@ -25,6 +25,51 @@ fn elements_without_a_size_are_viewed() {
     let mut file = Aligned::new(&npy("'|V0'", false, "(5,)", &[]));
     assert_eq!(ArrayView1::<Void<0>>::view_npy(file.get()).unwrap().len(), 5);
     assert_eq!(ArrayViewMut1::<Void<0>>::view_mut_npy(file.get_mut()).unwrap().iter_mut().count(), 5);
+}
+
+/// `into_array` hands over the memory, if it is that of such elements.
+#[test]
+fn memory_becomes_that_of_typed_arrays() {
+    /// Returns whether the memory was handed over.
+    fn becomes<A>(descr: &str, item: &[u8], wanted: &A) -> bool
+    where
+        A: ReadableElement + PartialEq + std::fmt::Debug,
+    {
+        let mut handed_over = Vec::new();
+        for (is_fortran, count) in [(false, 6), (true, 6), (false, 0)] {
+            let bytes = npy(descr, is_fortran, &format!("({}, 3)", count / 3), &item.repeat(count));
+            let any = DynArray::read_npy(&bytes[..]).unwrap();
+            let before = any.bytes().as_ptr();
+            let array: Array2<A> = any.into_array().unwrap();
+            assert_eq!((array.dim(), array.is_standard_layout()), ((count / 3, 3), !is_fortran));
+            assert!(array.iter().all(|item| item == wanted));
+            if count > 0 {
+                handed_over.push(std::ptr::eq(before, array.as_ptr().cast()));
+            }
+        }
+        assert_eq!(handed_over[0], handed_over[1]);
+        handed_over[0]
+    }
+    let own = |code: &str| ordered(code, true);
+    let other = |code: &str| ordered(code, false);
+    assert!(becomes(&own("'=f8'"), &1.5f64.to_ne_bytes(), &1.5f64));
+    assert!(becomes(&own("'=i2'"), &(-3i16).to_ne_bytes(), &-3i16));
+    assert!(becomes("'|u1'", &[7], &7u8));
+    assert!(becomes("'|b1'", &[1], &true));
+    let complex = [0.5f32.to_ne_bytes(), 2.0f32.to_ne_bytes()].concat();
+    assert!(becomes(&own("'=c8'"), &complex, &Complex::new(0.5f32, 2.0)));
+    assert!(becomes("'|S3'", b"abc", &Bytes::<3>::new(b"abc").unwrap()));
+    let swapped: Vec<u8> = 9u32.to_ne_bytes().into_iter().rev().collect();
+    assert!(becomes(&other("'=u4'"), &swapped, &9u32));
+    // Other memory: longer texts, another type.
+    assert!(!becomes("'|S2'", b"ab", &Bytes::<3>::new(b"ab").unwrap()));
+    assert!(!becomes("'|S2'", b"ab", &b"ab".to_vec()));
+
+    // What is invalid stays as it was.
+    let bytes = npy("'|b1'", false, "(3,)", &[1, 2, 0]);
+    let error = DynArray::read_npy(&bytes[..]).unwrap().into_array::<bool, Ix1>().unwrap_err();
+    assert_eq!(error.error().element(), Some(1));
+    assert_eq!(error.into_inner().bytes(), [1, 2, 0]);
 }
 
 #[test]
