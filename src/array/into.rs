@@ -108,7 +108,7 @@ fn read_items<A: ReadableElement, D: Dimension>(
         let items = view.into_slice().expect("an array in standard layout is a slice"); // guaranteed by ndarray
         Target::Contiguous(items)
     } else {
-        Target::Strided(view.into_iter())
+        Target::Strided(view.into_dyn())
     };
     transfer::read_into(source, header, how, target, options)
 }

@@ -298,6 +298,7 @@ impl DynArray {
     }
 
     /// Returns the memory of the elements as a typed array; `self` if that is impossible.
+    #[expect(clippy::result_large_err, reason = "the array goes on to be copied")]
     fn adopted<A: ReadableElement, D: Dimension>(mut self) -> Result<Array<A, D>, Self> {
         let plan = reading::<A>(self.dtype(), &ReadOptions::new());
         match (plan, dimension::<D>(self.header.shape_ref())) {

@@ -4,7 +4,7 @@
 //! rows are contiguous, otherwise tile by tile, so that each cache line is loaded once and used completely.
 //! Copying a transposed array element by element would load each line once for every element in the line.
 
-use ndarray::{ArrayView2, ArrayViewD, Axis, Ix2, Slice, s};
+use ndarray::{ArrayBase, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, RawData, Slice, s};
 
 use crate::element::cast::BitwiseOut;
 
@@ -34,18 +34,7 @@ pub(super) struct Plan<'a, T> {
 impl<'a, T> Plan<'a, T> {
     pub(super) fn new(mut view: ArrayViewD<'a, T>, item: usize) -> Self {
         simplify(&mut view);
-        let shape = view.shape();
-        let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>().saturating_mul(item).max(1);
-        let last = shape.len() - 1;
-        let mut axis = (0..last).find(|&axis| inner(axis) <= BLOCK).unwrap_or(last);
-        let mut step = (BLOCK / inner(axis)).max(1);
-        // Blocks of a transposed array need several indices of the contiguous axis, to fill cache lines.
-        let together = closest_axis(&view);
-        let wanted = (TOGETHER / item.max(1)).max(2 * TILE);
-        let transposed = together < axis || (together == axis && together < last && step < wanted);
-        if transposed && inner(together).saturating_mul(wanted) <= LARGEST_BLOCK {
-            (axis, step) = (together, wanted);
-        }
+        let (axis, step) = divided(&view, item);
         Self { view, axis, step, item }
     }
 
@@ -81,10 +70,27 @@ impl<'a, T> Plan<'a, T> {
     }
 }
 
+/// Returns the axis along which an array is divided into blocks, and the number of its indices in each.
+pub(super) fn divided<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize) -> (usize, usize) {
+    let shape = view.shape();
+    let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>().saturating_mul(item).max(1);
+    let last = shape.len() - 1;
+    let axis = (0..last).find(|&axis| inner(axis) <= BLOCK).unwrap_or(last);
+    let step = (BLOCK / inner(axis)).max(1);
+    // Blocks of a transposed array need several indices of the contiguous axis, to fill cache lines.
+    let together = closest_axis(view);
+    let wanted = (TOGETHER / item.max(1)).max(2 * TILE);
+    let transposed = together < axis || (together == axis && together < last && step < wanted);
+    match transposed && inner(together).saturating_mul(wanted) <= LARGEST_BLOCK {
+        true => (together, wanted),
+        false => (axis, step),
+    }
+}
+
 /// Merges axes that are contiguous in both memory and file, and removes those of length 1.
 ///
 /// At least one axis remains.
-pub(super) fn simplify<T>(view: &mut ArrayViewD<'_, T>) {
+pub(super) fn simplify<S: RawData>(view: &mut ArrayBase<S, IxDyn>) {
     for axis in 1..view.ndim() {
         view.merge_axes(Axis(axis - 1), Axis(axis));
     }
@@ -139,7 +145,7 @@ fn turn_units<const SIZE: usize>(
 }
 
 /// Returns the axis with the smallest nonzero stride, or the last axis if all strides are zero.
-fn closest_axis<T>(view: &ArrayViewD<'_, T>) -> usize {
+pub(super) fn closest_axis<S: RawData>(view: &ArrayBase<S, IxDyn>) -> usize {
     let strides = view.strides().iter().enumerate().filter(|(_, stride)| **stride != 0);
     strides.rev().min_by_key(|(_, stride)| stride.unsigned_abs()).map_or(view.ndim() - 1, |(axis, _)| axis)
 }

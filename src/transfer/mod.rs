@@ -17,6 +17,7 @@ mod pack;
 mod pick;
 mod pipeline;
 mod read;
+mod scatter;
 mod share;
 mod sink;
 mod source;

@@ -1,9 +1,12 @@
 //! Reads payloads into memory, with one loop for each read plan.
 
 use super::each::make_blocks;
+use super::scatter::read_scattered;
 use super::share::share_out;
 use super::source::{Positioned, Source};
 use super::{BLOCK, Effort, aligned, os};
+use ndarray::ArrayViewMutD;
+
 use crate::bytes::{self, ReadHints, Room};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
@@ -96,7 +99,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     source: &mut Source<'_>,
     header: &Header,
     how: ReadPlan<T>,
-    target: Target<'i, T, impl Iterator<Item = &'i mut T> + 'i>,
+    target: Target<'i, T>,
     options: &ReadOptions,
 ) -> Result<()> {
     if let ReadPlan::Opaque(decode) = how {
@@ -110,6 +113,12 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
             Some(part) => return load_all(source, header, part, (bytes, plain.touches()), &tally, options),
             None => Target::Contiguous(items),
         },
+        (ReadPlan::Bitwise(plain), Target::Strided(mut view)) => {
+            if read_scattered(source, header, plain, &mut view, (&tally, options))? {
+                return Ok(());
+            }
+            Target::Strided(view)
+        }
         (_, target) => target,
     };
     let mut slots = target.items();
@@ -131,19 +140,19 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     })
 }
 
-/// Existing elements to read into, in the order of the file.
-pub(crate) enum Target<'i, T, I> {
-    /// Elements that are contiguous in memory.
+/// Existing elements to read into.
+pub(crate) enum Target<'i, T> {
+    /// Elements that are contiguous in memory, in the order of the file.
     Contiguous(&'i mut [T]),
-    /// Elements that are not contiguous, as an iterator.
-    Strided(I),
+    /// Elements that are not, with axes in the order of the file.
+    Strided(ArrayViewMutD<'i, T>),
 }
 
-impl<'i, T, I: Iterator<Item = &'i mut T> + 'i> Target<'i, T, I> {
+impl<'i, T> Target<'i, T> {
     fn items(self) -> Box<dyn Iterator<Item = &'i mut T> + 'i> {
         match self {
             Self::Contiguous(items) => Box::new(items.iter_mut()),
-            Self::Strided(items) => Box::new(items),
+            Self::Strided(view) => Box::new(view.into_iter()),
         }
     }
 }

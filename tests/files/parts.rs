@@ -165,7 +165,7 @@ fn chunks_and_rows_are_the_array() {
 /// Small pieces are read many at a time; which of them are visited does not show it.
 #[test]
 fn small_pieces_before_an_error_are_visited() {
-    let is_true = |index: usize| index % 3 == 0;
+    let is_true = |index: usize| index.is_multiple_of(3);
     let path = written(&Array1::from_shape_fn(1000, is_true), &WriteOptions::new());
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[128 + 777] = 2;

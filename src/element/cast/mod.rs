@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::slice;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, ArrayViewMutD};
 pub(crate) use unchecked::{Part, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_spread, view_spread_mut};
 pub use wrapped::{Enumeration, Markers, Newtype};
@@ -186,6 +186,32 @@ impl<T> Bitwise<T> {
         let mut items = UncheckedVec::new(self, count, false)?;
         items.all().load(usize::MAX, load)?;
         Ok(items.finish())
+    }
+
+    /// Converts the bytes of complete elements to native byte order and checks them.
+    pub(crate) fn check(&self, bytes: &mut [u8]) -> Result<()> {
+        self.fix.apply(bytes)
+    }
+
+    /// Returns existing elements as arrays of bytes of their size.
+    ///
+    /// Returns `None` if the elements have padding or need to be dropped.
+    ///
+    /// # Safety
+    ///
+    /// Only bytes that have passed [`check`](Self::check) may be copied into it, as complete elements.
+    pub(crate) unsafe fn units_over<'a, const SIZE: usize>(
+        &self,
+        view: ArrayViewMutD<'a, T>,
+    ) -> Option<ArrayViewMutD<'a, [u8; SIZE]>> {
+        if !self.is_full || std::mem::needs_drop::<T>() || size_of::<T>() != SIZE {
+            return None;
+        }
+        let mut view = view;
+        let units = view.raw_view_mut().cast::<[u8; SIZE]>();
+        // SAFETY: the elements have the same addresses and the same size in both views; they consist of initialized
+        // bytes, which need no alignment. The result borrows them mutably for the lifetime of the original view.
+        Some(unsafe { units.deref_into_view_mut() })
     }
 
     /// Returns the memory of existing elements as a part, to load new elements into.

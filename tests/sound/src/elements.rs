@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::io::{self, Cursor, Read};
 
-use ndarray::{Array1, Array2, ArrayD, ArrayView2, Axis, ShapeBuilder, arr1, s};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, ShapeBuilder, arr1, s};
 use ndarray_io::{
     Casting, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions, dtype::ByteOrder,
+    ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions, dtype::ByteOrder, header::Order,
 };
 use num_complex::Complex;
 
@@ -164,11 +164,58 @@ fn invalid_bytes_never_reach_an_existing_array() {
     assert_eq!(target.read_npy_into(&file[..]).unwrap_err().element(), Some(3));
     // What the file has as 0, or as no bool, is as it was.
     assert_eq!((target[1], target[3], target[4]), (false, false, false));
+    // Not contiguous, so that elements are moved from a block.
+    let mut table = Array2::from_elem((5, 3), false);
+    let error = table.column_mut(1).read_npy_into(&file[..]).unwrap_err();
+    assert_eq!(error.element(), Some(3));
+    assert!(table.iter().all(|item| !item));
     let mut numbers = Vec::new();
     arr1(&[1u16, 7]).write_npy(&mut numbers).unwrap();
     let mut target = arr1(&[Sort::Many, Sort::Many]);
     assert_eq!(target.read_npy_into(&numbers[..]).unwrap_err().element(), Some(1));
     assert!(target.iter().all(|item| [Sort::One, Sort::Many].contains(item)));
+}
+
+#[test]
+fn arrays_of_any_strides_are_read_into() {
+    fn any<A>(item: impl Fn(usize) -> A)
+    where
+        A: ReadableElement + WritableElement + Clone + PartialEq + std::fmt::Debug + Default,
+    {
+        let shape = if cfg!(miri) { (3, 4, 5) } else { (20, 33, 70) };
+        let array = Array3::from_shape_fn(shape, |(a, b, c)| item(a * 10_000 + b * 100 + c));
+        for order in [Order::C, Order::Fortran] {
+            let mut file = Vec::new();
+            array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+            for axes in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1], [2, 0, 1]] {
+                // Memory of which the array has every second element, in other orders and directions.
+                let lens = axes.map(|axis| 2 * array.shape()[axis]);
+                let mut memory = Array3::from_elem(lens, A::default());
+                let mut part = memory.slice_mut(s![..;-2, ..;2, ..;2]);
+                let mut back = [0; 3];
+                axes.iter().enumerate().for_each(|(at, axis)| back[*axis] = at);
+                part = part.permuted_axes(back);
+                part.read_npy_into(&file[..]).unwrap();
+                assert_eq!(part, array);
+                assert!(memory.slice(s![.., 1..;2, ..]).iter().all(|item| *item == A::default()));
+                let mut whole = Array3::from_elem(axes.map(|axis| array.shape()[axis]), A::default());
+                let mut whole = whole.view_mut().permuted_axes(back);
+                whole.read_npy_into(std::io::Cursor::new(&file[..])).unwrap();
+                assert_eq!(whole, array);
+                whole.read_npy_into(&file[..]).unwrap();
+                assert_eq!(whole, array);
+            }
+        }
+    }
+    any(|number| number as f64);
+    any(|number| number as u16);
+    if !cfg!(miri) {
+        any(|number| number as u8);
+        any(|number| number as f32);
+        any(|number: usize| number.is_multiple_of(3));
+        any(|number| Complex::new(number as f64, -1.0));
+        any(|number: usize| number.to_string());
+    }
 }
 
 #[test]
