@@ -220,9 +220,7 @@ impl<'a> Region<'a> {
                 let span = (together - 1) * stride + left;
                 scratch.resize(span, 0);
                 let came = self.fill_at(&mut scratch, place)?;
-                for run in scratch[..came].chunks(stride) {
-                    filled += room.copy(&run[..left.min(run.len())]);
-                }
+                filled += room.copy_runs(&scratch[..came], left, stride);
                 if came < span {
                     return Ok(filled);
                 }

@@ -60,6 +60,35 @@ impl<'a> Room<'a> {
         count
     }
 
+    /// Copies runs of `run` bytes, each `stride` after the one before, and returns how many bytes these are.
+    ///
+    /// The last run may be incomplete.
+    pub(crate) fn copy_runs(&mut self, bytes: &[u8], run: usize, stride: usize) -> usize {
+        // With a constant length, a run is moved by an instruction instead of a call.
+        match run {
+            1 => self.copy_units::<1>(bytes, stride),
+            2 => self.copy_units::<2>(bytes, stride),
+            4 => self.copy_units::<4>(bytes, stride),
+            8 => self.copy_units::<8>(bytes, stride),
+            16 => self.copy_units::<16>(bytes, stride),
+            _ => bytes.chunks(stride).map(|bytes| self.copy(&bytes[..run.min(bytes.len())])).sum(),
+        }
+    }
+
+    fn copy_units<const SIZE: usize>(&mut self, bytes: &[u8], stride: usize) -> usize {
+        let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let mut count = 0;
+        for (into, from) in units.iter_mut().zip(bytes.chunks(stride)) {
+            let Some(from) = from.first_chunk::<SIZE>() else { break };
+            *into = from.map(MaybeUninit::new);
+            count += 1;
+        }
+        self.advance(count * SIZE);
+        // What is left is shorter than a run.
+        let rest = bytes.get(count * stride..).unwrap_or_default();
+        count * SIZE + if rest.len() < SIZE { self.copy(rest) } else { 0 }
+    }
+
     /// Reads up to `most` bytes of a file at an offset, without using its position, and returns how many were read.
     #[cfg(unix)]
     pub(crate) fn read_file(&mut self, most: usize, file: &File, at: u64) -> std::io::Result<usize> {
@@ -157,6 +186,25 @@ mod tests {
     fn copied(room: &mut Room<'_>, bytes: &[u8]) -> crate::error::Result<()> {
         room.copy(bytes);
         Ok(())
+    }
+
+    #[test]
+    fn runs_are_copied_one_after_another() {
+        let bytes: Vec<u8> = (0..50).collect();
+        for run in [1, 2, 3, 4, 5, 8, 16] {
+            for (stride, room) in [(run, 50), (run + 3, 50), (20, 50), (run + 3, 2 * run)] {
+                let wanted: Vec<u8> = bytes
+                    .chunks(stride)
+                    .flat_map(|bytes| bytes.iter().take(run))
+                    .take(room)
+                    .copied()
+                    .collect();
+                let mut memory = vec![MaybeUninit::uninit(); room];
+                let mut into = Room::new(&mut memory);
+                assert_eq!(into.copy_runs(&bytes, run, stride), wanted.len(), "{run} of {stride}");
+                assert_eq!(into.into_filled(), wanted);
+            }
+        }
     }
 
     #[test]

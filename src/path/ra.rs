@@ -161,8 +161,8 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     if !has_magic || ![*MAGIC, other].contains(&magic) {
         return Ok(Vec::new());
     }
-    let mut read = || {
-        let mut reader = RaReader::new(&mut old)?;
+    let read = || {
+        let mut reader = RaReader::new(old)?; // recognized as a file, so its elements are skipped
         // Some writers store the decompressed size in the header of compressed data. The position where the
         // data ends is then unknown.
         let size = reader.ra_header().size;

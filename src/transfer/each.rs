@@ -10,6 +10,9 @@ use super::os;
 use super::share::share_out;
 use crate::error::{ErrorKind, Result};
 
+/// Fills a part from the index of its first element on; the words are a buffer that each thread reuses.
+type Fill<'a, T> = dyn Fn(&mut Filled<'_, T>, usize, &mut Vec<u128>) -> Result<()> + Sync + 'a;
+
 /// Creates an element for each index below `len` by calling `make`.
 ///
 /// If several calls fail, the error of the lowest index is returned.
@@ -20,11 +23,11 @@ pub(crate) fn make_each<T: Send>(
     make: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let threads = Effort::each(len, 10).threads(threads);
-    make_parts(len, threads, &|filled, from| filled.fill_each(from, &make))
+    make_parts(len, threads, &|filled, from, _| filled.fill_each(from, &make))
 }
 
-/// Appends exactly one element for each index in the range.
-type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<T>) -> Result<()> + Sync + 'a;
+/// Appends exactly one element for each index in the range; the words are a buffer that each thread reuses.
+type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<u128>, &mut Vec<T>) -> Result<()> + Sync + 'a;
 
 /// Like `make_each`, but in blocks: `make` appends exactly one element for each index of a block.
 pub(super) fn make_blocks<T: Send>(
@@ -34,13 +37,13 @@ pub(super) fn make_blocks<T: Send>(
     make: &Make<'_, T>,
 ) -> Result<Vec<T>> {
     if threads > 1 {
-        return make_parts(len, threads, &|filled, from| filled.fill(from, block, make));
+        return make_parts(len, threads, &|filled, from, words| filled.fill(from, block, words, make));
     }
     // One thread needs no parts, into which the elements would have to be moved.
-    let mut items = reserved(len)?;
+    let (mut items, mut words) = (reserved(len)?, Vec::new());
     for first in (0..len).step_by(block.max(1)) {
         let end = len.min(first + block.max(1));
-        make(first..end, &mut items)?;
+        make(first..end, &mut words, &mut items)?;
         assert_eq!(items.len(), end, "an element for each number");
     }
     Ok(items)
@@ -56,19 +59,17 @@ fn reserved<T>(len: usize) -> Result<Vec<T>> {
 }
 
 /// Divides the elements into parts, and calls `fill` with each part and the index of its first element.
-fn make_parts<T: Send>(
-    len: usize,
-    threads: usize,
-    fill: &(dyn Fn(&mut Filled<'_, T>, usize) -> Result<()> + Sync),
-) -> Result<Vec<T>> {
+fn make_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Result<Vec<T>> {
     let mut items = reserved(len)?;
     // Four parts for each thread, so that faster threads can take over from slower ones.
     let part = len.div_ceil(threads.saturating_mul(4).max(1)).max(1);
     let mut parts: Vec<Filled<'_, T>> =
         items.spare_capacity_mut()[..len].chunks_mut(part).map(|room| Filled { room, count: 0 }).collect();
     let threads = threads.min(parts.len());
-    let work = |_: &mut (), (number, filled): (usize, &mut Filled<'_, T>)| fill(filled, number * part);
-    share_out(parts.iter_mut().enumerate(), threads, &|| (), &work, &mut || Ok(()))?;
+    let work = |words: &mut Vec<u128>, (number, filled): (usize, &mut Filled<'_, T>)| {
+        fill(filled, number * part, words)
+    };
+    share_out(parts.iter_mut().enumerate(), threads, &Vec::new, &work, &mut || Ok(()))?;
     // Until here, each part drops its elements when it is dropped, as after an error or a panic. Now they belong to
     // the vector.
     parts.iter_mut().for_each(|filled| filled.count = 0);
@@ -94,12 +95,12 @@ impl<T> Filled<'_, T> {
         Ok(())
     }
 
-    fn fill(&mut self, from: usize, block: usize, make: &Make<'_, T>) -> Result<()> {
+    fn fill(&mut self, from: usize, block: usize, words: &mut Vec<u128>, make: &Make<'_, T>) -> Result<()> {
         let mut made = Vec::new();
         for slots in self.room.chunks_mut(block.max(1)) {
             made.clear();
             let first = from + self.count;
-            make(first..first + slots.len(), &mut made)?;
+            make(first..first + slots.len(), words, &mut made)?;
             assert_eq!(made.len(), slots.len(), "an element for each number");
             for (slot, item) in slots.iter_mut().zip(made.drain(..)) {
                 slot.write(item);
@@ -130,7 +131,7 @@ mod tests {
     fn all_are_made_in_order() {
         for len in [0, 1, 5, 100_000] {
             for block in [1, 64, 1000] {
-                let made = make_blocks(len, block, 3, &|numbers, made| {
+                let made = make_blocks(len, block, 3, &|numbers, _, made| {
                     made.extend(numbers.map(|number| number.to_string()));
                     Ok(())
                 })
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn the_first_error_is_told_and_nothing_leaks() {
         let counted = Arc::new(());
-        let made = make_blocks(100_000, 10, 4, &|numbers, made| {
+        let made = make_blocks(100_000, 10, 4, &|numbers, _, made| {
             for index in numbers {
                 if index >= 40_000 {
                     return Err(Error::from(ErrorKind::BadOption { reason: index.to_string() }));
@@ -161,7 +162,7 @@ mod tests {
     #[should_panic(expected = "an element for each number")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn missing_elements_are_noticed() {
-        let _ = make_blocks(100, 10, 1, &|numbers, made| {
+        let _ = make_blocks(100, 10, 1, &|numbers, _, made| {
             made.extend(numbers.skip(1));
             Ok(())
         });
@@ -173,7 +174,7 @@ mod tests {
         let counted = Arc::new(());
         for threads in [1, 4] {
             let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                make_blocks(100_000, 10, threads, &|numbers, made| {
+                make_blocks(100_000, 10, threads, &|numbers, _, made| {
                     assert!(!numbers.contains(&40_000), "as a caller's function may");
                     made.extend(numbers.map(|_| Arc::clone(&counted)));
                     Ok(())

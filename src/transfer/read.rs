@@ -78,11 +78,10 @@ fn read_coded<T: Send>(
         false => Effort::each(header.count(), cost).threads(|| hints.threads(|| options.get_threads())),
     };
     let block = hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4;
-    let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, made| {
+    let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // Aligned for numbers, so that decoding can be vectorized.
-        let mut words = Vec::new();
-        let block = aligned(&mut words, length)?;
+        let block = aligned(words, length)?;
         let filled = positioned.fill_at(block, at)?;
         if filled < length {
             return Err(truncated(header, (at + filled) as u64));

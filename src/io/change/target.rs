@@ -81,7 +81,7 @@ fn open_descriptor(_: &Path) -> Result<Option<File>> {
 /// Copies all metadata of the old file to the new one, or returns an error that says what would be lost.
 pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
     let metadata = old.metadata()?;
-    check_links(old)?;
+    check_links(old, &metadata)?;
     keep_owner(new, &metadata)?;
     system::copy_attributes(old, new).map_err(|error| {
         cannot(format!(
@@ -101,8 +101,8 @@ pub(super) fn keep_all(from: &File, to: &File) -> io::Result<()> {
     keep_permissions(to, &metadata)
 }
 
-fn check_links(old: &File) -> Result<()> {
-    match system::links_of(old)? {
+fn check_links(old: &File, metadata: &Metadata) -> Result<()> {
+    match system::links_of(old, metadata)? {
         0 | 1 => Ok(()),
         links => Err(cannot(format!("it has {links} hard links, and the others would keep the old content"))),
     }

@@ -1,16 +1,18 @@
 //! Appending to an existing file.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::super::change::{self, Purpose};
 use super::super::payload;
+use super::super::{ArrayFormat, Npy};
 use super::header::{grouped_for, growing_axis, grown, options_for, rewrite};
 use super::{End, NpyWriter};
+use crate::bytes::Region;
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::Header;
+use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
@@ -230,8 +232,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        let is_in_one_sector =
-            check_room(&mut file, (&header, found.version), head, &row, options.get_sync())?;
+        let is_in_one_sector = check_room((&header, found.version), &head, &row, options.get_sync())?;
+        let head = head.len();
 
         let need = header.payload_len().unwrap_or_default();
         let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0);
@@ -261,20 +263,31 @@ impl<A: WritableElement> NpyWriter<A, File> {
 /// Returns a file's header, the header's length, and the number of bytes after the header.
 ///
 /// It is an error if there are fewer bytes than the header declares.
-fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
-    let options = ReadOptions::new();
-    let mut source = Source::of(&mut file);
-    let (found, head) = payload::read_header::<crate::io::Npy>(&mut source, options.get_limits())?;
-    if found.header.payload_len().is_none() {
+fn look(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
+    /// Nearly always enough for the header, so one read suffices.
+    const HEAD: usize = 1024;
+    let (options, region) = (ReadOptions::new(), Region::of_file(file));
+    let mut head = vec![0; HEAD];
+    let filled = region.fill_at(&mut head, 0)?;
+    let (found, used) = match Npy::parse(&head[..filled], options.get_limits())? {
+        Parsed::Done(found, used) => (found, used),
+        Parsed::NeedMore(_) => {
+            let mut source = Source::region(region.fixed()?);
+            let (found, used) = payload::read_header::<Npy>(&mut source, options.get_limits())?;
+            head.resize(used, 0);
+            region.fill_at(&mut head, 0)?;
+            (found, used)
+        }
+    };
+    head.truncate(used);
+    let Some(need) = found.header.payload_len() else {
         let reason = "Python objects are stored as one pickle, which cannot be appended to".into();
         return Err(ErrorKind::BadOption { reason }.into());
-    }
-    transfer::check_length(&source, &found.header, &options)?;
-    drop(source);
-    let have = file.metadata()?.len().saturating_sub(head as u64);
-    match found.header.payload_len() {
-        Some(need) if have < need => Err(transfer::truncated(&found.header, have)),
-        _ => Ok((found, head, have)),
+    };
+    options.get_limits().check_payload(need)?;
+    match region.len()?.saturating_sub(used as u64) {
+        have if have < need => Err(transfer::truncated(&found.header, have)),
+        have => Ok((found, head, have)),
     }
 }
 
@@ -283,15 +296,12 @@ fn look(mut file: &File) -> Result<(NpyHeader, usize, u64)> {
 /// With `is_synced`, also checks that a loss of power during an update cannot corrupt the header. Returns
 /// whether the shape is kept within one disk sector.
 fn check_room(
-    file: &mut File,
     (header, version): (&Header, npy::Version),
-    head: usize,
+    old: &[u8],
     row: &Shape,
     is_synced: bool,
 ) -> Result<bool> {
-    let mut old = vec![0; head];
-    file.seek(SeekFrom::Start(0))?;
-    file.read_exact(&mut old)?;
+    let head = old.len();
     let (order, rows) = (header.order(), growing_axis(header.order(), header.shape_ref()));
     let of = |rows, is_in_one_sector| {
         let header = Header::new(header.dtype().clone(), order, grown(row, order, rows))?;
@@ -385,7 +395,7 @@ pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Resu
         let (found, head, have) = look(&old)?;
         change::replace_locked(path, old, &options, |mut old, mut file| {
             file.write_all(&npy::format_growing(&found.header, None)?)?;
-            old.seek(SeekFrom::Start(head as u64))?;
+            old.seek(SeekFrom::Start(head.len() as u64))?;
             match std::io::copy(&mut old, &mut file)? {
                 copied if copied < have => Err(transfer::truncated(&found.header, copied)),
                 _ => Ok(()),

@@ -144,13 +144,12 @@ impl Folder {
 
 /// Returns the number of hard links of a file, where the system provides it.
 #[cfg(unix)]
-pub(crate) fn links_of(file: &File) -> io::Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    Ok(file.metadata()?.nlink())
+pub(crate) fn links_of(_: &File, metadata: &std::fs::Metadata) -> io::Result<u64> {
+    Ok(std::os::unix::fs::MetadataExt::nlink(metadata))
 }
 
 #[cfg(not(any(unix, windows, target_os = "wasi")))]
-pub(crate) fn links_of(_: &File) -> io::Result<u64> {
+pub(crate) fn links_of(_: &File, _: &std::fs::Metadata) -> io::Result<u64> {
     Ok(1)
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
 }
 
 /// Returns the number of hard links of a file.
-pub(crate) fn links_of(file: &File) -> io::Result<u64> {
+pub(crate) fn links_of(file: &File, _: &std::fs::Metadata) -> io::Result<u64> {
     Ok(information(file)?.nNumberOfLinks.into())
 }
 
