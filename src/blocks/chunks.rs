@@ -131,8 +131,9 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         /// The number of bytes to read at a time: a call costs little in comparison, and they fit into the cache.
         const BYTES: u64 = 256 << 10;
         let indices = shape.dims().get(axis).copied().unwrap_or(0).max(1) as u64;
-        let index = file.header().payload_len().unwrap_or(0) / indices;
-        let piece = index.saturating_mul(length as u64);
+        let in_file = file.header().payload_len().unwrap_or(0) / indices;
+        let in_memory = (shape.len().unwrap_or(0) / indices).saturating_mul(size_of::<A>() as u64);
+        let piece = in_file.max(in_memory).saturating_mul(length as u64);
         // Elements without bytes take memory all the same.
         usize::try_from(BYTES.checked_div(piece).unwrap_or(1)).unwrap_or(1).max(1)
     }
@@ -145,32 +146,37 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         }
     }
 
-    /// Calls a function with each piece of an array of several, or reads each by itself if they could not be read
-    /// together: those before an error are visited. Returns whether all were.
+    /// Calls a function with each piece of an array of several, or reads each by itself if some of them are at fault:
+    /// those before it are visited. Returns the array, and `None` once the callback has ended the visit.
     fn each_piece(
         &self,
         ranges: &[Range<usize>],
-        pieces: &Result<Array<A, D>>,
+        pieces: Result<Array<A, D>>,
         call: &mut impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
-    ) -> Result<bool> {
-        let axis = Axis(self.axis);
-        match pieces {
-            Ok(pieces) if pieces.len_of(axis) <= self.length => Ok(call(pieces.view()).is_continue()),
-            Ok(pieces) => {
-                let length = pieces.len_of(axis);
-                let piece = |from: usize| Slice::from(from..length.min(from + self.length));
-                let starts = (0..length).step_by(self.length);
-                Ok(starts.map(piece).all(|piece| call(pieces.slice_axis(axis, piece)).is_continue()))
-            }
-            Err(_) => {
+    ) -> Result<Option<Array<A, D>>> {
+        let (axis, count) = (Axis(self.axis), ranges[self.axis].len());
+        let pieces = match pieces {
+            Err(error) if count > self.length && is_of_some(&error) => {
+                let mut last = None;
                 for ranges in Cuts::along(ranges.to_vec(), self.axis, self.length) {
-                    if call(self.read(&ranges, None)?.view()).is_break() {
-                        return Ok(false);
+                    let piece = self.read(&ranges, last.take())?;
+                    if call(piece.view()).is_break() {
+                        return Ok(None);
                     }
+                    last = Some(piece);
                 }
-                Ok(true)
+                return Ok(last);
             }
-        }
+            pieces => pieces?,
+        };
+        let piece = |from: usize| Slice::from(from..count.min(from + self.length));
+        let goes_on = match count <= self.length {
+            true => call(pieces.view()).is_continue(),
+            false => (0..count)
+                .step_by(self.length)
+                .all(|from| call(pieces.slice_axis(axis, piece(from))).is_continue()),
+        };
+        Ok(goes_on.then_some(pieces))
     }
 
     /// Returns the next of the pieces that have been read together.
@@ -184,10 +190,13 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 
     /// Reads several pieces at once, if that is possible; otherwise, they are read one by one from here on.
-    fn hold(&mut self) {
+    fn hold(&mut self) -> Result<()> {
         let before = self.cuts.clone();
-        let Some(ranges) = self.cuts.next_many(self.at_once) else { return };
-        let read = self.read(&ranges, None).ok();
+        let Some(ranges) = self.cuts.next_many(self.at_once) else { return Ok(()) };
+        let read = match self.read(&ranges, None) {
+            Err(error) if !is_of_some(&error) => return Err(error),
+            read => read.ok(),
+        };
         let dim = read.as_ref().map(Array::raw_dim).unwrap_or_default();
         // The pieces follow one another in memory.
         let is_fortran = self.file.order() == Order::Fortran;
@@ -203,6 +212,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             }
             _ => (self.cuts, self.at_once) = (before, 1),
         }
+        Ok(())
     }
 
     /// Invokes the callback with a view of each piece, until it returns `ControlFlow::Break`.
@@ -246,10 +256,10 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         let mut used = None;
         while let Some(ranges) = self.cuts.next_many(self.at_once) {
             let pieces = self.read(&ranges, used.take());
-            if !self.each_piece(&ranges, &pieces, &mut call)? {
-                break;
+            match self.each_piece(&ranges, pieces, &mut call)? {
+                Some(pieces) => used = Some(pieces),
+                None => break,
             }
-            used = pieces.ok();
         }
         Ok(())
     }
@@ -296,10 +306,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         let mut cuts = self.cuts.clone();
         let groups = std::iter::from_fn(|| cuts.next_many(self.at_once));
         let done = transfer::map_in(groups, (2, 3), read, |(ranges, pieces)| {
-            if !self.each_piece(&ranges, &pieces, &mut call)? {
-                return Err(End::Broken);
-            }
-            lock().extend(pieces.ok());
+            let pieces = self.each_piece(&ranges, pieces, &mut call)?.ok_or(End::Broken)?;
+            lock().push(pieces);
             Ok(())
         });
         match done {
@@ -319,7 +327,10 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
         }
         self.held = None;
         if self.at_once > 1 {
-            self.hold();
+            if let Err(error) = self.hold() {
+                self.cuts.stop();
+                return Some(Err(error));
+            }
             if let Some(piece) = self.next_held() {
                 return Some(Ok(piece));
             }
@@ -338,6 +349,11 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
     }
+}
+
+/// Returns whether an error is of some of the pieces that were read together, rather than of reading.
+fn is_of_some(error: &Error) -> bool {
+    error.is_format() || matches!(error.kind(), ErrorKind::Limit { .. } | ErrorKind::OutOfMemory { .. })
 }
 
 /// Returns the axis that varies slowest.

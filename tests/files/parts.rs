@@ -192,6 +192,24 @@ fn small_pieces_before_an_error_are_visited() {
         assert_eq!(error.element(), Some(777));
         assert_eq!(seen, wanted);
     }
+    // Cancelling is not repeated, although the callback would let the second read pass.
+    for way in 0..3 {
+        let calls = std::sync::atomic::AtomicUsize::new(0);
+        let cancel_once = move |_, _| match calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let options = ndarray_io::ReadOptions::new().progress(cancel_once);
+        let file = NpyFile::open_with(&path, &options).unwrap();
+        let mut chunks = file.chunks::<bool, ndarray::Ix1>(0, 5).unwrap();
+        let none = |_: ndarray::ArrayView1<'_, bool>| panic!("nothing has been read");
+        let error = match way {
+            0 => chunks.next().unwrap().unwrap_err(),
+            1 => chunks.for_each_view(none).unwrap_err(),
+            _ => chunks.for_each_ahead(none).unwrap_err(),
+        };
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+    }
     let mut ended = chunks();
     assert_eq!((ended.by_ref().filter(Result::is_ok).count(), ended.next().is_none()), (155, true));
 }
