@@ -51,7 +51,8 @@ impl<A, D, F: ArrayFormat> std::fmt::Debug for Chunks<'_, A, D, F> {
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns an iterator over pieces of `length` indices along an axis.
     ///
-    /// Each piece is read when the iterator advances, so memory use does not depend on the size of the file.
+    /// Pieces are read when the iterator advances, small ones along the slowest axis up to 256 KiB at a time, so
+    /// memory use does not depend on the size of the file.
     /// The last piece may be shorter. Reading is fastest along the slowest-varying axis, which is the first,
     /// or the last in Fortran order.
     ///
@@ -264,10 +265,10 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         Ok(())
     }
 
-    /// Invokes the callback with each piece while another thread reads the next one.
+    /// Invokes the callback with each piece while another thread reads the next ones.
     ///
-    /// At most three pieces, or 256 KiB of small ones three times, are in memory. If no thread can be started, the pieces are read on the current
-    /// thread.
+    /// At most three pieces are in memory; of small ones, three times 256 KiB. If no thread can be started, the pieces
+    /// are read on the current thread.
     ///
     /// # Errors
     ///

@@ -231,7 +231,8 @@ impl<'a, T> Blocks<'a, T> {
     }
 
     /// Sets the number of threads of [`for_each`](Self::for_each) and [`map`](Self::map); by default, that of
-    /// the file's options, within the [concurrency](ReadHints::concurrency) that its source asks for.
+    /// the file's options. If a block is not larger than the [block](ReadHints::block) of the source, it is at least
+    /// the smallest and at most the largest [concurrency](ReadHints::concurrency) that the source asks for.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);

@@ -66,7 +66,8 @@ impl ReadHints {
     }
 
     /// Sets the smallest and the largest number of concurrent calls for one read of an array or a part: from 1
-    /// to 256. Blocks, archives and conversions may read from several threads in addition.
+    /// to 256. Archives, conversions, and visits of blocks larger than [`block`](Self::block) may read from several
+    /// threads in addition; smaller blocks are read by as many threads as this.
     ///
     /// Between them, [`ReadOptions::threads`](crate::ReadOptions::threads) decides. Where calls mostly wait,
     /// the smallest number should not depend on the number of processors.
@@ -131,8 +132,8 @@ impl ReadHints {
 
     /// Returns the number of threads that read, where `wanted` threads were asked for.
     ///
-    /// `wanted` is called only if its result matters: finding the number of processors takes as long as
-    /// reading a small array.
+    /// `wanted` is called only if its result matters: finding the number of processors, which is done once, takes as
+    /// long as reading a small array.
     pub(crate) fn threads(&self, wanted: impl FnOnce() -> usize) -> usize {
         if self.least == self.most { self.most } else { wanted().clamp(self.least, self.most) }
     }

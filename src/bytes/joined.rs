@@ -19,7 +19,8 @@ pub(crate) struct JoinLayout {
 
 /// The first error that says what has to be loaded.
 ///
-/// All sources of an operation are asked before it is returned, so that one repetition is enough.
+/// All sources of an operation are asked before it is returned, so that one repetition is enough once the headers are
+/// known.
 #[derive(Default)]
 pub(crate) struct NotLoaded(Option<Error>);
 

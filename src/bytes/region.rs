@@ -171,7 +171,10 @@ impl<'a> Region<'a> {
 
     /// Returns whether memory that these bytes are read into has to be cleared first.
     pub(crate) fn needs_cleared_memory(self) -> bool {
-        matches!(self.source, Origin::Other(_)) && self.file().is_none() || cfg!(not(unix))
+        match self.source {
+            Origin::Memory(_) => false,
+            _ => cfg!(not(unix)) || self.file().is_none(),
+        }
     }
 
     /// Fills up to `most` bytes with selected ones, beginning with selected byte `from`, and returns how many were

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Memory that is filled from its beginning.
 ///
-/// Memory and files are copied into it as it is. Any other reader gets initialized bytes, as [`Read`](std::io::Read)
+/// Memory and, on Unix, files are copied into it as it is. Any other reader gets initialized bytes, as [`Read`](std::io::Read)
 /// requires, which are cleared only then.
 pub(crate) struct Room<'a> {
     bytes: &'a mut [MaybeUninit<u8>],

@@ -22,7 +22,7 @@ enum Words {
     Two(Vec<u16>),
     Four(Vec<u32>),
     Eight(Vec<u64>),
-    /// For records, which may need any alignment up to this.
+    /// For records, whose fields need no more than this, objects, and long doubles.
     Sixteen(Vec<u128>),
 }
 

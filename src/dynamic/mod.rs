@@ -279,9 +279,10 @@ impl DynArray {
 
     /// Converts the array to an array of a known type.
     ///
-    /// Nothing is copied if the elements in memory are those of the type: numbers, bools, times, and texts of the
-    /// same width; the byte order is changed in place. Records, and elements of other kinds, are copied, so memory
-    /// temporarily contains them twice.
+    /// Nothing is copied if the elements in memory are those of the type: integers, floats, complex numbers, bools,
+    /// times, `Chars` and `Bytes` of the same width, `Void`, newtypes and enums. The byte order of plain numbers,
+    /// times and text is changed in place. `String`, `Vec<u8>`, `LongDouble`, records, arrays `[T; N]`, and enums in
+    /// the other byte order are copied, so memory temporarily contains them twice.
     ///
     /// # Errors
     ///

@@ -452,10 +452,10 @@ impl NpzFile {
         read().map_err(|error| self.at_path(error))
     }
 
-    /// Reads all arrays, using several threads.
+    /// Reads all arrays, using several threads if that is worth it.
     ///
     /// They are returned in the order of the central directory. Arrays are the members whose names end in
-    /// `.npy`. [`ReadOptions::threads`] sets the number of threads. All arrays are in memory at the end.
+    /// `.npy`. [`ReadOptions::threads`] sets the largest number of threads. All arrays are in memory at the end.
     ///
     /// # Errors
     ///

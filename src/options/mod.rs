@@ -150,9 +150,10 @@ impl ReadOptions {
         self
     }
 
-    /// Sets the maximum number of threads that read one large array.
+    /// Sets the maximum number of threads that read one array; fewer are used if the work is short.
     ///
-    /// By default it is the available parallelism, at most 4. With 1, no thread is started; 0 means 1.
+    /// By default it is the available parallelism when it is first asked for, at most 4. With 1, no thread is
+    /// started, unless the source asks for [concurrency](crate::bytes::ReadHints::concurrency); 0 means 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));
@@ -424,9 +425,10 @@ impl WriteOptions {
         self
     }
 
-    /// Sets the maximum number of threads that write one large array.
+    /// Sets the maximum number of threads that write one array; fewer are used if the work is short.
     ///
-    /// By default it is the available parallelism, at most 4. With 1, no thread is started; 0 means 1.
+    /// By default it is the available parallelism when it is first asked for, at most 4. With 1, no thread is
+    /// started; 0 means 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN));

@@ -1,4 +1,4 @@
-//! How many threads some work is worth: the one place that decides it.
+//! How many threads some work is worth: the one place that decides it for local work.
 
 /// An estimate of how long some work takes one thread, in nanoseconds.
 ///

@@ -259,6 +259,13 @@ fn load_all(
         None if touches || tally.is_told() || !is_cleared => BLOCK,
         None => usize::MAX,
     };
+    let is_little = bytes <= BLOCK && positioned.is_together();
+    if is_little && !hints.is_remote() && hints.get_boundary().is_none() {
+        // Deciding how to divide it would take as long as reading it.
+        load_parts(positioned, header, vec![part], most, tally, 1)?;
+        source.advance(bytes as u64);
+        return Ok(());
+    }
     let boundaries = positioned.boundaries();
     let effort = match boundaries {
         Some(_) => Effort::each(bytes, 1), // decompressing

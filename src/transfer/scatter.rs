@@ -19,7 +19,8 @@ const TILE: usize = 8;
 
 /// Reads all elements into an array whose axes are in the order of the file.
 ///
-/// Returns `false`, without having read anything, if such elements cannot be moved as bytes.
+/// Returns `false`, without having read anything, if the source has no positions, or if such elements cannot be moved
+/// as units of up to 16 bytes.
 pub(super) fn read_scattered<T>(
     source: &mut Source<'_>,
     header: &Header,

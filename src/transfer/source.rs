@@ -280,6 +280,11 @@ impl<'a> Positioned<'a> {
         self.region.is_certain()
     }
 
+    /// Returns whether the bytes are not scattered.
+    pub(super) fn is_together(&self) -> bool {
+        self.runs.is_none()
+    }
+
     /// Returns the effort of finding scattered bytes, in addition to moving them.
     pub(super) fn effort(&self) -> Effort {
         let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run().max(1) as u64);

@@ -82,7 +82,8 @@ impl<T> UncheckedVec<T> {
 impl<T> Bitwise<T> {
     /// Makes elements of the first `len` bytes of words, without a copy.
     ///
-    /// Returns the words unchanged if their memory is not that of elements, or if an element is invalid.
+    /// Returns the words unchanged if their memory is not that of elements, if an element is invalid, or if elements
+    /// would have to be both swapped and checked.
     pub(crate) fn adopt<W: Pod>(&self, mut words: Vec<W>, len: usize) -> Result<Vec<T>, Vec<W>> {
         let (bytes, room) = (size_of_val(&words[..]), words.capacity() * size_of::<W>());
         let is_whole = |bytes: usize| bytes.checked_rem(size_of::<T>()) == Some(0);
@@ -104,8 +105,8 @@ impl<T> Bitwise<T> {
 
 /// Allocates memory, and returns whether it has been cleared.
 ///
-/// Small memory is cleared little by little, when it is needed, in the cache. For large memory, the system provides
-/// cleared pages on first access.
+/// If it `needs_cleared`, the system provides large memory as pages that are cleared on first access. Smaller memory
+/// is left to the reader, who clears it block by block, in the cache.
 fn allocated<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, bool)> {
     /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
     const LARGE: usize = 32 << 20;
