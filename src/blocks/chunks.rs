@@ -190,6 +190,17 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         Array::from_shape_vec(dim.set_f(self.file.order() == Order::Fortran), items).ok()
     }
 
+    /// Calls a function with the rest of the pieces that have been read together.
+    fn each_held(
+        &mut self,
+        call: &mut impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        while let Some(piece) = self.next_held() {
+            call(piece.view())?;
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Reads several pieces at once, if that is possible; otherwise, they are read one by one from here on.
     fn hold(&mut self) -> Result<()> {
         let before = self.cuts.clone();
@@ -249,10 +260,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         mut self,
         mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
     ) -> Result<()> {
-        while let Some(piece) = self.next_held() {
-            if call(piece.view()).is_break() {
-                return Ok(());
-            }
+        if self.each_held(&mut call).is_break() {
+            return Ok(());
         }
         let mut used = None;
         while let Some(ranges) = self.cuts.next_many(self.at_once) {
@@ -294,10 +303,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         // Arrays that the callback has seen are read into again.
         let used = Mutex::new(Vec::new());
         let lock = || used.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(piece) = self.next_held() {
-            if call(piece.view()).is_break() {
-                return Ok(());
-            }
+        if self.each_held(&mut call).is_break() {
+            return Ok(());
         }
         let read = |ranges: Vec<Range<usize>>| {
             let array = lock().pop();

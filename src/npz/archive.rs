@@ -165,7 +165,7 @@ impl NpzMember {
 
     /// Returns how much work it is to read the member.
     pub(super) fn effort(&self) -> Effort {
-        let size = usize::try_from(self.size()).unwrap_or(usize::MAX);
+        let size = self.size();
         match self.method() {
             Method::Stored => Effort::moving(size).and(Effort::calling(2)),
             _ => Effort::each(size, 1).and(Effort::calling(10)),

@@ -22,7 +22,7 @@ pub(crate) fn make_each<T: Send>(
     threads: impl FnOnce() -> usize,
     make: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let threads = Effort::each(len, 10).threads(threads);
+    let threads = Effort::each(len as u64, 10).threads(threads);
     make_parts(len, threads, &|filled, from, _| filled.fill_each(from, &make))
 }
 

@@ -1,5 +1,7 @@
 //! How many threads some work is worth: the one place that decides it for local work.
 
+use crate::bytes::ReadHints;
+
 /// An estimate of how long some work takes one thread, in nanoseconds.
 ///
 /// It need not be exact: starting a thread, and waiting for it, takes about 30 µs, so work of a few hundred
@@ -12,8 +14,8 @@ impl Effort {
     const LEAST: u64 = if cfg!(miri) { 1_000 } else { 120_000 }; // Miri's threads should have something to do
 
     /// Moving bytes within memory, or from the page cache.
-    pub(crate) fn moving(bytes: usize) -> Self {
-        Self((bytes / 20) as u64)
+    pub(crate) fn moving(bytes: u64) -> Self {
+        Self(bytes / 20)
     }
 
     /// Calling the system for small parts.
@@ -22,8 +24,8 @@ impl Effort {
     }
 
     /// Doing something with each of many items that takes this many nanoseconds.
-    pub(crate) fn each(count: usize, nanoseconds: u64) -> Self {
-        Self((count as u64).saturating_mul(nanoseconds))
+    pub(crate) fn each(count: u64, nanoseconds: u64) -> Self {
+        Self(count.saturating_mul(nanoseconds))
     }
 
     pub(crate) fn and(self, other: Self) -> Self {
@@ -37,6 +39,12 @@ impl Effort {
             most => wanted().clamp(1, most),
         }
     }
+
+    /// Like [`threads`](Self::threads), for work on a source; one whose calls mostly wait says itself how many it wants.
+    pub(super) fn threads_on(self, hints: &ReadHints, wanted: impl FnOnce() -> usize) -> usize {
+        let wanted = || hints.threads(wanted);
+        if hints.is_remote() { wanted() } else { self.threads(wanted) }
+    }
 }
 
 #[cfg(test)]
@@ -49,6 +57,6 @@ mod tests {
         assert_eq!(Effort::moving(1 << 30).threads(|| 3), 3);
         assert_eq!(Effort::moving(128 << 10).and(Effort::calling(16_384)).threads(|| 2), 2);
         assert_eq!(Effort::each(1_000, 1).threads(|| unreachable!()), 1);
-        assert_eq!(Effort::each(usize::MAX, 10).threads(|| 0), 1);
+        assert_eq!(Effort::each(u64::MAX, 10).threads(|| 0), 1);
     }
 }

@@ -73,10 +73,7 @@ fn read_coded<T: Send>(
     let item = header.dtype().item_size();
     let hints = positioned.hints();
     let cost = decode.cost().saturating_add(item as u64 / 16);
-    let threads = match hints.is_remote() {
-        true => hints.threads(|| options.get_threads()),
-        false => Effort::each(header.count(), cost).threads(|| hints.threads(|| options.get_threads())),
-    };
+    let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
     let block = hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4;
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
@@ -268,11 +265,10 @@ fn load_all(
     }
     let boundaries = positioned.boundaries();
     let effort = match boundaries {
-        Some(_) => Effort::each(bytes, 1), // decompressing
-        None => Effort::moving(bytes).and(positioned.effort()),
+        Some(_) => Effort::each(bytes as u64, 1), // decompressing
+        None => Effort::moving(bytes as u64).and(positioned.effort()),
     };
-    let wanted = || hints.threads(|| options.get_threads());
-    let threads = if hints.is_remote() { wanted() } else { effort.threads(wanted) };
+    let threads = effort.threads_on(&hints, || options.get_threads());
     // With boundaries, each piece is one block of the source.
     let (first, piece, most) = match boundaries {
         Some((first, step)) => (first, step, block.unwrap_or(usize::MAX)),

@@ -60,10 +60,8 @@ fn read_units<T, const SIZE: usize>(
         at += block.len() * SIZE;
         (start, block)
     });
-    let hints = positioned.hints();
-    let wanted = || hints.threads(|| options.get_threads());
-    let effort = Effort::moving(bytes.saturating_mul(2)).and(positioned.effort());
-    let threads = if hints.is_remote() { wanted() } else { effort.threads(wanted) };
+    let effort = Effort::moving(2 * bytes as u64).and(positioned.effort());
+    let threads = effort.threads_on(&positioned.hints(), || options.get_threads());
     let work = |words: &mut Vec<u128>, (at, block): (usize, ArrayViewMutD<'_, [u8; SIZE]>)| {
         let loaded = aligned(words, block.len() * SIZE)?;
         let filled = positioned.fill_at(loaded, at)?;

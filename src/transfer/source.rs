@@ -289,7 +289,7 @@ impl<'a> Positioned<'a> {
     pub(super) fn effort(&self) -> Effort {
         let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run().max(1) as u64);
         match self.region.bytes() {
-            Some(_) => Effort::each(usize::try_from(runs).unwrap_or(usize::MAX), 2),
+            Some(_) => Effort::each(runs, 2),
             None => Effort::calling(runs),
         }
     }

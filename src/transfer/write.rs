@@ -132,7 +132,7 @@ fn write_blocks<T: Send + Sync>(
         bytes.resize(length, 0);
         fill(&block, bytes)
     };
-    let bytes = header.payload_len().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    let bytes = header.payload_len().unwrap_or_default();
     let threads = Effort::moving(bytes.saturating_mul(2)).threads(|| options.get_threads());
     pipeline::blocks(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
 }

@@ -18,7 +18,7 @@ fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill
     ///
     /// If two threads shared a large page, one would wait while the system zeroes it for the other.
     const PAGES: usize = 4 << 20;
-    let threads = Effort::moving(into.len().saturating_mul(2)).threads(threads); // read and written
+    let threads = Effort::moving(2 * into.len() as u64).threads(threads); // read and written
     let part = part.max(1);
     let each = (PAGES.min(into.len() / threads) / part).max(1);
     let parts = into.chunks_mut(each * part).enumerate();

@@ -144,7 +144,7 @@ pub(crate) fn move_all(
 ) -> Result<()> {
     let count = work.plan.count();
     let written = AtomicU64::new(0);
-    let bytes = work.header.payload_len().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    let bytes = work.header.payload_len().unwrap_or_default();
     let worth = Effort::moving(bytes.saturating_mul(2)).threads(|| threads);
     let threads = if READS_ANYWHERE { worth.min(count) } else { 1 };
     let run = |room: &mut TileBuffers, number: usize| {
