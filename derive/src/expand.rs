@@ -67,23 +67,18 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let (implemented, arguments, clause) = generics.split_for_impl();
     let is_packed = layout.pack.is_some();
 
-    let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
-    let indices: Vec<_> = (0..fields.len()).map(Index::from).collect();
-    let locals: Vec<_> = (0..fields.len()).map(|index| hidden(&format!("column_{index}"))).collect();
-    let [record, records, count, out] = ["record", "records", "count", "out"].map(hidden);
-    let [item, items, options, into, each] = ["item", "items", "options", "into", "each"].map(hidden);
-    let [read, written, columns, slots] = ["read", "written", "columns", "slots"].map(hidden);
-    let (zipped, pattern) = side_by_side(&locals, &count, &private);
+    let [record, item, items, options] = ["record", "item", "items", "options"].map(hidden);
+    let [into, slot, read, written] = ["into", "slot", "read", "written"].map(hidden);
     // The address of each field, from that of a struct. The language alone decides its type and its offset: a
     // pointer does not coerce, and `offset_of!` could be another macro, since `crate` says where it is found.
-    // The struct has a field of this name, and no other fields, because `decode` makes a value of it.
+    // The struct has a field of this name, and no other fields, because a pattern in `columns` names them all. It binds
+    // none: an item of such a name would be a pattern of its own.
     // SAFETY (of the generated block): the library calls the closure with a pointer to memory of the struct's size,
     // so the field is within it. Nothing is read.
-    let addresses: Vec<_> = idents
-        .iter()
-        .map(|ident| template!(|#record: *const Self| unsafe { &raw const (*#record).#ident }))
-        .collect();
+    let address =
+        |ident: &syn::Ident| template!(|#record: *const Self| unsafe { &raw const (*#record).#ident });
+    let addresses: Vec<_> = idents.iter().map(|ident| address(ident)).collect();
     let specs = fields.iter().map(|Field { type_, name, aliases, title, len, offset, is_flat, .. }| {
         let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
         match is_flat {
@@ -95,33 +90,23 @@ fn record_type(parsed: &Struct) -> TokenStream {
     });
     let looked_up = fields.iter().zip(&addresses).map(|(Field { type_, default, is_flat, .. }, address)| {
         match (is_flat, default) {
-            (true, _) => template!(<#private::FieldsRead<'_>>::flat::<Self, #type_>(#read, #address)?),
-            (_, None) => template!(<#private::FieldsRead<'_>>::column::<Self, #type_>(#read, #address)?),
+            (true, _) => template!(<#private::FieldsRead<'_, Self>>::flat::<#type_>(#read, #address)?;),
+            (_, None) => template!(<#private::FieldsRead<'_, Self>>::column::<#type_>(#read, #address)?;),
             (_, Some(make)) => {
                 let make = made(make, type_, &private);
-                template!(<#private::FieldsRead<'_>>::column_or::<Self, #type_>(#read, #address, #make)?)
+                template!(<#private::FieldsRead<'_, Self>>::column_or::<#type_>(#read, #address, #make)?;)
             }
         }
     });
-    let placed = fields.iter().zip(&addresses).map(|(Field { type_, is_flat, .. }, address)| {
-        let slot = if *is_flat { template!(flat) } else { template!(slot) };
-        template!(<#private::FieldsWritten<'_>>::#slot::<Self, #type_>(#written, #address))
+    let skipped_idents: Vec<_> = skipped.iter().map(|field| &field.ident).collect();
+    let made_values = skipped.iter().map(|Skipped { ident, type_, make }| {
+        let (address, make) = (address(ident), made(make, type_, &private));
+        // Called in a closure, so that what it returns may coerce, as in an expression for the struct.
+        template!(<#private::FieldsRead<'_, Self>>::made::<#type_>(#read, #address, || -> #type_ { #make() });)
     });
-    let (skipped_idents, skipped_values): (Vec<_>, Vec<_>) = skipped
-        .iter()
-        .map(|Skipped { ident, type_, make }| {
-            let make = made(make, type_, &private);
-            (ident, template!(#make()))
-        })
-        .unzip();
-    // Skipped fields are never read from the file's bytes, so records cannot be copied in bulk.
-    let (skip_read, skip_written) = match skipped.is_empty() {
-        true => (None, None),
-        false => (
-            Some(template!(<#private::FieldsRead<'_>>::skip(#read);)),
-            Some(template!(<#private::FieldsWritten<'_>>::skip(#written);)),
-        ),
-    };
+    // Skipped fields are not in the file, so records cannot be copied in bulk.
+    let skip_written =
+        (!skipped.is_empty()).then(|| template!(<#private::FieldsWritten<'_, Self>>::skip(#written);));
     // A reference to a misaligned field is not allowed, so fields of packed structs are copied first.
     let values: Vec<_> = fields
         .iter()
@@ -138,6 +123,17 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 false => template!(#private::check_field::<Self, #type_>(#index, #value, #options)?;),
             }
         });
+    let placed =
+        fields.iter().zip(&addresses).zip(&values).map(|((Field { type_, is_flat, .. }, address), value)| {
+            let add = if *is_flat { template!(flat) } else { template!(slot) };
+            template! {
+                <#private::FieldsWritten<'_, Self>>::#add::<#type_>(#written, #address, |#slot, #items, #record, #into| {
+                    <#private::Slot<#type_>>::each::<Self>(#items, #record, #into, |#item, #record| {
+                        <#private::Slot<#type_>>::put(#slot, #value, #record)
+                    })
+                });
+            }
+        });
     // Without `repr(C)`, the layout in memory is unspecified, so the fields have no padding in the file.
     let (pack, align) = match (layout.is_ordered, layout.pack, layout.align) {
         (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
@@ -148,44 +144,19 @@ fn record_type(parsed: &Struct) -> TokenStream {
         let checks = checks(parsed);
         template! { const { #checks }; }
     });
-    // Public types within an unnamed constant: users cannot name them, and the types of the fields can be
-    // private.
-    let (columns_type, slots_type) = (template!(__NdarrayIoColumns), template!(__NdarrayIoSlots));
-    let marker = template!(#private::core::marker::PhantomData);
 
     template! { const _: () = {
-        #[doc(hidden)]
-        pub struct #columns_type #implemented (#(#private::Column<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
-        #[doc(hidden)]
-        pub struct #slots_type #implemented (#(#private::Slot<#types>,)* #marker<fn() -> #ident #arguments>) #clause;
-
         // SAFETY: each field is passed exactly once, with its type and its address.
         #[automatically_derived]
         unsafe impl #implemented #private::RecordType for #ident #arguments #clause {
             const SPEC: &'static #private::RecordSpec =
                 &<#private::RecordSpec>::new(&[#(#specs),*], #pack, #align, #size);
-            type Columns = #columns_type #arguments;
-            type Slots = #slots_type #arguments;
 
-            fn columns(#read: &mut #private::FieldsRead<'_>) -> #library::Result<Self::Columns> {
+            fn columns(#read: &mut #private::FieldsRead<'_, Self>) -> #library::Result<()> {
                 #checks
-                #skip_read
-                #private::core::result::Result::Ok(#columns_type(#(#looked_up,)* #marker))
-            }
-
-            fn decode(
-                #columns: &Self::Columns,
-                #records: &[#private::core::primitive::u8],
-                #record: #private::core::primitive::usize,
-                #count: #private::core::primitive::usize,
-                #out: &mut #private::Vec<Self>,
-            ) -> #library::Result<()> {
-                #(let #locals = <#private::Column<#types>>::read(&#columns.#indices, #records, #record, #count)?;)*
-                let #each = #zipped;
-                #private::core::iter::Extend::extend(
-                    #out,
-                    #private::core::iter::Iterator::map(#each, |#pattern| Self { #(#idents: #locals,)* #(#skipped_idents: #skipped_values,)* }),
-                );
+                let _ = |Self { #(#idents: _,)* #(#skipped_idents: _,)* }: Self| ();
+                #(#looked_up)*
+                #(#made_values)*
                 #private::core::result::Result::Ok(())
             }
 
@@ -195,25 +166,10 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 #private::core::result::Result::Ok(())
             }
 
-            fn slots(#written: &mut #private::FieldsWritten<'_>) -> Self::Slots {
+            fn slots(#written: &mut #private::FieldsWritten<'_, Self>) {
                 #checks
                 #skip_written
-                #slots_type(#(#placed,)* #marker)
-            }
-
-            fn encode(
-                #items: &[Self],
-                #slots: &Self::Slots,
-                #record: #private::core::primitive::usize,
-                #into: &mut [#private::core::primitive::u8],
-            ) -> #library::Result<()> {
-                #(
-                    let #records = <[#private::core::primitive::u8]>::chunks_exact_mut(#into, #record);
-                    for (#item, #record) in #private::core::iter::Iterator::zip(<[Self]>::iter(#items), #records) {
-                        <#private::Slot<#types>>::put(&#slots.#indices, #values, #record)?;
-                    }
-                )*
-                #private::core::result::Result::Ok(())
+                #(#placed)*
             }
         }
     }; }
@@ -226,30 +182,6 @@ fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
             quote_spanned!(located(type_.span()) => <#type_ as #private::core::default::Default>::default)
         }
         Make::Call(path) => template!(#path),
-    }
-}
-
-/// Returns an iterator that zips the columns, and the pattern that destructures one of its items.
-///
-/// The length of zipped vectors is known, so their ends are not checked for each element. The zips form a
-/// tree: in a chain, a struct of 130 fields would exceed the compiler's recursion limit.
-fn side_by_side(
-    columns: &[syn::Ident],
-    count: &syn::Ident,
-    private: &TokenStream,
-) -> (TokenStream, TokenStream) {
-    match columns {
-        [] => (template!(0..#count), template!(_)),
-        [one] => (template!(#one), template!(#one)),
-        many => {
-            let (left, right) = many.split_at(many.len() / 2);
-            let ((left, left_row), (right, right_row)) =
-                (side_by_side(left, count, private), side_by_side(right, count, private));
-            (
-                template!(#private::core::iter::Iterator::zip(#left, #right)),
-                template!((#left_row, #right_row)),
-            )
-        }
     }
 }
 

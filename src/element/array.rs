@@ -4,6 +4,7 @@
 
 use std::array;
 
+use super::cast::{Places, decoded};
 use super::record::FileLayout;
 use super::{
     Decode, Encode, ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan,
@@ -108,11 +109,10 @@ fn other_rows<T: ReadableElement>(
 struct Each<T>(Box<dyn Decode<T>>);
 
 impl<T: Send + Sync, const N: usize> Decode<[T; N]> for Each<T> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<[T; N]>) -> Result<()> {
-        let mut all = Vec::new();
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, [T; N]>) -> Result<()> {
         // An error of the inner decoder contains the index of an inner element; `within` converts it to the
         // index of the array.
-        self.0.decode(items, count * N, &mut all).map_err(|error| error.within(N))?;
+        let all = decoded(&*self.0, items, count * N).map_err(|error| error.within(N))?;
         let mut all = all.into_iter();
         let mut next = || all.next().expect("a decoder returns the requested number of elements");
         out.extend((0..count).map(|_| array::from_fn(|_| next())));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::cast::Places;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch};
@@ -108,7 +109,7 @@ pub(super) struct Items {
 }
 
 impl<const N: usize> Decode<Bytes<N>> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Bytes<N>>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Bytes<N>>) -> Result<()> {
         // Indices instead of `chunks_exact`, which panics for strings with a width of 0.
         out.extend((0..count).map(|index| {
             let mut all = [0; N];
@@ -120,7 +121,7 @@ impl<const N: usize> Decode<Bytes<N>> for Items {
 }
 
 impl Decode<Vec<u8>> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Vec<u8>>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Vec<u8>>) -> Result<()> {
         out.extend((0..count).map(|index| trimmed(&items[index * self.width..][..self.width]).to_vec()));
         Ok(())
     }

@@ -24,6 +24,7 @@ mod wrapped;
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
 #[doc(hidden)]
+pub(crate) use cast::Places;
 pub use cast::{Enumeration, Markers, Newtype};
 pub(crate) use convert::{Change, change};
 #[cfg(feature = "object")]
@@ -201,10 +202,10 @@ pub enum WritePlan<T> {
 /// Decodes items a block at a time, so that the dynamic call is made once per block.
 #[doc(hidden)]
 pub trait Decode<T>: Send + Sync {
-    /// Decodes `count` elements from `items` and appends them to `out`.
+    /// Decodes `count` elements from `items` into the next places of `out`.
     ///
     /// It may modify `items`. An error contains the index of the element within the block.
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()>;
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()>;
 
     /// Returns about how many nanoseconds an element takes, which decides how many threads decode.
     fn cost(&self) -> u64 {

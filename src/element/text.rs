@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::bytes::{self, trimmed, width_for};
+use super::cast::Places;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::swap::swap_units;
@@ -135,7 +136,7 @@ impl Items {
 }
 
 impl<const N: usize> Decode<Chars<N>> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<Chars<N>>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Chars<N>>) -> Result<()> {
         out.extend(self.each(items, count).map(|codes| {
             let mut all = [0; N];
             all.iter_mut().zip(codes).for_each(|(slot, code)| *slot = u32::from_ne_bytes(*code));
@@ -146,7 +147,7 @@ impl<const N: usize> Decode<Chars<N>> for Items {
 }
 
 impl Decode<String> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<String>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, String>) -> Result<()> {
         for (index, codes) in self.each(items, count).enumerate() {
             let codes = trimmed(codes);
             let length = codes.len();
@@ -169,7 +170,7 @@ impl Decode<String> for Items {
 struct Utf8(bytes::Items);
 
 impl Decode<String> for Utf8 {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<String>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, String>) -> Result<()> {
         let width = self.0.width;
         for index in 0..count {
             let text = utf8(&items[index * width..][..width]).map_err(|error| error.at_element(index))?;

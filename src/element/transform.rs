@@ -89,6 +89,15 @@ impl ByteTransform {
         self.item
     }
 
+    /// Returns whether the bytes of an element are reversed, if that is all that is done with them.
+    pub(super) fn as_move(&self) -> Option<bool> {
+        match self.work {
+            Work::Nothing => Some(false),
+            Work::Swap(unit) if unit == self.item => Some(true),
+            _ => None,
+        }
+    }
+
     pub(super) fn is_needed(&self) -> bool {
         !matches!(self.work, Work::Nothing)
     }

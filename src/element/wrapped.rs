@@ -1,6 +1,6 @@
 //! The functions that `derive(Element)` calls, for newtypes and for enums.
 
-use super::cast::{Enumeration, Newtype, inner_slice, no_variant};
+use super::cast::{Enumeration, Newtype, Places, decoded, inner_slice, no_variant};
 use super::record::FileLayout;
 use super::{
     Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
@@ -59,10 +59,8 @@ pub fn emit_newtype<O: Newtype>(dtype: &DType) -> WritePlan<O> {
 struct Wrapped<T: ?Sized>(Box<T>);
 
 impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<O>) -> Result<()> {
-        let mut elements = Vec::with_capacity(count);
-        self.0.decode(items, count, &mut elements)?;
-        out.extend(elements.into_iter().map(O::wrap));
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, O>) -> Result<()> {
+        out.extend(decoded(&*self.0, items, count)?.into_iter().map(O::wrap));
         Ok(())
     }
 
@@ -151,10 +149,8 @@ pub fn emit_enum<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
 struct Variants<E: Enumeration>(Box<dyn Decode<E::Number>>);
 
 impl<E: Enumeration> Decode<E> for Variants<E> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<E>) -> Result<()> {
-        let mut numbers = Vec::with_capacity(count);
-        self.0.decode(items, count, &mut numbers)?;
-        for (index, number) in numbers.into_iter().enumerate() {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, E>) -> Result<()> {
+        for (index, number) in decoded(&*self.0, items, count)?.into_iter().enumerate() {
             let variant = E::from_number(number);
             out.push(variant.ok_or_else(|| Error::from(no_variant::<E>(number)).at_element(index))?);
         }

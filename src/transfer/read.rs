@@ -9,7 +9,7 @@ use ndarray::ArrayViewMutD;
 
 use crate::bytes::{self, ReadHints, Room};
 use crate::dtype::DType;
-use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec};
+use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec, append as append_items};
 use crate::element::{Decode, DecodeOpaque, ReadPlan};
 use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
 use crate::header::Header;
@@ -53,7 +53,7 @@ pub(crate) fn read<T: Send + Sync>(
                     let missing = room - items.len();
                     reserve(&mut items, missing)?;
                 }
-                decode.decode(block, more, &mut items)
+                append_items(&mut items, more, |places| decode.decode(block, more, places))
             })?;
             Ok(items)
         }
@@ -119,7 +119,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     };
     let mut slots = target.items();
     each_block(source, header, &tally, |block, count| {
-        let mut items = Vec::with_capacity(count);
+        let mut items = Vec::new();
         match &how {
             ReadPlan::Bitwise(plain) => {
                 items = plain.make(count, |room| {
@@ -127,7 +127,9 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
                     Ok(())
                 })?;
             }
-            ReadPlan::PerItem(decode) => decode.decode(block, count, &mut items)?,
+            ReadPlan::PerItem(decode) => {
+                append_items(&mut items, count, |places| decode.decode(block, count, places))?;
+            }
             ReadPlan::Opaque(_) => unreachable!("it was taken above"),
         }
         // Items first: if `zip` advanced `slots` first, it would lose a slot at the end of each block.

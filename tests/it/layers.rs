@@ -161,7 +161,7 @@ fn unsafe_code_is_where_the_guide_says() {
             } else if line.contains("unsafe trait ") {
                 word_after("unsafe trait ")
             } else {
-                (line.contains("unsafe {") || line.contains("unsafe fn")).then(|| function.clone())
+                (line.contains("unsafe {") || line.contains("unsafe fn ")).then(|| function.clone())
             };
             found.extend(item.map(|item| format!("{inner}: {item}")));
         }

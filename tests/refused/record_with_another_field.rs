@@ -1,5 +1,5 @@
 //! An attribute macro below the derive adds a field, which reading would leave uninitialized.
-// refused with E0063
+// refused with the text pattern requires `..` due to inaccessible fields
 #![forbid(unsafe_code)]
 
 #[derive(ndarray_io::Record)]

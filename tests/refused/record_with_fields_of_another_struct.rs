@@ -1,5 +1,5 @@
 //! An attribute macro below the derive moves a field to where `Deref` finds it.
-// refused with E0560
+// refused with E0026
 #![forbid(unsafe_code)]
 
 pub struct Other {

@@ -6,6 +6,7 @@
 //! memory that is being filled with elements: its bytes are loaded and checked block by block, and it becomes a `Vec` only when every byte has passed the check.
 #![allow(unsafe_code)]
 
+mod places;
 mod unchecked;
 mod view;
 mod wrapped;
@@ -15,6 +16,9 @@ use std::slice;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ndarray::{ArrayView2, ArrayViewMutD};
+pub(crate) use places::Places;
+pub(crate) use places::append;
+pub(super) use places::{FieldAt, ReadsField, Structs, decoded};
 pub(crate) use unchecked::{Part, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_spread, view_spread_mut};
 pub use wrapped::{Enumeration, Markers, Newtype};
@@ -60,10 +64,10 @@ unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 ///
 /// # Safety
 ///
-/// For each field of the struct, `columns` calls [`FieldsRead::column`], [`FieldsRead::column_or`] or
-/// [`FieldsRead::flat`], and `slots` calls [`FieldsWritten::slot`] or [`FieldsWritten::flat`], exactly once
-/// and with a function that returns the field's address. If a field is not stored in files, both call `skip`
-/// instead.
+/// For each field of the struct, `columns` calls [`FieldsRead::column`], [`FieldsRead::column_or`],
+/// [`FieldsRead::flat`] or, if it is not stored in files, [`FieldsRead::made`], exactly once and with a function that
+/// returns the field's address. `slots` calls [`FieldsWritten::slot`] or [`FieldsWritten::flat`] in the same way, and
+/// `skip` if a field is not stored.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
@@ -73,31 +77,15 @@ unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 pub unsafe trait RecordType: Sized + Send + Sync + 'static {
     /// The layout of the record in a file.
     const SPEC: &'static RecordSpec;
-    /// A [`Column`](super::record::Column) for each field.
-    type Columns: Send + Sync;
-    /// A [`Slot`](super::record::Slot) for each field.
-    type Slots: Send + Sync;
 
     /// Looks up the fields in a file's record, in the order of the struct.
-    fn columns(fields: &mut FieldsRead<'_>) -> Result<Self::Columns>;
-
-    /// Assembles structs from the columns of `count` records of `record` bytes, and appends them to `out`.
-    fn decode(
-        columns: &Self::Columns,
-        records: &[u8],
-        record: usize,
-        count: usize,
-        out: &mut Vec<Self>,
-    ) -> Result<()>;
+    fn columns(fields: &mut FieldsRead<'_, Self>) -> Result<()>;
 
     /// Fails if a text does not fit its field.
     fn check(&self, options: &WriteOptions) -> Result<()>;
 
-    /// Returns the position of each field in the file's record, in the order of the struct.
-    fn slots(fields: &mut FieldsWritten<'_>) -> Self::Slots;
-
-    /// Writes the fields of each struct to their positions in records of `record` bytes.
-    fn encode(items: &[Self], slots: &Self::Slots, record: usize, into: &mut [u8]) -> Result<()>;
+    /// Assigns each field its position in the file's record, in the order of the struct.
+    fn slots(fields: &mut FieldsWritten<'_, Self>);
 }
 
 /// The proof that bytes are valid elements of type `T` once they have passed the check, if one is needed.
@@ -133,7 +121,7 @@ impl<T> Bitwise<T> {
     }
 
     /// Creates the token for records whose fields have the same offsets in the file as in memory.
-    pub(super) fn record(fields: FieldsRead<'_>) -> Option<Self>
+    pub(super) fn record(fields: FieldsRead<'_, T>) -> Option<Self>
     where
         T: RecordType,
     {
@@ -259,7 +247,7 @@ impl<T> BitwiseOut<T> {
     }
 
     /// Creates the token for records without padding that have the same layout in the file as in memory.
-    pub(super) fn record(fields: FieldsWritten<'_>) -> Option<Self>
+    pub(super) fn record(fields: FieldsWritten<'_, T>) -> Option<Self>
     where
         T: RecordType,
     {

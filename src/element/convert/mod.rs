@@ -7,6 +7,7 @@ mod times;
 #[cfg(feature = "object")]
 pub(crate) use text::{spelled_complex, spelled_double};
 
+use super::cast::Places;
 use super::fixed::Fixed;
 use super::swap::swap_units;
 use super::{Decode, ReadPlan, mismatch, swap_between};
@@ -95,15 +96,13 @@ impl Converted {
 }
 
 impl<T: Fixed> Decode<T> for Converted {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<T>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
         /// So few elements stay in the nearest cache between being cleared and being written.
         const AT_ONCE: usize = 512;
         let item = items.len().checked_div(count).unwrap_or(0);
         for first in (0..count).step_by(AT_ONCE) {
             let end = count.min(first + AT_ONCE);
-            let done = out.len();
-            out.resize(done + end - first, T::zeroed());
-            let made = bytemuck::cast_slice_mut(&mut out[done..]);
+            let made = bytemuck::cast_slice_mut(out.clear(end - first));
             (self.recode)(&mut items[first * item..end * item], made)
                 .map_err(|error| error.offset_element(first))?;
         }
@@ -127,7 +126,7 @@ pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<b
 }
 
 impl Decode<bool> for Converted {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<bool>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
         let mut bytes = vec![0u8; count];
         (self.recode)(items, &mut bytes)?;

@@ -2,9 +2,9 @@
 //!
 //! The plan for a record follows from its fields: each field is looked up by name in the file's dtype, and
 //! its type returns a plan. If all fields are bitwise and have the same offsets in the file as in memory, the
-//! record is also bitwise and is copied in bulk. Otherwise it is read per item: blocks of records are split
-//! into columns, each column is read like an array of its type, and the structs are assembled from the
-//! columns. Records that are not bitwise are written field by field.
+//! record is also bitwise and is copied in bulk. Otherwise it is read per item: for a group of records that fits the
+//! cache, one field after another is moved from all records to all structs, as it is or read like an array of its
+//! type. Records that are not bitwise are written field by field.
 //!
 //! The derive macro only describes a struct ([`RecordType`]); everything else is done here.
 
@@ -13,10 +13,10 @@ mod spec;
 mod view;
 mod write;
 
-pub use read::{Column, FieldsRead, accept};
+pub use read::{FieldsRead, accept};
 pub use spec::{FieldSpec, FileLayout, RecordSpec};
 pub use view::{Of, ViewField, ViewMutField, fills};
-pub use write::{FieldsWritten, Slot, check_field, dtype_for, emit};
+pub use write::{FieldsWritten, Slot, Write, check_field, dtype_for, emit};
 
 pub use super::cast::RecordType;
 use super::{ReadPlan, ReadableElement, WritableElement, WritePlan};
@@ -53,6 +53,13 @@ pub trait RecordField: Sized + Send + Sync + 'static {
 
     /// Returns the plan for writing fields as this dtype.
     fn emit(dtype: &DType) -> WritePlan<Self>;
+}
+
+/// Returns how many records to move at a time, if one takes this many bytes in both forms.
+///
+/// Each field passes over them once, so they should stay in the nearest cache.
+fn at_once(size: usize) -> usize {
+    ((16 << 10) / size.max(1)).max(4)
 }
 
 /// A type that can be copied out of a packed struct, whose fields cannot be borrowed.

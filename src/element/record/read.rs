@@ -1,14 +1,12 @@
 //! Reads records: in bulk if their layout is the same in the file and in memory, otherwise column by column.
 
-use std::vec;
-
-use super::super::cast::{Bitwise, RecordType};
+use super::super::cast::{Bitwise, FieldAt, Places, ReadsField, RecordType, Structs, append, decoded};
 use super::super::transform::{ByteTransform, FieldTransform};
 use super::super::{Decode, ReadPlan, mismatch};
-use super::RecordField;
 use super::spec::RecordSpec;
+use super::{RecordField, at_once};
 use crate::dtype::{DType, Record};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// Returns the plan for reading records of this dtype.
@@ -33,7 +31,7 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<Rea
         }
         _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::new())?, false)),
     };
-    let mut fields = FieldsRead {
+    let mut fields = FieldsRead::<R> {
         record,
         spec: R::SPEC,
         options,
@@ -42,17 +40,19 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<Rea
         taken: vec![false; record.fields().len()],
         fixes: Some(Vec::new()),
         filled: Some(0),
+        columns: Vec::new(),
     };
-    let columns = R::columns(&mut fields)?;
+    R::columns(&mut fields)?;
     fields.check_rest()?;
+    let columns = std::mem::take(&mut fields.columns);
     Ok(match Bitwise::record(fields) {
         Some(plain) => ReadPlan::Bitwise(plain),
         None => ReadPlan::PerItem(Box::new(Columns::<R> { columns, record: record.size() })),
     })
 }
 
-/// A file's record while a struct's fields are being looked up in it.
-pub struct FieldsRead<'a> {
+/// A file's record while the fields of the struct `R` are being looked up in it.
+pub struct FieldsRead<'a, R> {
     record: &'a Record,
     spec: &'static RecordSpec,
     options: &'a ReadOptions,
@@ -65,20 +65,26 @@ pub struct FieldsRead<'a> {
     fixes: Option<Vec<FieldTransform>>,
     /// The number of bytes that the fields so far occupy in memory, if none of them has padding.
     filled: Option<usize>,
+    /// The fields so far.
+    columns: Vec<Box<dyn ReadsField<R>>>,
 }
 
-impl FieldsRead<'_> {
+impl<R: 'static> FieldsRead<'_, R> {
     /// Looks up the struct's next field. `address` returns its address from that of the struct.
     ///
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the file lacks the field or the file's field has another
     /// type.
-    pub fn column<R, F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Result<Column<F>> {
+    #[inline(never)] // there may be hundreds of fields
+    pub fn column<F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Result<()> {
         let name = self.spec.fields[self.next].name;
-        let missing = || ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() };
-        let missing = Error::from(missing());
-        self.found(offset_of(address)).and_then(|column| column.ok_or(missing))
+        match self.find(FieldAt::of(address))? {
+            true => Ok(()),
+            false => {
+                Err(ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() }.into())
+            }
+        }
     }
 
     /// Looks up a field that the file may lack. If it does, `make` creates the values.
@@ -86,22 +92,23 @@ impl FieldsRead<'_> {
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the file's field has another type.
-    pub fn column_or<R, F: RecordField>(
+    #[inline(never)]
+    pub fn column_or<F: RecordField>(
         &mut self,
         address: fn(*const R) -> *const F,
         make: fn() -> F,
-    ) -> Result<Column<F>> {
-        let name = self.spec.fields[self.next].name;
-        if let Some(column) = self.found(offset_of(address))? {
-            return Ok(column);
+    ) -> Result<()> {
+        if !self.find(FieldAt::of(address))? {
+            self.made(address, make);
         }
-        self.skip();
-        Ok(Column { name, offset: 0, size: 0, origin: Origin::Made(make) })
+        Ok(())
     }
 
-    /// Notes that a field of the struct is not in the file, so records cannot be copied in bulk.
-    pub fn skip(&mut self) {
-        self.fixes = None;
+    /// Adds a field that is not in the file, whose values `make` creates.
+    #[inline(never)]
+    pub fn made<F: 'static>(&mut self, address: fn(*const R) -> *const F, make: fn() -> F) {
+        self.fixes = None; // records cannot be copied in bulk
+        self.add("", (0, 0), FieldAt::of(address), Origin::Made(make));
     }
 
     /// Looks up the fields of a flattened struct, which are fields of the record itself.
@@ -110,32 +117,36 @@ impl FieldsRead<'_> {
     ///
     /// A [mismatch](crate::Error::is_mismatch) if the file lacks a field or one of its fields has another
     /// type.
-    pub fn flat<O, R: RecordType>(&mut self, address: fn(*const O) -> *const R) -> Result<Column<R>> {
+    pub fn flat<F: RecordType>(&mut self, address: fn(*const R) -> *const F) -> Result<()> {
         self.next += 1;
-        let mut fields = FieldsRead {
+        let to = FieldAt::of(address);
+        let mut fields = FieldsRead::<F> {
             record: self.record,
-            spec: R::SPEC,
+            spec: F::SPEC,
             options: self.options,
             next: 0,
-            base: self.base + offset_of(address),
+            base: self.base + to.offset(),
             taken: std::mem::take(&mut self.taken),
             fixes: self.fixes.take(),
             filled: self.filled,
+            columns: Vec::new(),
         };
-        let columns = R::columns(&mut fields)?;
+        F::columns(&mut fields)?;
         (self.taken, self.fixes, self.filled) = (fields.taken, fields.fixes, fields.filled);
         let size = self.record.size();
-        let how = ReadPlan::PerItem(Box::new(Columns::<R> { columns, record: size }));
-        Ok(Column { name: "", offset: 0, size, origin: Origin::Stored(how) })
+        let how = ReadPlan::PerItem(Box::new(Columns::<F> { columns: fields.columns, record: size }));
+        self.add("", (0, size), to, Origin::Stored(how));
+        Ok(())
     }
 
-    fn found<F: RecordField>(&mut self, offset: usize) -> Result<Option<Column<F>>> {
+    /// Looks up the next field, and returns whether the file has it.
+    fn find<F: RecordField>(&mut self, to: FieldAt<R, F>) -> Result<bool> {
         let spec = &self.spec.fields[self.next];
         self.next += 1;
         let name = spec.name;
         let place = |name: &str| self.record.fields().iter().position(|field| field.name() == name);
         let Some(index) = place(name).or_else(|| spec.aliases.iter().copied().find_map(place)) else {
-            return Ok(None);
+            return Ok(false);
         };
         self.taken[index] = true;
         let found = &self.record.fields()[index];
@@ -143,7 +154,7 @@ impl FieldsRead<'_> {
         if matches!(how, ReadPlan::Opaque(_)) {
             return Err(mismatch(found.dtype(), found.dtype().clone(), false).at_field(name));
         }
-        let offset = self.base + offset;
+        let offset = self.base + to.offset();
         match (&how, &mut self.fixes) {
             (ReadPlan::Bitwise(plain), Some(fixes)) if found.offset() == offset => {
                 fixes.push(FieldTransform { name, offset, size: size_of::<F>(), fix: plain.fix().clone() });
@@ -151,8 +162,18 @@ impl FieldsRead<'_> {
             }
             _ => self.fixes = None,
         }
-        let (offset, size) = (found.offset(), found.dtype().item_size());
-        Ok(Some(Column { name, offset, size, origin: Origin::Stored(how) }))
+        self.add(name, (found.offset(), found.dtype().item_size()), to, Origin::Stored(how));
+        Ok(true)
+    }
+
+    fn add<F: 'static>(
+        &mut self,
+        name: &'static str,
+        (offset, size): (usize, usize),
+        to: FieldAt<R, F>,
+        origin: Origin<F>,
+    ) {
+        self.columns.push(Box::new(Column { name, offset, size, to, origin }));
     }
 
     /// Fails if the file has fields that the struct lacks, unless the options ignore them.
@@ -175,17 +196,12 @@ impl FieldsRead<'_> {
     }
 }
 
-/// Returns the offset of a field in memory, from the function that returns its address.
-pub(super) fn offset_of<R, F>(address: fn(*const R) -> *const F) -> usize {
-    let record = Box::<R>::new_uninit(); // not on the stack, for which a struct can be too large
-    address(record.as_ptr()).addr() - record.as_ptr().addr()
-}
-
-/// A field of a file's records.
-pub struct Column<F> {
+/// A field of the struct `R`: where its values come from, and where they go.
+struct Column<R, F> {
     name: &'static str,
     offset: usize,
     size: usize,
+    to: FieldAt<R, F>,
     origin: Origin<F>,
 }
 
@@ -195,85 +211,79 @@ enum Origin<F> {
     Made(fn() -> F),
 }
 
-impl<F> Column<F> {
-    /// Reads the field from `count` records of `record` bytes each.
-    ///
-    /// # Errors
-    ///
-    /// An error such as [`ErrorKind::BadBool`] if the bytes of a field are invalid. It names the field and
-    /// the element.
-    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
-    pub fn read(&self, records: &[u8], record: usize, count: usize) -> Result<vec::IntoIter<F>> {
-        let how = match &self.origin {
-            Origin::Stored(how) => how,
-            Origin::Made(make) => return Ok((0..count).map(|_| make()).collect::<Vec<_>>().into_iter()),
-        };
-        let fields = match how {
-            ReadPlan::Bitwise(plain) => plain.make(count, |room| {
-                let gather = |into: &mut [u8]| {
-                    self.gather(records, record, into);
-                    Ok(into.len())
-                };
-                room.read_with(usize::MAX, gather).map(drop)
-            }),
-            ReadPlan::PerItem(decode) => {
-                let mut column = vec![0; count * self.size];
-                self.gather(records, record, &mut column);
-                let mut fields = Vec::with_capacity(count);
-                decode.decode(&mut column, count, &mut fields).map(|()| fields)
-            }
-            ReadPlan::Opaque(_) => unreachable!("`column` takes none"),
-        };
-        let fields = fields.map_err(|error| error.at_field(self.name))?;
-        assert_eq!(fields.len(), count, "a decoder returns the requested number of elements");
-        Ok(fields.into_iter())
-    }
-
-    /// Copies the field from each record.
-    fn gather(&self, records: &[u8], record: usize, into: &mut [u8]) {
-        // With a constant size, the copy of a field compiles to one load and one store.
-        match self.size {
-            1 => gather::<1>(records, record, self.offset, into),
-            2 => gather::<2>(records, record, self.offset, into),
-            4 => gather::<4>(records, record, self.offset, into),
-            8 => gather::<8>(records, record, self.offset, into),
-            16 => gather::<16>(records, record, self.offset, into),
-            0 => {}
-            size => {
-                for (record, into) in records.chunks_exact(record).zip(into.chunks_exact_mut(size)) {
-                    into.copy_from_slice(&record[self.offset..][..size]);
+impl<R, F> ReadsField<R> for Column<R, F> {
+    fn place(&self, structs: &mut Structs<'_, R>) -> Result<()> {
+        let count = structs.count();
+        let values = match &self.origin {
+            Origin::Made(make) => Ok((0..count).map(|_| make()).collect()),
+            Origin::Stored(ReadPlan::Bitwise(plain)) => {
+                if structs.copy(self.offset, &self.to, plain) {
+                    return Ok(());
                 }
+                plain.make(count, |room| {
+                    let gather = |into: &mut [u8]| {
+                        self.gather(structs.records(), into);
+                        Ok(into.len())
+                    };
+                    room.read_with(usize::MAX, gather).map(drop)
+                })
             }
-        }
+            Origin::Stored(ReadPlan::PerItem(decode)) => {
+                let mut column = vec![0; count * self.size];
+                self.gather(structs.records(), &mut column);
+                decoded(&**decode, &mut column, count)
+            }
+            Origin::Stored(ReadPlan::Opaque(_)) => unreachable!("`column` takes none"),
+        };
+        structs.place(&self.to, values.map_err(|error| error.at_field(self.name))?);
+        Ok(())
     }
 }
 
-/// Copies a field whose size is known at compile time.
-fn gather<const N: usize>(records: &[u8], record: usize, offset: usize, into: &mut [u8]) {
-    for (record, into) in records.chunks_exact(record).zip(into.as_chunks_mut::<N>().0) {
-        if let Some(field) = record[offset..].first_chunk() {
-            *into = *field;
+impl<R, F> Column<R, F> {
+    /// Copies the field from each record.
+    fn gather(&self, (records, record): (&[u8], usize), into: &mut [u8]) {
+        // Both sizes are at least 1, or there is nothing to copy.
+        for (record, into) in records.chunks_exact(record.max(1)).zip(into.chunks_exact_mut(self.size.max(1)))
+        {
+            into.copy_from_slice(&record[self.offset..][..self.size]);
         }
     }
 }
 
 /// Decodes records whose layout differs from that of the struct.
-struct Columns<R: RecordType> {
-    columns: R::Columns,
+struct Columns<R> {
+    columns: Vec<Box<dyn ReadsField<R>>>,
     record: usize,
 }
 
-impl<R: RecordType> Decode<R> for Columns<R> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Vec<R>) -> Result<()> {
-        let Err(mut first) = R::decode(&self.columns, items, self.record, count, out) else { return Ok(()) };
+impl<R: RecordType> Columns<R> {
+    fn decode(&self, records: &[u8], count: usize, out: &mut Places<'_, R>) -> Result<()> {
+        let Err(mut first) = out.assemble(&self.columns, records, self.record, count) else { return Ok(()) };
         // Columns are read one by one: a later column may have an earlier fault.
         while let Some(before @ 1..) = first.element().filter(|element| *element < count) {
-            let items = &items[..before * self.record];
-            match R::decode(&self.columns, items, self.record, before, &mut Vec::new()) {
+            let read = |out: &mut Places<'_, R>| out.assemble(&self.columns, records, self.record, before);
+            match append(&mut Vec::new(), before, read) {
                 Err(error) if error.element().is_some_and(|element| element < before) => first = error,
                 _ => break,
             }
         }
         Err(first)
+    }
+}
+
+impl<R: RecordType> Decode<R> for Columns<R> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, R>) -> Result<()> {
+        let group = at_once(self.record + size_of::<R>());
+        for first in (0..count).step_by(group) {
+            let more = group.min(count - first);
+            let records = &items[first * self.record..][..more * self.record];
+            self.decode(records, more, out).map_err(|error| error.offset_element(first))?;
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        2 * self.columns.len() as u64
     }
 }

@@ -1,11 +1,10 @@
 //! Writes records: in bulk if their layout is the same in memory and in the file and has no padding,
 //! otherwise field by field.
 
-use super::super::cast::{BitwiseOut, RecordType};
+use super::super::cast::{BitwiseOut, FieldAt, RecordType};
 use super::super::transform::{ByteTransform, FieldTransform};
 use super::super::{Encode, WritePlan};
-use super::RecordField;
-use super::read::offset_of;
+use super::{RecordField, at_once};
 use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -59,8 +58,16 @@ pub fn check_field<R: RecordType, F: RecordField>(
 /// Returns the plan for writing records as this dtype.
 pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     let DType::Record(record) = dtype else { unreachable!("`dtype_for` gives a record") };
-    let mut fields = FieldsWritten { record, next: 0, base: 0, fixes: Some(Vec::new()), filled: Some(0) };
-    let slots = R::slots(&mut fields);
+    let mut fields = FieldsWritten::<R> {
+        record,
+        next: 0,
+        base: 0,
+        fixes: Some(Vec::new()),
+        filled: Some(0),
+        slots: Vec::new(),
+    };
+    R::slots(&mut fields);
+    let slots = std::mem::take(&mut fields.slots);
     // Bytes that no field covers are padding, which is written as zeros.
     let taken: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
     match BitwiseOut::record(fields) {
@@ -69,8 +76,8 @@ pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     }
 }
 
-/// The dtype of a struct while its fields are being assigned their positions.
-pub struct FieldsWritten<'a> {
+/// The dtype of the struct `R` while its fields are being assigned their positions.
+pub struct FieldsWritten<'a, R> {
     record: &'a Record,
     next: usize,
     /// The offset of the struct in memory, within the struct that it is flattened into.
@@ -79,15 +86,19 @@ pub struct FieldsWritten<'a> {
     fixes: Option<Vec<FieldTransform>>,
     /// The number of bytes that the fields so far occupy in memory.
     filled: Option<usize>,
+    /// The fields so far.
+    slots: Vec<Box<dyn WritesField<R>>>,
 }
 
-impl FieldsWritten<'_> {
-    /// Returns the position of the struct's next field. `address` returns its address from that of the struct.
-    pub fn slot<R, F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Slot<F> {
+impl<R: 'static> FieldsWritten<'_, R> {
+    /// Assigns the struct's next field its position. `address` returns its address from that of the struct, and `write`
+    /// writes it by [`Slot::each`].
+    #[inline(never)] // there may be hundreds of fields
+    pub fn slot<F: RecordField>(&mut self, address: fn(*const R) -> *const F, write: Write<R, F>) {
         let field = &self.record.fields()[self.next];
         self.next += 1;
         let emit = F::emit(field.dtype());
-        let offset = self.base + offset_of(address);
+        let offset = self.base + FieldAt::of(address).offset();
         match (&emit, &mut self.fixes) {
             (WritePlan::Bitwise(out), Some(fixes)) if field.offset() == offset => {
                 fixes.push(FieldTransform { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
@@ -95,7 +106,8 @@ impl FieldsWritten<'_> {
             }
             _ => self.fixes = None,
         }
-        Slot { offset: field.offset(), size: field.dtype().item_size(), emit }
+        let slot = Slot { offset: field.offset(), size: field.dtype().item_size(), emit };
+        self.slots.push(Box::new((slot, write)));
     }
 
     /// Notes that a field of the struct is not in the file, so records cannot be copied in bulk.
@@ -103,15 +115,21 @@ impl FieldsWritten<'_> {
         self.fixes = None;
     }
 
-    /// Returns the positions of the fields of a flattened struct, which are fields of the record itself.
-    pub fn flat<O, R: RecordType>(&mut self, address: fn(*const O) -> *const R) -> Slot<R> {
-        let base = self.base + offset_of(address);
-        let mut fields = FieldsWritten { base, fixes: self.fixes.take(), ..*self };
-        let slots = R::slots(&mut fields);
+    /// Assigns the fields of a flattened struct, which are fields of the record itself, their positions.
+    pub fn flat<F: RecordType>(&mut self, address: fn(*const R) -> *const F, write: Write<R, F>) {
+        let mut fields = FieldsWritten::<F> {
+            record: self.record,
+            next: self.next,
+            base: self.base + FieldAt::of(address).offset(),
+            fixes: self.fixes.take(),
+            filled: self.filled,
+            slots: Vec::new(),
+        };
+        F::slots(&mut fields);
         (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
         // The outer record zeroes all padding. Zeroing here would overwrite fields that are already written.
-        let emit = WritePlan::PerItem(Box::new(Slots::<R> { slots, has_padding: false }));
-        Slot { offset: 0, size: self.record.size(), emit }
+        let emit = WritePlan::PerItem(Box::new(Slots::<F> { slots: fields.slots, has_padding: false }));
+        self.slots.push(Box::new((Slot { offset: 0, size: self.record.size(), emit }, write)));
     }
 
     /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
@@ -130,7 +148,36 @@ pub struct Slot<F> {
     emit: WritePlan<F>,
 }
 
+/// Writes a field of each struct to records of this size.
+pub type Write<R, F> = fn(&Slot<F>, &[R], usize, &mut [u8]) -> Result<()>;
+
+/// A field of the structs `R` and its position.
+trait WritesField<R>: Send + Sync {
+    fn write(&self, items: &[R], record: usize, into: &mut [u8]) -> Result<()>;
+}
+
+impl<R, F> WritesField<R> for (Slot<F>, Write<R, F>) {
+    fn write(&self, items: &[R], record: usize, into: &mut [u8]) -> Result<()> {
+        self.1(&self.0, items, record, into)
+    }
+}
+
 impl<F> Slot<F> {
+    /// Calls `put` with each struct and its record.
+    ///
+    /// # Errors
+    ///
+    /// Those of `put`.
+    #[inline(never)]
+    pub fn each<R>(
+        items: &[R],
+        record: usize,
+        into: &mut [u8],
+        put: impl Fn(&R, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        items.iter().zip(into.chunks_exact_mut(record)).try_for_each(|(item, record)| put(item, record))
+    }
+
     /// Writes a value to its position in a record.
     ///
     /// # Errors
@@ -152,8 +199,8 @@ impl<F> Slot<F> {
 }
 
 /// Encodes records one by one.
-struct Slots<R: RecordType> {
-    slots: R::Slots,
+struct Slots<R> {
+    slots: Vec<Box<dyn WritesField<R>>>,
     has_padding: bool,
 }
 
@@ -166,10 +213,14 @@ impl<R: RecordType> Encode<R> for Slots<R> {
         if self.has_padding {
             into.fill(0);
         }
-        // The generated `encode` splits `into` by the size of a record, which must not be 0.
-        match size {
-            0 => Ok(()),
-            _ => R::encode(items, &self.slots, size, into),
+        if size == 0 {
+            return Ok(());
         }
+        let group = at_once(size + size_of::<R>());
+        let records = into.chunks_mut(group * size);
+        for (items, records) in items.chunks(group).zip(records) {
+            self.slots.iter().try_for_each(|slot| slot.write(items, size, records))?;
+        }
+        Ok(())
     }
 }

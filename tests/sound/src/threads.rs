@@ -76,6 +76,76 @@ fn panic_of_a_default_leaks_nothing() {
     let _ = std::panic::take_hook();
 }
 
+/// A value that does not end with a program, of which each is counted.
+#[derive(Debug)]
+struct Value(Arc<()>);
+
+static VALUE: std::sync::LazyLock<Arc<()>> = std::sync::LazyLock::new(|| Arc::new(()));
+
+fn value() -> Value {
+    Value(Arc::clone(&VALUE))
+}
+
+/// The fields of `Stored`, in another order, among others.
+#[derive(Record, Debug)]
+struct Assembled {
+    number: u32,
+    #[record(len = 20)]
+    text: String,
+    #[record(skip, default = "value")]
+    value: Value,
+    wide: [f64; 3],
+    flag: bool,
+}
+
+#[derive(Record, Clone)]
+struct Stored {
+    flag: u8,
+    #[record(len = 20)]
+    text: String,
+    number: u32,
+    wide: [f64; 3],
+}
+
+#[test]
+fn fields_are_dropped_if_a_later_one_is_invalid() {
+    let stored = |index: usize| Stored {
+        flag: (index % 2) as u8,
+        text: format!("a text that is not short {index}")[5..].to_owned(),
+        number: index as u32,
+        wide: [index as f64; 3],
+    };
+    let many = if cfg!(miri) { 300 } else { MANY };
+    let mut rows: Vec<Stored> = (0..many)
+        .map(|index| Stored { text: stored(index).text[..16].to_owned(), ..stored(index) })
+        .collect();
+    let file = |rows: &[Stored]| {
+        let mut file = Vec::new();
+        Array1::from(rows.to_vec()).write_npy(&mut file).unwrap();
+        // The flag was written as a number, so that it can be wrong.
+        let at = file.windows(3).position(|bytes| bytes == b"|u1").unwrap();
+        file[at..at + 3].copy_from_slice(b"|b1");
+        file
+    };
+    for count in [1, 4] {
+        let read = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap();
+        assert_eq!(Arc::strong_count(&VALUE), many + 1);
+        for (read, stored) in read.iter().zip(&rows) {
+            assert_eq!((read.number, &read.text, read.wide), (stored.number, &stored.text, stored.wide));
+            assert_eq!(u8::from(read.flag), stored.flag);
+            assert!(Arc::ptr_eq(&read.value.0, &VALUE));
+        }
+        drop(read);
+        assert_eq!(Arc::strong_count(&VALUE), 1);
+    }
+    rows[many - 7].flag = 2;
+    for count in [1, 4] {
+        let error = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }), "{error}");
+        assert_eq!((error.element(), Arc::strong_count(&VALUE)), (Some(many - 7), 1));
+    }
+}
+
 #[test]
 #[cfg(not(miri))] // which takes minutes to compress
 fn blocks_are_packed_and_unpacked_by_threads() {
